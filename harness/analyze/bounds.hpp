@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/analyze/result_set.hpp"
+#include "harness/model/graph.hpp"
+#include "harness/rewrite/rewrite.hpp"
+
+namespace plumb {
+
+inline constexpr std::string_view kAnalysisVersion = "1";
+
+/// Identifies one analysed instance of a model.
+struct ModelInstance {
+  std::string model;
+  std::int64_t batch = 1;
+  std::string dtype = "f32";
+};
+
+/// Is one bound or estimate (DESIGN §4; the kinds are in docs/BOUNDS.md).
+struct Bound {
+  std::string kind;   ///< hardware, library, library_parallel, predicted, benanza_sequential, benanza_parallel
+  std::string mode;   ///< "plain", "fusion"
+  Seconds seconds{};
+  Interval interval{};
+  bool complete = false;             ///< every layer has a time; else the sum of those that have one
+  std::optional<Timestamp> oldest_row;
+  std::vector<RowId> inputs;
+};
+
+/// Is one step of a cover or of the critical path: a layer, or several fused into one.
+struct CoverStep {
+  std::vector<LayerId> layers;
+  std::string rewrite;      ///< empty: the plain layer
+  LayerKey key;
+  std::optional<KeyTime> time;  ///< absent: not measured
+  bool critical = false;
+};
+
+/// Is everything about one model that layers alone give.
+struct ModelBounds {
+  ModelInstance instance;
+  std::size_t measured_layers = 0;  ///< layers with a time, plus views and folded ones, which cost nothing
+  std::size_t total_layers = 0;
+  struct Unsupported {
+    std::string layer;
+    std::string key;
+    std::string reason;
+  };
+  std::vector<Unsupported> unsupported;
+  std::vector<Bound> bounds;
+  std::vector<CoverStep> cover;          ///< of `library`: topological order
+  std::vector<LayerId> critical_path;    ///< of `library_parallel`, source to sink
+  std::vector<std::string> findings;     ///< fell back to a reference; a bound above another it must not exceed…
+};
+
+/// Computes all bounds of one model from one run's rows. Pure.
+[[nodiscard]] ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const ResultSet& results);
+
+}  // namespace plumb

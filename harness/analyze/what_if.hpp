@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/analyze/bounds.hpp"
+
+namespace plumb {
+
+/// Is the answer to "what would this change of mode bring?".
+struct WhatIfResult {
+  std::string name;    ///< best_variant, fusion, bf16
+  std::string mode;    ///< what would be switched on, in words
+  std::optional<Seconds> baseline;
+  std::optional<Seconds> predicted;
+  Interval predicted_interval{};
+  std::optional<double> predicted_speedup;  ///< baseline ÷ predicted
+  struct LayerSaving {
+    std::string layer;
+    LayerKey key;
+    Seconds before{};
+    Seconds after{};
+    std::string change;  ///< "jit:avx2 → brgconv:avx512_core"
+  };
+  std::vector<LayerSaving> layers;            ///< largest saving first
+  std::vector<std::string> prerequisites;
+  std::string why_not;                        ///< non-empty: no prediction, and why
+};
+
+/// Is what a what-if looks at: one model's graph, its rows, and the graph in other precisions where the run has them.
+struct WhatIfInput {
+  const ModelInstance& instance;
+  const Graph& graph;
+  const ResultSet& results;
+};
+
+/// Is one row of the table of what-ifs: a new one is one file and one row.
+struct WhatIf {
+  std::string_view name;
+  std::string_view question;
+  WhatIfResult (*evaluate)(const WhatIfInput& input);
+};
+[[nodiscard]] std::span<const WhatIf> what_ifs();
+
+struct ModelWhatIfs {
+  ModelInstance instance;
+  std::vector<WhatIfResult> whatifs;
+};
+[[nodiscard]] ModelWhatIfs what_ifs_of(const WhatIfInput& input);
+
+}  // namespace plumb

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace plumb {
+
+/// Makes a command impossible. A failure to measure is never an Error: it is an Outcome in a row.
+///
+/// Text: what happened, then the values, then what to do; lower case, no trailing dot.
+/// Caught only in the two `main`s, where the kind becomes the exit status.
+class Error : public std::runtime_error {
+ public:
+  /// Says whose move it is; the value is the exit status of the command (DESIGN §6).
+  enum class Kind {
+    kUser = 2,         ///< the input is wrong: a file, a name, an option
+    kEnvironment = 3,  ///< the machine lacks something: a library, a device, disk space
+    kRefused = 4,      ///< unlike was to be compared with unlike
+    kTryAgain = 75,    ///< the host is not quiet, or the evidence is not enough
+    kInternal = 70,    ///< a bug in this program
+  };
+
+  Error(Kind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
+
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] int exit_status() const noexcept { return static_cast<int>(kind_); }
+
+ private:
+  Kind kind_;
+};
+
+/// Throws Error{kInternal} with the place and the condition. Stays on in release builds.
+[[noreturn]] void fail_check(const char* condition, const char* file, int line);
+
+}  // namespace plumb
+
+/// Guards against programmer errors, never against bad input.
+#define PLUMB_CHECK(condition)                                \
+  do {                                                        \
+    if (!(condition)) {                                       \
+      ::plumb::fail_check(#condition, __FILE__, __LINE__);    \
+    }                                                         \
+  } while (false)

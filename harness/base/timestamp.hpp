@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+namespace plumb {
+
+/// Marks a moment in UTC, with microseconds.
+using Timestamp = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
+
+/// Formats RFC 3339 in UTC: 2026-11-21T01:02:03.000004Z.
+[[nodiscard]] std::string to_text(Timestamp time);
+
+/// Parses what to_text wrote; fraction optional. Throws Error{kUser}.
+[[nodiscard]] Timestamp parse_timestamp(std::string_view text);
+
+}  // namespace plumb

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+
+namespace plumb {
+
+/// Carries every duration inside the program; at the edges names end in `_seconds`.
+using Seconds = std::chrono::duration<double>;
+
+/// Tags a number with its unit, so that bytes are not added to operations.
+template <typename Tag, typename Number>
+struct Quantity {
+  Number value{};
+
+  auto operator<=>(const Quantity&) const = default;
+  Quantity& operator+=(Quantity other) {
+    value += other.value;
+    return *this;
+  }
+  friend Quantity operator+(Quantity left, Quantity right) { return left += right; }
+  friend Quantity operator*(Quantity left, Number factor) { return {left.value * factor}; }
+};
+
+using Bytes = Quantity<struct BytesTag, std::int64_t>;
+using Flops = Quantity<struct FlopsTag, double>;  ///< floating-point operations, a count
+using BytesPerSecond = Quantity<struct BytesPerSecondTag, double>;
+using FlopsPerSecond = Quantity<struct FlopsPerSecondTag, double>;
+
+inline Seconds operator/(Bytes amount, BytesPerSecond rate) {
+  return Seconds(static_cast<double>(amount.value) / rate.value);
+}
+inline Seconds operator/(Flops amount, FlopsPerSecond rate) {
+  return Seconds(amount.value / rate.value);
+}
+
+}  // namespace plumb

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "harness/base/units.hpp"
+
+namespace plumb {
+
+/// Holds an interval for an unknown value; 95% unless said otherwise.
+struct Interval {
+  Seconds low{};
+  Seconds high{};
+};
+
+/// Sums up repeated timings of one thing.
+struct SampleSummary {
+  std::size_t n = 0;
+  Seconds median{};
+  Interval interval{};  ///< distribution-free 95% interval of the median, from order statistics
+  Seconds min{};
+  Seconds p90{};
+  Seconds mean{};
+  bool min_has_company = false;  ///< a second sample lies within 2% of the minimum (or the median is that close)
+};
+
+/// Summarises samples in any order. n = 0 gives zeros with n = 0: callers must look at n.
+/// The interval uses the exact binomial ranks (Conover, Practical Nonparametric Statistics, §3.2); below six samples,
+/// where no pair of ranks reaches 95%, it is [min, max].
+[[nodiscard]] SampleSummary summarize(std::span<const Seconds> samples);
+
+/// Returns the p-quantile (0 ≤ p ≤ 1) of samples by linear interpolation between order statistics (type 7).
+[[nodiscard]] Seconds quantile(std::span<const Seconds> sorted, double p);
+
+}  // namespace plumb

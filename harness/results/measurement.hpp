@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/timestamp.hpp"
+#include "harness/base/units.hpp"
+#include "harness/measure/disturbance.hpp"
+#include "harness/measure/sample_summary.hpp"
+#include "harness/model/layer_key.hpp"
+#include "harness/results/outcome.hpp"
+
+namespace plumb {
+
+/// Says which buffers are warm when a layer is timed (DESIGN §5).
+enum class CacheMode {
+  kNone,     ///< hot: the same buffers again and again; for bounds
+  kWeights,  ///< activations warm, weights cold: closest to a network; for predictions
+  kAll,      ///< everything cold
+};
+[[nodiscard]] std::string_view to_text(CacheMode mode);  ///< "none", "weights", "all"
+[[nodiscard]] std::optional<CacheMode> parse_cache_mode(std::string_view text);
+
+/// Says why a row was measured. Only kFull and kConfirm rows are compared with others; kRace rows eliminate.
+enum class Purpose {
+  kRace,     ///< a few milliseconds, to drop slow variants
+  kFull,     ///< the full method
+  kConfirm,  ///< the full method again, in a fresh process: what is stored as the best (winner's curse)
+};
+[[nodiscard]] std::string_view to_text(Purpose purpose);
+[[nodiscard]] std::optional<Purpose> parse_purpose(std::string_view text);
+
+/// Is one row: one variant of one key, timed (or not, and why) once in one worker process.
+struct Measurement {
+  LayerKey key;
+  std::string variant;          ///< canonical: "impl=brgconv:avx512_core;layout=any;algorithm=direct"; empty: none tried
+  bool library_choice = false;  ///< what the library picks when it is asked for nothing
+  bool reference_implementation = false;  ///< the library fell back to its slow reference
+  CacheMode cache = CacheMode::kNone;
+  Purpose purpose = Purpose::kFull;
+  Outcome outcome;
+
+  std::vector<Seconds> samples;  ///< raw, per execution, not floor-corrected, in time order
+  std::int64_t repetitions = 1;  ///< executions in each sample
+  SampleSummary summary;         ///< of `samples`: raw seconds
+  Seconds floor{};               ///< cost of the harness per execution, at these repetitions; subtracted by corrected()
+
+  std::optional<Seconds> creation;       ///< making the primitive, cache cold
+  std::optional<Seconds> first_call;
+  std::optional<Seconds> reorder;        ///< bringing operands into this variant's layouts and back
+  Bytes workspace;                       ///< scratchpad
+  std::optional<double> maximum_error;   ///< relative to max|reference|
+  std::string output_hash;               ///< of the output's bytes; empty if not computed
+  Disturbance disturbance;
+  std::int64_t attempt = 1;              ///< counts repetitions of the block on a disturbed host
+  std::int64_t process = 0;              ///< which worker process of the run (replication)
+  Timestamp started{};
+  Seconds wall{};                        ///< everything this row cost
+
+  /// Subtracts the floor from median, interval, min and p90, not below zero.
+  [[nodiscard]] SampleSummary corrected() const;
+};
+
+}  // namespace plumb

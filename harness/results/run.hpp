@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/timestamp.hpp"
+#include "harness/base/units.hpp"
+#include "harness/results/environment.hpp"
+#include "harness/results/measurement.hpp"
+
+namespace plumb {
+
+using RunId = std::string;        ///< a ULID
+using RowId = std::int64_t;       ///< of a stored measurement, unique in its store
+
+/// Describes a run before its first row.
+struct RunHeader {
+  RunId id;
+  std::string suite;             ///< name
+  std::string suite_hash;        ///< SHA-256 of `resolved_suite`
+  std::string resolved_suite;    ///< JSON of the ResolvedSuite, with the graphs' layers (what is needed to analyse again)
+  std::string backend;           ///< "onednn"
+  std::string stack;             ///< "default", …
+  Environment environment;
+  std::string shard;             ///< "1/4", or empty
+  std::vector<std::string> command;
+  Timestamp started{};
+};
+
+enum class RunState { kRunning, kFinished, kInterrupted };
+[[nodiscard]] std::string_view to_text(RunState state);
+[[nodiscard]] std::optional<RunState> parse_run_state(std::string_view text);
+
+/// Is what the store knows of a run.
+struct RunRecord {
+  RunHeader header;
+  RunState state = RunState::kRunning;  ///< kRunning with no live process: was killed, can be resumed
+  std::optional<Timestamp> finished;
+  std::int64_t rows_ok = 0;
+  std::int64_t rows_failed = 0;
+  std::int64_t rows_reused = 0;
+  std::vector<std::string> tags;
+};
+
+/// Is a measurement as the store returns it.
+struct StoredMeasurement {
+  RowId row = 0;
+  RunId run;               ///< the run that measured it
+  bool reused = false;     ///< linked into the asked-for run, measured by an earlier one
+  Measurement measurement;
+};
+
+/// Is a record computed from rows: a bound, a what-if, a verdict, a calibration.
+struct DerivedRecord {
+  RunId run;
+  std::string kind;              ///< "bound", "whatif", "calibration", "verdict"
+  std::string subject;           ///< model|batch|dtype, or a key
+  std::string analysis_version;  ///< of the code that computed it
+  std::vector<RowId> inputs;
+  std::string payload;           ///< JSON
+  Timestamp computed{};
+};
+
+/// Measures the machine's ceilings once per environment.
+struct Calibration {
+  FlopsPerSecond peak_f32;              ///< best GEMM seen, one run's threads
+  FlopsPerSecond peak_bf16;             ///< zero: the machine has no faster bf16
+  BytesPerSecond memory_bandwidth;      ///< stream copy beyond the last-level cache, read + written
+  Bytes last_level_cache;
+  Seconds floor{};                      ///< an empty program
+  Seconds timer_tick{};
+  double parallel_efficiency = 1.0;     ///< speed of two threads over twice that of one; 1 when one thread is used
+  std::optional<FlopsPerSecond> theoretical_f32;  ///< from clock and ISA, when known
+};
+
+}  // namespace plumb

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "harness/model/graph.hpp"
+
+namespace plumb {
+
+/// Says that a connected set of layers of a graph may be executed as one layer with another key.
+struct Match {
+  std::string_view rewrite;     ///< name of the rule, e.g. "conv_bn_relu"
+  std::vector<LayerId> layers;  ///< all covered layers, ascending; intermediate values have no other consumer
+  LayerSpec spec;               ///< of the one layer that replaces them; BatchNorm is folded into weights and bias
+  LayerKey key;
+  LayerCost cost;
+};
+
+/// Is one rule of the table. Predicts in analyze, realises in runners/engine.
+struct Rewrite {
+  std::string_view name;
+  std::string_view family;  ///< "fusion" or "folding": what a mode switches on
+  std::vector<Match> (*find)(const Graph& graph);
+};
+
+/// Lists all rules. One visible table; a new rule is one file and one row.
+[[nodiscard]] std::span<const Rewrite> rewrites();
+
+/// Finds every place where any rule applies; matches may overlap (choosing is the cover's business).
+/// Sorted by first layer, then rule. Linear in the graph for the rules here.
+[[nodiscard]] std::vector<Match> matches(const Graph& graph);
+
+/// Returns the graph with every floating tensor of the given type instead of f32 (accumulation stays f32; index, shape
+/// and integer tensors stay). Rebuilds specs, keys and costs. A layer that has no such form becomes kUnsupported.
+[[nodiscard]] Graph with_precision(const Graph& graph, DataType type);
+
+}  // namespace plumb

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/model/layer_key.hpp"
+#include "harness/results/measurement.hpp"
+
+namespace plumb {
+
+/// Says when an earlier measurement may stand for a new one.
+struct ReusePolicy {
+  enum class Kind { kNever, kMaxAge, kAlways };
+  Kind kind = Kind::kAlways;
+  Seconds max_age{};
+
+  auto operator<=>(const ReusePolicy&) const = default;
+};
+/// Parses "never", "always", "max_age:7d" (s, m, h, d). Throws Error{kUser}.
+[[nodiscard]] ReusePolicy parse_reuse(std::string_view text);
+[[nodiscard]] std::string to_text(const ReusePolicy& policy);
+
+/// Parses "90s", "10m", "2h", "7d". Throws Error{kUser}.
+[[nodiscard]] Seconds parse_duration(std::string_view text);
+
+/// Is a suite as written: only what the file says, with line numbers for messages.
+struct SuiteSpec {
+  struct Defaults {
+    std::optional<std::vector<std::int64_t>> batch;
+    std::optional<std::vector<std::string>> dtype;
+    std::optional<std::vector<std::string>> cache;
+    std::optional<std::vector<std::string>> scenario;
+  };
+  struct DimensionRange {  ///< dim.sequence = 128, or {from, to, step = "x2" | "+64"}
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    std::string step;
+  };
+  struct ModelEntry {
+    int line = 0;
+    std::optional<std::string> name;
+    std::optional<std::filesystem::path> path;
+    Defaults overrides;
+    std::map<std::string, DimensionRange> dims;
+  };
+  struct LayersEntry {
+    int line = 0;
+    std::filesystem::path file;
+  };
+
+  std::filesystem::path file;
+  std::string name;
+  std::int64_t version = 1;
+  std::optional<std::string> reuse;
+  std::optional<std::string> budget;
+  Defaults defaults;
+  std::vector<ModelEntry> models;
+  std::vector<LayersEntry> layers;
+};
+
+/// Reads a suite file. Unknown keys are errors that name the line and the nearest known key.
+/// Throws Error{kUser}: "suites/mine.toml:7: unknown key 'dtyp' in [defaults]; did you mean 'dtype'?".
+[[nodiscard]] SuiteSpec read_suite(const std::filesystem::path& file);
+
+/// Is a suite with every default explicit and every range expanded: what runs. Printable as JSON, hashed.
+struct ResolvedSuite {
+  struct Model {
+    std::string name;                          ///< zoo name, or the file's stem
+    std::optional<std::filesystem::path> path; ///< absolute; absent: from the zoo
+    std::int64_t batch = 1;
+    std::string dtype = "f32";
+    std::map<std::string, std::int64_t> dims;
+    std::vector<std::string> scenarios;
+  };
+  struct LayerEntry {
+    LayerKey key;
+    std::int64_t count = 1;  ///< occurrences
+    std::string file;        ///< the shapes file it comes from
+  };
+
+  std::string name;
+  std::int64_t version = 1;
+  ReusePolicy reuse;
+  std::optional<Seconds> budget;
+  std::vector<CacheMode> caches{CacheMode::kNone, CacheMode::kWeights};
+  std::vector<Model> models;
+  std::vector<LayerEntry> layers;
+};
+
+/// Fills in all defaults (batch 1, f32, caches none and weights, reuse always, no scenario) and expands ranges.
+/// Reads the shape files that it names, relative to the suite's folder.
+[[nodiscard]] ResolvedSuite resolve(const SuiteSpec& spec);
+
+/// Writes the resolved suite as canonical JSON (sorted keys): what is stored and hashed.
+[[nodiscard]] std::string to_json(const ResolvedSuite& suite);
+
+}  // namespace plumb

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/results/measurement.hpp"
+#include "harness/worker/stack.hpp"
+#include "harness/worker/worker_service.hpp"
+
+namespace plumb {
+
+/// Says how to start a worker.
+struct WorkerOptions {
+  Stack stack;
+  int threads = 1;
+  std::vector<std::filesystem::path> search_path;  ///< where plumb-worker-BACKEND may lie, first wins
+  Seconds start_timeout{20.0};
+};
+
+/// Owns one worker process: spawns it with its own descriptor for frames, captures its stdout and stderr as a log,
+/// ends it (TERM, then KILL) when destroyed. Not thread-safe.
+///
+/// Every call may throw WorkerDied; bad frames count as death. A dead worker is replaced by the caller.
+class WorkerProcess {
+ public:
+  /// Throws Error{kEnvironment} if there is no such worker or its hello does not fit, saying what to install or build.
+  explicit WorkerProcess(const WorkerOptions& options);
+  ~WorkerProcess();
+  WorkerProcess(WorkerProcess&&) noexcept;
+  WorkerProcess& operator=(WorkerProcess&&) noexcept;
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  [[nodiscard]] Environment describe();
+  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key);
+  [[nodiscard]] Calibration calibrate();
+  /// Hands on each row as it arrives. `timeout` bounds the silence between two rows, not the whole.
+  void measure(const MeasureRequest& request,
+               Seconds timeout,
+               const std::function<void(Measurement)>& emit);
+
+  [[nodiscard]] int pid() const;
+  /// Returns the last lines that the worker wrote to stdout and stderr (at most 64 KiB).
+  [[nodiscard]] std::string log_tail() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// Says that a worker process ended, hung or broke the protocol during a request. The row in progress gets `outcome`.
+class WorkerDied : public std::runtime_error {
+ public:
+  explicit WorkerDied(Outcome outcome) : std::runtime_error(outcome.reason), outcome_(std::move(outcome)) {}
+  [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+
+ private:
+  Outcome outcome_;  ///< kCrashed ("signal 11 (SIGSEGV)") or kTimedOut
+};
+
+}  // namespace plumb

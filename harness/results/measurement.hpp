@@ -25,11 +25,13 @@ enum class CacheMode {
 [[nodiscard]] std::string_view to_text(CacheMode mode);  ///< "none", "weights", "all"
 [[nodiscard]] std::optional<CacheMode> parse_cache_mode(std::string_view text);
 
-/// Says why a row was measured. Only kFull and kConfirm rows are compared with others; kRace rows eliminate.
+/// Says why a row was measured. Only kFull and kConfirm rows are compared with others; kRace rows
+/// eliminate.
 enum class Purpose {
   kRace,     ///< a few milliseconds, to drop slow variants
   kFull,     ///< the full method
-  kConfirm,  ///< the full method again, in a fresh process: what is stored as the best (winner's curse)
+  kConfirm,  ///< the full method again, in a fresh process: what is stored as the best (winner's
+             ///< curse)
 };
 [[nodiscard]] std::string_view to_text(Purpose purpose);
 [[nodiscard]] std::optional<Purpose> parse_purpose(std::string_view text);
@@ -37,8 +39,9 @@ enum class Purpose {
 /// Is one row: one variant of one key, timed (or not, and why) once in one worker process.
 struct Measurement {
   LayerKey key;
-  std::string variant;          ///< canonical: "impl=brgconv:avx512_core;layout=any;algorithm=direct"; empty: none tried
-  bool library_choice = false;  ///< what the library picks when it is asked for nothing
+  std::string variant;  ///< canonical: "impl=brgconv:avx512_core;layout=any;algorithm=direct";
+                        ///< empty: none tried
+  bool library_choice = false;            ///< what the library picks when it is asked for nothing
   bool reference_implementation = false;  ///< the library fell back to its slow reference
   CacheMode cache = CacheMode::kNone;
   Purpose purpose = Purpose::kFull;
@@ -47,21 +50,22 @@ struct Measurement {
   std::vector<Seconds> samples;  ///< raw, per execution, not floor-corrected, in time order
   std::int64_t repetitions = 1;  ///< executions in each sample
   SampleSummary summary;         ///< of `samples`: raw seconds
-  Seconds floor{};               ///< cost of the harness per execution, at these repetitions; subtracted by corrected()
+  Seconds floor{};  ///< cost of the harness per execution, at these repetitions; subtracted by
+                    ///< corrected()
 
-  std::optional<Seconds> creation;       ///< making the primitive, cache cold
+  std::optional<Seconds> creation;  ///< making the primitive, cache cold
   std::optional<Seconds> first_call;
-  std::optional<Seconds> reorder;        ///< bringing operands into this variant's layouts and back
-  Bytes workspace;                       ///< scratchpad
-  std::optional<double> maximum_error;   ///< relative to max|reference|
-  std::string output_hash;               ///< of the output's bytes; empty if not computed
+  std::optional<Seconds> reorder;       ///< bringing operands into this variant's layouts and back
+  Bytes workspace;                      ///< scratchpad
+  std::optional<double> maximum_error;  ///< relative to max|reference|
+  std::string output_hash;              ///< of the output's bytes; empty if not computed
   Disturbance disturbance;
-  std::int64_t attempt = 1;              ///< counts repetitions of the block on a disturbed host
-  std::int64_t process = 0;              ///< which worker process of the run (replication)
+  std::int64_t attempt = 1;  ///< counts repetitions of the block on a disturbed host
+  std::int64_t process = 0;  ///< which worker process of the run (replication)
   Timestamp started{};
-  Seconds wall{};                        ///< everything this row cost
+  Seconds wall{};  ///< everything this row cost
 
-  /// Subtracts the floor from median, interval, min and p90, not below zero.
+  /// Subtracts the floor from median, interval, min, p90 and mean, not below zero.
   [[nodiscard]] SampleSummary corrected() const;
 };
 

@@ -12,13 +12,14 @@ namespace plumb {
 struct Outcome {
   enum class Kind {
     kOk,
-    kUnsupported,   ///< the library refuses this key or variant here
+    kUnsupported,  ///< the library refuses this key or variant here
     kOutOfMemory,
-    kWrongResult,   ///< differs from the reference: never timed into a bound
+    kWrongResult,  ///< differs from the reference: never timed into a bound
     kTimedOut,
-    kCrashed,       ///< the worker died; the reason names the signal
-    kUnstable,      ///< measured, but no interval tight enough could be had
-    kSkipped,       ///< not attempted (budget, a reference implementation while others exist); the reason says why
+    kCrashed,   ///< the worker died; the reason names the signal
+    kUnstable,  ///< measured, but no interval tight enough could be had
+    kSkipped,   ///< not attempted (budget, a reference implementation while others exist); the
+                ///< reason says why
   };
   Kind kind = Kind::kOk;
   std::string reason;  ///< empty for kOk
@@ -29,7 +30,8 @@ struct Outcome {
   auto operator<=>(const Outcome&) const = default;
 };
 
-[[nodiscard]] std::string_view to_text(Outcome::Kind kind);  ///< "ok", "unsupported", "out_of_memory", …
+[[nodiscard]] std::string_view to_text(
+    Outcome::Kind kind);  ///< "ok", "unsupported", "out_of_memory", …
 [[nodiscard]] std::optional<Outcome::Kind> parse_outcome_kind(std::string_view text);
 
 }  // namespace plumb

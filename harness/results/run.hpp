@@ -15,19 +15,20 @@
 
 namespace plumb {
 
-using RunId = std::string;        ///< a ULID
-using RowId = std::int64_t;       ///< of a stored measurement, unique in its store
+using RunId = std::string;   ///< a ULID
+using RowId = std::int64_t;  ///< of a stored measurement, unique in its store
 
 /// Describes a run before its first row.
 struct RunHeader {
   RunId id;
-  std::string suite;             ///< name
-  std::string suite_hash;        ///< SHA-256 of `resolved_suite`
-  std::string resolved_suite;    ///< JSON of the ResolvedSuite, with the graphs' layers (what is needed to analyse again)
-  std::string backend;           ///< "onednn"
-  std::string stack;             ///< "default", …
+  std::string suite;           ///< name
+  std::string suite_hash;      ///< SHA-256 of `resolved_suite`
+  std::string resolved_suite;  ///< JSON of the ResolvedSuite, with the graphs' layers (what is
+                               ///< needed to analyse again)
+  std::string backend;         ///< "onednn"
+  std::string stack;           ///< "default", …
   Environment environment;
-  std::string shard;             ///< "1/4", or empty
+  std::string shard;  ///< "1/4", or empty
   std::vector<std::string> command;
   Timestamp started{};
 };
@@ -39,7 +40,8 @@ enum class RunState { kRunning, kFinished, kInterrupted };
 /// Is what the store knows of a run.
 struct RunRecord {
   RunHeader header;
-  RunState state = RunState::kRunning;  ///< kRunning with no live process: was killed, can be resumed
+  RunState state =
+      RunState::kRunning;  ///< kRunning with no live process: was killed, can be resumed
   std::optional<Timestamp> finished;
   std::int64_t rows_ok = 0;
   std::int64_t rows_failed = 0;
@@ -50,8 +52,8 @@ struct RunRecord {
 /// Is a measurement as the store returns it.
 struct StoredMeasurement {
   RowId row = 0;
-  RunId run;               ///< the run that measured it
-  bool reused = false;     ///< linked into the asked-for run, measured by an earlier one
+  RunId run;            ///< the run that measured it
+  bool reused = false;  ///< linked into the asked-for run, measured by an earlier one
   Measurement measurement;
 };
 
@@ -62,19 +64,20 @@ struct DerivedRecord {
   std::string subject;           ///< model|batch|dtype, or a key
   std::string analysis_version;  ///< of the code that computed it
   std::vector<RowId> inputs;
-  std::string payload;           ///< JSON
+  std::string payload;  ///< JSON
   Timestamp computed{};
 };
 
 /// Measures the machine's ceilings once per environment.
 struct Calibration {
-  FlopsPerSecond peak_f32;              ///< best GEMM seen, one run's threads
-  FlopsPerSecond peak_bf16;             ///< zero: the machine has no faster bf16
-  BytesPerSecond memory_bandwidth;      ///< stream copy beyond the last-level cache, read + written
+  FlopsPerSecond peak_f32;          ///< best GEMM seen, one run's threads
+  FlopsPerSecond peak_bf16;         ///< zero: the machine has no faster bf16
+  BytesPerSecond memory_bandwidth;  ///< stream copy beyond the last-level cache, read + written
   Bytes last_level_cache;
-  Seconds floor{};                      ///< an empty program
+  Seconds floor{};  ///< an empty program
   Seconds timer_tick{};
-  double parallel_efficiency = 1.0;     ///< speed of two threads over twice that of one; 1 when one thread is used
+  double parallel_efficiency =
+      1.0;  ///< speed of two threads over twice that of one; 1 when one thread is used
   std::optional<FlopsPerSecond> theoretical_f32;  ///< from clock and ISA, when known
 };
 

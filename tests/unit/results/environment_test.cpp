@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/environment.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plumb {
+namespace {
+
+// printf 'cpu.model=Xeon\nthreads=1\n' | sha256sum
+TEST(Environment, id_is_the_hash_of_the_identity_lines) {
+  const Environment environment{{{"threads", "1"}, {"cpu.model", "Xeon"}}, {}};
+  EXPECT_EQ(environment.id(), "4922efb7137386db");
+}
+
+TEST(Environment, facts_do_not_change_the_id) {
+  const Environment bare{{{"threads", "1"}}, {}};
+  const Environment with_facts{{{"threads", "1"}}, {{"kernel", "6.1"}}};
+  EXPECT_EQ(bare.id(), with_facts.id());
+}
+
+TEST(Environment, identity_changes_the_id) {
+  const Environment one{{{"threads", "1"}}, {}};
+  const Environment two{{{"threads", "2"}}, {}};
+  EXPECT_NE(one.id(), two.id());
+}
+
+}  // namespace
+}  // namespace plumb

@@ -10,11 +10,13 @@ namespace plumb {
 
 /// Counts what a layer needs, from its spec alone.
 struct LayerCost {
-  std::int64_t macs = 0;  ///< multiply-accumulates of conv, conv_transpose, gemm and matmul, without bias
-  Flops flops;            ///< 2 × macs, plus one or more per element for all else; see docs/MEASUREMENT.md
-  Flops minimum_flops;    ///< of the cheapest known algorithm class (3×3 stride-1 conv: Winograd's 2.25 fewer)
-  Bytes input_bytes;      ///< operands that are not constant
-  Bytes weight_bytes;     ///< constant operands
+  std::int64_t macs =
+      0;        ///< multiply-accumulates of conv, conv_transpose, gemm and matmul, without bias
+  Flops flops;  ///< 2 × macs, plus one or more per element for all else (table in layer_cost.cpp)
+  Flops minimum_flops;  ///< of the cheapest algorithm class in use (3×3 stride-1 conv: Winograd
+                        ///< F(4×4), 4 fewer)
+  Bytes input_bytes;    ///< operands that are not constant; of a gather or slice what it reads
+  Bytes weight_bytes;   ///< constant operands
   Bytes output_bytes;
 };
 

@@ -25,18 +25,20 @@ using Attribute =
 
 /// Names one operation fused behind the layer's own, applied to its result in list order.
 struct Epilogue {
-  std::string fn;                  ///< an eltwise fn ("relu", "clip", …) or binary fn ("add", "mul")
+  std::string fn;  ///< an eltwise fn ("relu", "clip", …) or binary fn ("add", "mul")
   std::vector<double> parameters;  ///< as the eltwise op's parameters; empty for binary fns
-  std::optional<std::size_t> operand;  ///< binary: index into LayerSpec::inputs of the second operand
+  std::optional<std::size_t>
+      operand;  ///< binary: index into LayerSpec::inputs of the second operand
 
   auto operator<=>(const Epilogue&) const = default;
 };
 
 /// Describes everything that changes what a layer computes, and at what promise (DESIGN §3).
 ///
-/// `op` is one of the vocabulary in docs/LAYER-KEYS.md. Operands that only configure the layer (a Reshape's
-/// shape, a Slice's starts) stand in `attributes`, never in `inputs`. Attributes are complete: every default
-/// of the opset is written out. A value, comparable; its text is the LayerKey.
+/// `op` is one of the vocabulary in docs/LAYER-KEYS.md. Operands that only configure the layer (a
+/// Reshape's shape, a Slice's starts) stand in `attributes`, never in `inputs`. Attributes are
+/// complete: every default of the opset is written out. A value, comparable; its text is the
+/// LayerKey.
 struct LayerSpec {
   std::string op;
   std::vector<std::optional<TensorType>> inputs;  ///< absent: an optional operand left out ("-")
@@ -48,7 +50,8 @@ struct LayerSpec {
 
   auto operator<=>(const LayerSpec&) const = default;
 
-  /// Reads an attribute that the op's row requires. Throws Error{kInternal} if absent or of another type.
+  /// Reads an attribute that the op's row requires. Throws Error{kInternal} if absent or of another
+  /// type.
   [[nodiscard]] std::int64_t integer(const std::string& name) const;
   [[nodiscard]] double real(const std::string& name) const;
   [[nodiscard]] const std::string& text(const std::string& name) const;

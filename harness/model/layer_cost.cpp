@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/layer_cost.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+/// Multiplies counts. Shapes are bounded one by one (2^40 elements), their products are not.
+std::int64_t product(std::int64_t left, std::int64_t right) {
+  std::int64_t result = 0;
+  if (__builtin_mul_overflow(left, right, &result)) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("a layer needs {} × {} operations, more than 63 bits hold: check its shapes",
+                    left,
+                    right));
+  }
+  return result;
+}
+
+std::int64_t elements_from(const std::vector<std::int64_t>& dims, std::size_t first) {
+  std::int64_t count = 1;
+  for (std::size_t i = first; i < dims.size(); ++i) {
+    count = product(count, dims[i]);
+  }
+  return count;
+}
+
+/// Counts the elements that one accumulation runs over: channels of the group × kernel for a
+/// convolution.
+std::int64_t reduction_of(const LayerSpec& spec) {
+  if (spec.op == "conv") {
+    return elements_from(spec.inputs[1]->dims, 1);
+  }
+  const std::vector<std::int64_t>& a = spec.inputs[0]->dims;
+  if (a.empty()) {
+    return 1;
+  }
+  if (spec.op == "gemm") {
+    return spec.integer("trans_a") != 0 ? a.front() : a.back();
+  }
+  return a.back();
+}
+
+std::int64_t macs_of(const LayerSpec& spec) {
+  if (spec.op == "conv" || spec.op == "gemm" || spec.op == "matmul") {
+    return product(element_count(spec.outputs[0]), reduction_of(spec));
+  }
+  if (spec.op == "conv_transpose") {  // each input element meets every filter of its group
+    return product(element_count(*spec.inputs[0]), elements_from(spec.inputs[1]->dims, 1));
+  }
+  return 0;
+}
+
+std::int64_t kernel_elements(const LayerSpec& spec) {
+  return elements_from(spec.integers("kernel"), 0);
+}
+
+struct WorkRow {
+  std::string_view op;
+  double per_output;
+  double per_input;
+};
+
+// Operations per element of the first output and of the first input, as the operator is defined, at
+// inference.
+constexpr std::array kWork = std::to_array<WorkRow>({
+    {"batch_norm", 2, 0},  // one multiply-add: scale and shift are folded once
+    {"layer_norm", 0, 7},  // mean 1, centre 1, squares 2, scale 1, affine 2
+    {"rms_norm", 0, 4},    // squares 2, scale 1, weight 1
+    {"instance_norm", 0, 7},
+    {"group_norm", 0, 7},
+    {"eltwise", 1, 0},
+    {"prelu", 1, 0},
+    {"binary", 1, 0},
+    {"softmax", 5, 0},  // maximum, subtract, exponent, sum, divide
+    {"reduce", 0, 1},
+    {"arg_reduce", 0, 1},
+    {"where", 1, 0},
+    {"cast", 1, 0},
+});
+
+double other_flops(const LayerSpec& spec) {
+  const auto outputs = static_cast<double>(element_count(spec.outputs[0]));
+  if (spec.op == "max_pool" || spec.op == "average_pool" || spec.op == "lp_pool") {
+    return outputs * static_cast<double>(kernel_elements(spec)) * (spec.op == "lp_pool" ? 2 : 1);
+  }
+  if (spec.op == "lrn") {  // squares and their sum over the window, then scale, add, power, divide
+    return outputs * (2.0 * static_cast<double>(spec.integer("size")) + 4.0);
+  }
+  if (spec.op == "sum") {
+    return outputs * static_cast<double>(spec.inputs.size() - 1);
+  }
+  if (spec.op == "resize" && spec.text("mode") != "nearest") {
+    const double taps = spec.text("mode") == "cubic" ? 4.0 : 2.0;
+    double weights = 1.0;
+    for (const double scale : spec.reals("scales")) {
+      weights *= scale == 1.0 ? 1.0 : taps;
+    }
+    return outputs * 2.0 * weights;
+  }
+  for (const WorkRow& row : kWork) {
+    if (row.op == spec.op) {
+      return outputs * row.per_output +
+             static_cast<double>(element_count(*spec.inputs[0])) * row.per_input;
+    }
+  }
+  return 0.0;  // data movement
+}
+
+double epilogue_flops(const LayerSpec& spec) {
+  const bool has_bias =
+      (spec.op == "conv" || spec.op == "conv_transpose" || spec.op == "gemm") && spec.has_input(2);
+  const std::size_t steps = spec.epilogue.size() + (has_bias ? 1 : 0);
+  return static_cast<double>(element_count(spec.outputs[0])) * static_cast<double>(steps);
+}
+
+/// Tells by how much the cheapest algorithm class in use needs fewer multiplications than the
+/// definition. 3×3: Winograd F(4×4, 3×3), 36 multiplications for 16 outputs instead of 144 (Lavin &
+/// Gray 2016, §4.1). Larger kernels: FFT over 32×32 tiles, 32·17 complex products of 4 real
+/// multiplications for each (33 − r)(33 − s) outputs (Mathieu, Henaff & LeCun 2014, §2). Transforms
+/// are not counted: a bound stays a bound.
+double fewest_ratio(const LayerSpec& spec) {
+  constexpr double kFftProducts = 32.0 * 17.0 * 4.0;
+  if (spec.op != "conv" || spec.inputs[0]->dims.size() != 4 || spec.integer("group") != 1 ||
+      spec.integers("strides") != std::vector<std::int64_t>{1, 1} ||
+      spec.integers("dilations") != std::vector<std::int64_t>{1, 1}) {
+    return 1.0;
+  }
+  const auto rows = static_cast<double>(spec.inputs[1]->dims[2]);
+  const auto columns = static_cast<double>(spec.inputs[1]->dims[3]);
+  if (rows == 3.0 && columns == 3.0) {
+    return 4.0;
+  }
+  if (rows < 3.0 || columns < 3.0 || rows > 32.0 || columns > 32.0) {
+    return 1.0;
+  }
+  return std::max(1.0, rows * columns * (33.0 - rows) * (33.0 - columns) / kFftProducts);
+}
+
+/// Counts the bytes of an operand that the layer cannot avoid to touch.
+Bytes touched_bytes(const LayerSpec& spec, std::size_t operand) {
+  const Bytes whole = byte_size(*spec.inputs[operand]);
+  if (operand == 0 && (spec.op == "gather" || spec.op == "slice")) {
+    return Bytes{std::min(whole.value, byte_size(spec.outputs[0]).value)};
+  }
+  return whole;
+}
+
+}  // namespace
+
+LayerCost cost_of(const LayerSpec& spec) {
+  LayerCost cost;
+  if (spec.op == "view") {
+    return cost;
+  }
+  cost.macs = macs_of(spec);
+  const double multiply_adds = 2.0 * static_cast<double>(cost.macs);
+  const double rest = other_flops(spec) + epilogue_flops(spec);
+  cost.flops = Flops{multiply_adds + rest};
+  cost.minimum_flops = Flops{multiply_adds / fewest_ratio(spec) + rest};
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    if (spec.inputs[i]) {
+      (spec.inputs[i]->constant ? cost.weight_bytes : cost.input_bytes) += touched_bytes(spec, i);
+    }
+  }
+  for (const TensorType& output : spec.outputs) {
+    cost.output_bytes += byte_size(output);
+  }
+  return cost;
+}
+
+}  // namespace plumb

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace plumb {
+
+/// Names the alternative of Attribute that an attribute uses; the values are Attribute's indices.
+enum class AttributeKind : std::size_t { kInteger, kReal, kWord, kIntegers, kReals };
+
+/// Describes one attribute of an operator.
+struct AttributeSchema {
+  std::string_view name;  ///< empty: the row is not used
+  AttributeKind kind = AttributeKind::kInteger;
+  std::string_view words;  ///< of kWord: the words allowed, "spatial|per_activation"
+};
+
+/// Describes one operator of the layer-key vocabulary (docs/LAYER-KEYS.md).
+struct OpSchema {
+  std::string_view op;
+  std::size_t min_inputs = 1;
+  std::size_t max_inputs = 1;
+  std::size_t max_outputs = 1;
+  std::array<AttributeSchema, 8> attributes{};  ///< alphabetical; ends at the first without a name
+
+  [[nodiscard]] std::size_t attribute_count() const;
+};
+
+/// Lists the whole vocabulary.
+[[nodiscard]] std::span<const OpSchema> op_schemas();
+
+/// Finds an operator; null if the vocabulary lacks it.
+[[nodiscard]] const OpSchema* find_op_schema(std::string_view op);
+
+/// Tells how many parameters an `eltwise` function takes; empty if there is no such function.
+[[nodiscard]] std::optional<std::size_t> eltwise_parameter_count(std::string_view fn);
+
+/// Tells whether `fn` is a function of the `binary` operator.
+[[nodiscard]] bool is_binary_function(std::string_view fn);
+
+/// Tells whether `word` is one of "a|b|c".
+[[nodiscard]] bool is_one_of(std::string_view words, std::string_view word);
+
+}  // namespace plumb

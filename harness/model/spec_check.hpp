@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/model/layer_spec.hpp"
+
+namespace plumb {
+
+/// Says what is wrong with a layer specification, and in which field of its key.
+struct SpecProblem {
+  std::string field;  ///< "in", "out", "epilogue" or the attribute's name
+  std::string text;
+};
+
+/// Checks that operands, attributes and shapes fit together, as far as that is cheap: counts and
+/// ranks, channels and groups, output extents, permutations, words. Empty: nothing wrong was found.
+/// The attributes that the operator's row requires must be there (to_key throws otherwise).
+[[nodiscard]] std::optional<SpecProblem> check_spec(const LayerSpec& spec);
+
+}  // namespace plumb

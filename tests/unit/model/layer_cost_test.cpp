@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/layer_cost.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+LayerCost cost(const char* key) {
+  return cost_of(parse_key({key}));
+}
+
+TEST(LayerCost, counts_a_convolution_by_hand) {
+  const LayerCost found = cost(
+      "v1:conv;in=f32[1,64,56,56],f32[64,64,3,3]c,f32[64]c;out=f32[1,64,56,56];acc=f32;math=strict;"
+      "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]");
+  EXPECT_EQ(found.macs, 115605504);  // 56·56·64·64·9, as in ResNet-50's published layer tables
+  EXPECT_DOUBLE_EQ(found.flops.value,
+                   2.0 * 115605504 + 200704);  // and one addition of the bias an output
+  EXPECT_DOUBLE_EQ(found.minimum_flops.value, 2.0 * 115605504 / 4 + 200704);
+  EXPECT_EQ(found.input_bytes.value, 802816);
+  EXPECT_EQ(found.weight_bytes.value, 64 * 64 * 9 * 4 + 256);
+  EXPECT_EQ(found.output_bytes.value, 802816);
+}
+
+TEST(LayerCost, divides_by_the_groups_and_keeps_strided_layers_whole) {
+  const LayerCost found = cost(
+      "v1:conv;in=f32[1,32,112,112],f32[32,1,3,3]c;out=f32[1,32,112,112];acc=f32;math=strict;"
+      "dilations=[1,1];group=32;pads=[1,1,1,1];strides=[1,1]");
+  EXPECT_EQ(found.macs, 3612672);  // 112·112·32·9
+  EXPECT_EQ(found.minimum_flops, found.flops);
+  const LayerCost strided = cost(
+      "v1:conv;in=f32[1,3,224,224],f32[64,3,7,7]c;out=f32[1,64,112,112];acc=f32;math=strict;"
+      "dilations=[1,1];group=1;pads=[3,3,3,3];strides=[2,2]");
+  EXPECT_EQ(strided.macs, 118013952);  // 112·112·64·147
+  EXPECT_EQ(strided.minimum_flops, strided.flops);
+}
+
+TEST(LayerCost, counts_a_transposed_convolution_from_its_input) {
+  const LayerCost found = cost(
+      "v1:conv_transpose;in=f32[1,8,4,4],f32[8,6,2,2]c;out=f32[1,6,8,8];acc=f32;math=strict;"
+      "dilations=[1,1];group=1;output_padding=[0,0];pads=[0,0,0,0];strides=[2,2]");
+  EXPECT_EQ(found.macs, 1 * 8 * 4 * 4 * 6 * 2 * 2);
+}
+
+TEST(LayerCost, counts_gemm_and_batched_matmul) {
+  EXPECT_EQ(cost("v1:gemm;in=f32[1,2048],f32[1000,2048]c,f32[1000]c;out=f32[1,1000];acc=f32;"
+                 "math=strict;alpha=1.0;beta=1.0;trans_a=0;trans_b=1")
+                .macs,
+            2048000);
+  EXPECT_EQ(
+      cost("v1:gemm;in=f32[5,7],f32[5,3]c;out=f32[7,3];acc=f32;math=strict;alpha=1.0;beta=1.0;"
+           "trans_a=1;trans_b=0")
+          .macs,
+      5 * 7 * 3);
+  EXPECT_EQ(cost("v1:matmul;in=f32[1,12,128,64],f32[1,12,64,128];out=f32[1,12,128,128];acc=f32;"
+                 "math=strict")
+                .macs,
+            std::int64_t{12} * 128 * 128 * 64);
+}
+
+TEST(LayerCost, charges_views_nothing_and_a_gather_what_it_reads) {
+  const LayerCost view = cost("v1:view;in=f32[1,512,7,7];out=f32[1,25088];acc=f32;math=strict");
+  EXPECT_EQ(view.flops.value, 0.0);
+  EXPECT_EQ(view.input_bytes.value + view.output_bytes.value, 0);
+  const LayerCost gather = cost(
+      "v1:gather;in=f32[30522,768]c,s64[1,128];out=f32[1,128,768];acc=f32;math=strict;axis=0;"
+      "distribution=uniform");
+  EXPECT_EQ(gather.weight_bytes.value, 128 * 768 * 4);
+  EXPECT_EQ(gather.input_bytes.value, 128 * 8);
+  EXPECT_EQ(gather.macs, 0);
+}
+
+TEST(LayerCost, counts_work_per_element_elsewhere) {
+  EXPECT_EQ(cost("v1:eltwise;in=f32[2,3];out=f32[2,3];acc=f32;math=strict;fn=relu;parameters=[]")
+                .flops.value,
+            6.0);
+  EXPECT_EQ(cost("v1:max_pool;in=f32[1,1,4,4];out=f32[1,1,2,2];acc=f32;math=strict;ceil_mode=0;"
+                 "dilations=[1,1];kernel=[2,2];pads=[0,0,0,0];strides=[2,2]")
+                .flops.value,
+            16.0);
+  EXPECT_EQ(cost("v1:sum;in=f32[4],f32[4],f32[4];out=f32[4];acc=f32;math=strict").flops.value, 8.0);
+}
+
+TEST(LayerCost, refuses_products_beyond_63_bits) {
+  LayerSpec spec = parse_key({"v1:matmul;in=f32[2,2],f32[2,2];out=f32[2,2];acc=f32;math=strict"});
+  spec.inputs[0]->dims = {1, std::int64_t{1} << 39};
+  spec.outputs[0].dims = {1 << 20, 1 << 20};
+  EXPECT_THROW(static_cast<void>(cost_of(spec)), Error);
+}
+
+}  // namespace
+}  // namespace plumb

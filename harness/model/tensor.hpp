@@ -30,9 +30,9 @@ enum class DataType {
 /// Describes one operand: type, shape, whether it is known before the run (weights: may be prepacked).
 struct TensorType {
   DataType dtype = DataType::kF32;
-  std::vector<std::int64_t> dims;     ///< empty: a scalar; every extent ≥ 0
+  std::vector<std::int64_t> dims{};   ///< empty: a scalar; every extent ≥ 0
   bool constant = false;              ///< a weight, or computed from weights only
-  std::vector<std::int64_t> strides;  ///< in elements; empty: dense, last dimension fastest
+  std::vector<std::int64_t> strides{};  ///< in elements; empty: dense, last dimension fastest
 
   auto operator<=>(const TensorType&) const = default;
 };

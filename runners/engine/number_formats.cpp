@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/number_formats.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+struct Bf16 {
+  std::uint16_t bits;
+};
+struct F16 {
+  std::uint16_t bits;
+};
+struct Bool {
+  std::uint8_t bits;
+};
+
+template <typename T>
+T read(const std::byte* data, std::size_t element) {
+  T value;
+  std::memcpy(&value, data + element * sizeof(T), sizeof(T));
+  return value;
+}
+
+template <typename T>
+double to_number(T value) {
+  return static_cast<double>(value);
+}
+double to_number(Bf16 value) {
+  return static_cast<double>(float_from_bf16(value.bits));
+}
+double to_number(F16 value) {
+  return static_cast<double>(float_from_f16(value.bits));
+}
+double to_number(Bool value) {
+  return value.bits != 0 ? 1.0 : 0.0;
+}
+
+template <typename T>
+T from_number(double number) {
+  constexpr double kTwoTo63 = 9223372036854775808.0;
+  if (std::isnan(number)) {
+    return T{0};
+  }
+  if (number >= kTwoTo63) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+    const bool fits = number < 2.0 * kTwoTo63;
+    if constexpr (std::is_signed_v<T>) {
+      return std::numeric_limits<T>::max();
+    }
+    return static_cast<T>(fits ? static_cast<std::uint64_t>(number) : kMost);
+  }
+  if (number < -kTwoTo63) {
+    return std::numeric_limits<T>::min();
+  }
+  return static_cast<T>(static_cast<std::int64_t>(number));
+}
+template <>
+double from_number<double>(double number) {
+  return number;
+}
+template <>
+float from_number<float>(double number) {
+  return static_cast<float>(number);
+}
+template <>
+Bf16 from_number<Bf16>(double number) {
+  return {bf16_from(float_rounded_to_odd(number))};
+}
+template <>
+F16 from_number<F16>(double number) {
+  return {f16_from(float_rounded_to_odd(number))};
+}
+template <>
+Bool from_number<Bool>(double number) {
+  return {number != 0.0 ? std::uint8_t{1} : std::uint8_t{0}};
+}
+
+[[noreturn]] void refuse(DataType type) {
+  throw Error(
+      Error::Kind::kUser,
+      fmt::format("elements of type {} cannot be computed with here: use f64, f32, f16, bf16, "
+                  "an integer type or bool",
+                  to_text(type)));
+}
+
+/// Calls `visit` with a value of the C++ type that stores elements of `type`.
+template <typename Visitor>
+auto with_storage(DataType type, Visitor&& visit) {
+  switch (type) {
+    case DataType::kF64:
+      return visit(double{});
+    case DataType::kF32:
+      return visit(float{});
+    case DataType::kF16:
+      return visit(F16{});
+    case DataType::kBf16:
+      return visit(Bf16{});
+    case DataType::kS64:
+      return visit(std::int64_t{});
+    case DataType::kS32:
+      return visit(std::int32_t{});
+    case DataType::kS16:
+      return visit(std::int16_t{});
+    case DataType::kS8:
+      return visit(std::int8_t{});
+    case DataType::kU64:
+      return visit(std::uint64_t{});
+    case DataType::kU32:
+      return visit(std::uint32_t{});
+    case DataType::kU16:
+      return visit(std::uint16_t{});
+    case DataType::kU8:
+      return visit(std::uint8_t{});
+    case DataType::kBool:
+      return visit(Bool{});
+    case DataType::kF8E4M3:
+    case DataType::kF8E5M2:
+    case DataType::kString:
+      break;
+  }
+  refuse(type);
+}
+
+}  // namespace
+
+std::uint16_t bf16_from(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if (std::isnan(value)) {
+    return static_cast<std::uint16_t>((bits >> 16U) | 0x40U);
+  }
+  const std::uint32_t half_less_tie = 0x7FFFU + ((bits >> 16U) & 1U);
+  return static_cast<std::uint16_t>((bits + half_less_tie) >> 16U);
+}
+
+float float_from_bf16(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
+}
+
+std::uint16_t f16_from(float value) {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint32_t>((bits >> 16U) & 0x8000U);
+  const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
+  constexpr std::uint32_t kInfinity32 = 0x7F800000U;
+  constexpr std::uint32_t kSmallestNormal16 = 0x38800000U;  // 2^-14
+  constexpr std::uint32_t kOverflow16 = 0x477FF000U;        // 65520: halfway beyond the largest
+  if (magnitude > kInfinity32) {
+    return static_cast<std::uint16_t>(sign | 0x7E00U | ((magnitude >> 13U) & 0x3FFU));
+  }
+  if (magnitude >= kOverflow16) {
+    return static_cast<std::uint16_t>(sign | 0x7C00U);
+  }
+  if (magnitude < kSmallestNormal16) {
+    // One unit of a subnormal is 2^-24; the float addition rounds to it, nearest even.
+    const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000U));
+  }
+  const std::uint32_t half_less_tie = 0xFFFU + ((magnitude >> 13U) & 1U);
+  const std::uint32_t rebased = magnitude - (112U << 23U) + half_less_tie;
+  return static_cast<std::uint16_t>(sign | (rebased >> 13U));
+}
+
+float float_from_f16(std::uint16_t bits) {
+  const std::uint32_t sign = (bits & 0x8000U) << 16U;
+  const std::uint32_t exponent = (bits >> 10U) & 0x1FU;
+  const std::uint32_t mantissa = bits & 0x3FFU;
+  if (exponent == 0) {
+    const float magnitude = static_cast<float>(mantissa) * 0x1p-24F;
+    return (sign != 0) ? -magnitude : magnitude;
+  }
+  const std::uint32_t rebased = exponent == 31U ? 255U : exponent + 112U;
+  return std::bit_cast<float>(sign | (rebased << 23U) | (mantissa << 13U));
+}
+
+float float_rounded_to_odd(double value) {
+  const auto nearest = static_cast<float>(value);
+  const auto back = static_cast<double>(nearest);
+  if (back == value || std::isnan(value)) {
+    return nearest;
+  }
+  auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if (std::fabs(back) > std::fabs(value)) {
+    bits -= 1U;
+  }
+  return std::bit_cast<float>(bits | 1U);
+}
+
+bool is_number(DataType type) {
+  return type != DataType::kString && type != DataType::kF8E4M3 && type != DataType::kF8E5M2;
+}
+
+double number_at(const Tensor& tensor, std::size_t element) {
+  return with_storage(tensor.type.dtype, [&](auto storage) {
+    return to_number(read<decltype(storage)>(tensor.data.data(), element));
+  });
+}
+
+std::vector<double> numbers_of(const Tensor& tensor) {
+  const auto count = static_cast<std::size_t>(element_count(tensor.type));
+  return with_storage(tensor.type.dtype, [&](auto storage) {
+    using Storage = decltype(storage);
+    if (tensor.data.size() / sizeof(Storage) < count) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("a tensor of {} elements of {} came with {} bytes of data",
+                              count,
+                              to_text(tensor.type.dtype),
+                              tensor.data.size()));
+    }
+    std::vector<double> numbers(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      numbers[i] = to_number(read<Storage>(tensor.data.data(), i));
+    }
+    return numbers;
+  });
+}
+
+Tensor tensor_from(const TensorType& type, std::span<const double> numbers) {
+  PLUMB_CHECK(static_cast<std::size_t>(element_count(type)) == numbers.size());
+  Tensor tensor{type, {}};
+  with_storage(type.dtype, [&](auto storage) {
+    using Storage = decltype(storage);
+    tensor.data.resize(numbers.size() * sizeof(Storage));
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const auto element = from_number<Storage>(numbers[i]);
+      std::memcpy(tensor.data.data() + i * sizeof(Storage), &element, sizeof(Storage));
+    }
+  });
+  return tensor;
+}
+
+}  // namespace plumb

@@ -2,38 +2,63 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 
 #include "harness/base/units.hpp"
 
 namespace plumb {
 
-/// Counts what the rest of the machine did to a block of measurement (Linux: getrusage, /proc/stat, /proc/loadavg,
-/// /proc/pressure/cpu). Absent: the system does not say.
+/// Counts what the rest of the machine did to a block of measurement (Linux: getrusage, /proc/stat,
+/// /proc/loadavg, /proc/pressure/cpu). Absent: the system does not say.
 struct Disturbance {
   std::int64_t involuntary_switches = 0;
-  std::optional<double> steal_ratio;     ///< of the block's CPU time
-  std::optional<double> load;            ///< one-minute load average at the end, less our own thread
+  std::optional<double> steal_ratio;  ///< of the block's CPU time
+  std::optional<double>
+      load;  ///< one-minute load average at the end, less our own thread; never judged
   std::optional<double> pressure_ratio;  ///< share of the block in which some task waited for a CPU
-  bool disturbed = false;                ///< judged by disturbance_limits in docs/MEASUREMENT.md
+  bool disturbed = false;                ///< judged by DisturbanceLimits
 };
+
+/// Says from where on a block counts as disturbed: beyond any one of these. The reasons are in
+/// docs/MEASUREMENT.md.
+struct DisturbanceLimits {
+  std::int64_t switches = 2;          ///< that any block may have…
+  double switches_per_second = 40.0;  ///< …and so many more for each second it lasts
+  double steal_ratio = 0.02;  ///< judged from the second stolen tick on: one may be a rounding
+  double steal_ticks = 2.0;
+  double pressure_ratio = 0.10;  ///< judged in blocks of at least `pressure_block`
+  Seconds pressure_block{0.005};
+};
+
+/// Holds the counters of one moment. Absent: the file is missing or says something else.
+struct DisturbanceReading {
+  std::int64_t involuntary_switches = 0;
+  std::optional<double> steal_ticks;
+  std::optional<double> total_ticks;
+  std::optional<double> pressure_microseconds;
+  std::optional<double> load;
+  Seconds wall{};
+};
+
+/// Reads the counters of this process and, below `proc`, of the machine. Throws nothing: what
+/// cannot be read is absent.
+[[nodiscard]] DisturbanceReading read_disturbance(const std::filesystem::path& proc = "/proc");
+
+/// Compares two readings of one block and judges it. Pure.
+[[nodiscard]] Disturbance disturbance_between(const DisturbanceReading& begin,
+                                              const DisturbanceReading& end,
+                                              const DisturbanceLimits& limits = {});
 
 /// Watches one block of measurement, from construction to finish().
 class DisturbanceWatch {
  public:
-  DisturbanceWatch();
+  explicit DisturbanceWatch(std::filesystem::path proc = "/proc");
   [[nodiscard]] Disturbance finish() const;
 
  private:
-  struct Reading {
-    std::int64_t involuntary_switches = 0;
-    std::optional<double> steal_ticks;
-    std::optional<double> total_ticks;
-    std::optional<double> pressure_microseconds;
-    Seconds wall{};
-  };
-  static Reading read();
-  Reading start_;
+  std::filesystem::path proc_;
+  DisturbanceReading start_;
 };
 
 }  // namespace plumb

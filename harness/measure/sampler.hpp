@@ -16,35 +16,39 @@ class TimedRegion {
  public:
   virtual ~TimedRegion() = default;
   virtual void run(std::size_t repetitions) = 0;
-  /// Is called outside the timed part, before each sample (flushes caches, rotates buffers). May do nothing.
+  /// Is called outside the timed part, before each sample (flushes caches, rotates buffers). May do
+  /// nothing.
   virtual void before_sample() {}
 };
 
 /// Says when enough has been measured: tight interval or budget, whichever comes first.
 struct SamplingPlan {
   Seconds warm_up_at_least{0.001};
-  Seconds warm_up_at_most{0.2};
-  Seconds budget{0.05};               ///< of timed work after the warm-up
-  double relative_half_width = 0.005; ///< of the median's interval
+  Seconds warm_up_at_most{0.2};  ///< zero: no warm-up and one execution a sample
+  Seconds budget{0.05};  ///< of timed work after the warm-up; four times this ends it in any case
+  double relative_half_width = 0.005;  ///< of the median's interval
   std::size_t samples_at_least = 7;
   std::size_t samples_at_most = 2000;
-  Seconds sample_at_least{20e-6};     ///< shorter executions are timed in batches that last this long
+  Seconds sample_at_least{20e-6};  ///< shorter executions are timed in batches that last this long
   std::size_t repetitions_at_most = 1 << 20;
 };
 
 /// Is what came of it.
 struct Samples {
-  std::vector<Seconds> seconds;   ///< one per sample, per execution (batch time ÷ repetitions), in time order
-  std::size_t repetitions = 1;    ///< executions in each sample
-  bool converged = false;         ///< the interval became tight before the budget ended
-  Seconds elapsed{};              ///< all of it, warm-up included
+  std::vector<Seconds>
+      seconds;  ///< one per sample, per execution (batch time ÷ repetitions), in time order
+  std::size_t repetitions = 1;  ///< executions in each sample
+  bool converged = false;       ///< the interval became tight before the budget ended
+  Seconds elapsed{};            ///< all of it, warm-up included
 };
 
 /// Reads a steady clock; injected, so that tests can script it.
 using Clock = std::function<Seconds()>;
 [[nodiscard]] Clock steady_clock();
 
-/// Warms up until stable, then samples until the plan is met.
+/// Warms up until executions stop getting faster, then samples until the plan is met: the median's
+/// interval is tight and the minimum has company, or the budget or the number of samples is used up
+/// (docs/MEASUREMENT.md).
 [[nodiscard]] Samples sample(TimedRegion& region, const SamplingPlan& plan, const Clock& clock);
 
 /// Measures the smallest non-zero step of the clock and the cost of reading it.

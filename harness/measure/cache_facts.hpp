@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "harness/base/units.hpp"
+
+namespace plumb {
+
+/// Says how large the caches are that a measurement must get out of.
+struct CacheFacts {
+  Bytes last_level;      ///< of the highest level that CPU 0 sees, data or unified
+  bool assumed = false;  ///< the system does not say: `last_level` is kAssumedLastLevelCache
+};
+
+/// Stands in where sysfs is absent (containers, other systems): more than most desktop caches hold.
+inline constexpr Bytes kAssumedLastLevelCache{std::int64_t{64} << 20};
+
+/// Reads `folder`/index*/{level,type,size}. Throws nothing; files that say something else are
+/// passed over, sizes above 16 GiB too.
+[[nodiscard]] CacheFacts read_cache_facts(
+    const std::filesystem::path& folder = "/sys/devices/system/cpu/cpu0/cache");
+
+}  // namespace plumb

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/executor.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "harness/plan/planner.hpp"
+
+namespace plumb {
+namespace {
+
+Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+
+Timestamp wall_clock() {
+  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+/// Shortens a key for one line of progress: op and first operands.
+std::string short_name(const LayerKey& key) {
+  constexpr std::size_t kMost = 60;
+  const std::size_t start = std::min(key.text.find(':') + 1, key.text.size());
+  const std::string body = key.text.substr(start, key.text.find(";acc=") - start);
+  return body.size() <= kMost ? body : body.substr(0, kMost - 1) + "…";
+}
+
+/// Weighs items by what they are likely to cost: a fixed part, plus their arithmetic.
+double expected_cost(const WorkItem& item) {
+  constexpr double kFixed = 1.0;
+  constexpr double kPerMac = 1e-9;
+  return kFixed + kPerMac * item.weight / static_cast<double>(std::max<std::int64_t>(item.occurrences, 1));
+}
+
+}  // namespace
+
+/// Is one call of execute(): its clock, its progress, the rows of the process before.
+class Executor::Execution {
+ public:
+  Execution(Executor& executor, const RunId& run, const std::function<void(const Progress&)>& report)
+      : executor_(executor), run_(run), report_(report), started_(now()) {}
+
+  ExecutionSummary run(const std::vector<WorkItem>& items, std::vector<Confirmation> waiting) {
+    progress_.total = items.size();
+    for (const WorkItem& item : items) {
+      cost_left_ += expected_cost(item);
+    }
+    std::size_t next = 0;
+    while (!stopped() && (next < items.size() || !waiting.empty())) {
+      confirm(std::exchange(waiting, {}));
+      std::vector<StoredMeasurement> fresh;
+      const std::size_t end = std::min(items.size(), next + executor_.options_.keys_per_process);
+      for (; next < end && !stopped(); ++next) {
+        measure(items[next], fresh);
+      }
+      const ExecutorOptions& options = executor_.options_;
+      waiting = confirmations(fresh, options.confirm_margin, options.confirm_most);
+      executor_.worker_.reset();
+    }
+    const bool unfinished = next < items.size() || !waiting.empty();
+    summary_.state = unfinished ? RunState::kInterrupted : RunState::kFinished;
+    summary_.processes = static_cast<std::size_t>(executor_.processes_);
+    return summary_;
+  }
+
+ private:
+  [[nodiscard]] bool stopped() {
+    const auto& budget = executor_.options_.budget;
+    summary_.budget_ended = budget && now() - started_ >= *budget;
+    return summary_.budget_ended || executor_.stop_.load();
+  }
+
+  void confirm(const std::vector<Confirmation>& confirmations) {
+    for (const Confirmation& confirmation : confirmations) {
+      if (stopped()) {
+        return;
+      }
+      MeasureRequest request = executor_.options_.request;
+      request.key = confirmation.key;
+      request.caches = confirmation.caches;
+      request.variants = confirmation.variants;
+      request.purpose = Purpose::kConfirm;
+      announce("confirming " + short_name(confirmation.key));
+      store(request_rows(request));
+    }
+  }
+
+  void measure(const WorkItem& item, std::vector<StoredMeasurement>& fresh) {
+    MeasureRequest request = executor_.options_.request;
+    request.key = item.key;
+    request.caches = item.caches;
+    announce(short_name(item.key));
+    std::vector<Measurement> rows = request_rows(request);
+    settle(item, rows);
+    store(rows);
+    for (Measurement& row : rows) {
+      fresh.push_back({.row = 0, .run = run_, .reused = false, .measurement = std::move(row)});
+    }
+    ++summary_.measured;
+    ++progress_.done;
+    cost_done_ += expected_cost(item);
+    announce("");
+  }
+
+  /// Sends one request and returns all rows; a worker that dies leaves what it had sent and a row that says so.
+  std::vector<Measurement> request_rows(const MeasureRequest& request) {
+    std::vector<Measurement> rows;
+    const Timestamp started = wall_clock();
+    try {
+      WorkerProcess& worker = executor_.worker();
+      worker.measure(request, executor_.options_.row_timeout, [&](Measurement row) {
+        row.process = executor_.processes_;
+        rows.push_back(std::move(row));
+      });
+    } catch (const WorkerDied& death) {
+      const bool hung = death.outcome().kind == Outcome::Kind::kTimedOut;
+      ++(hung ? summary_.timeouts : summary_.crashes);
+      spdlog::warn("worker lost: {}; key={}", death.outcome().reason, request.key.text);
+      executor_.worker_.reset();
+      for (const CacheMode cache : request.caches) {
+        Measurement row;
+        row.key = request.key;
+        row.cache = cache;
+        row.purpose = request.purpose;
+        row.outcome = death.outcome();
+        row.process = executor_.processes_;
+        row.started = started;
+        rows.push_back(std::move(row));
+      }
+    }
+    return rows;
+  }
+
+  /// Makes sure that each asked-for cache mode has a row that settles it, so that a later run does not try for ever.
+  void settle(const WorkItem& item, std::vector<Measurement>& rows) const {
+    std::vector<StoredMeasurement> seen;
+    for (const Measurement& row : rows) {
+      seen.push_back({.row = 0, .run = run_, .reused = false, .measurement = row});
+    }
+    for (const WorkItem& open : without_measured({item}, seen)) {
+      const auto failed = std::find_if(rows.begin(), rows.end(), [](const Measurement& row) {
+        return !row.outcome.timed();
+      });
+      for (const CacheMode cache : open.caches) {
+        Measurement row;
+        row.key = item.key;
+        row.cache = cache;
+        row.outcome = failed != rows.end()
+                          ? failed->outcome
+                          : Outcome{Outcome::Kind::kUnsupported, "the worker returned no time and no reason"};
+        row.process = executor_.processes_;
+        row.started = wall_clock();
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+
+  void store(const std::vector<Measurement>& rows) {
+    if (!rows.empty()) {
+      executor_.store_.append(run_, rows);
+    }
+  }
+
+  void announce(const std::string& current) {
+    progress_.current = current;
+    progress_.elapsed = now() - started_;
+    if (cost_done_ > 0) {
+      progress_.left = progress_.elapsed * ((cost_left_ - cost_done_) / cost_done_);
+    }
+    report_(progress_);
+  }
+
+  Executor& executor_;
+  const RunId& run_;
+  const std::function<void(const Progress&)>& report_;
+  Seconds started_;
+  Progress progress_;
+  ExecutionSummary summary_;
+  double cost_left_ = 0.0;
+  double cost_done_ = 0.0;
+};
+
+Executor::Executor(Store& store, ExecutorOptions options, const std::atomic<bool>& stop)
+    : store_(store), options_(std::move(options)), stop_(stop) {}
+
+Executor::~Executor() = default;
+
+WorkerProcess& Executor::worker() {
+  if (!worker_) {
+    worker_ = std::make_unique<WorkerProcess>(options_.worker);
+    ++processes_;
+  }
+  return *worker_;
+}
+
+Environment Executor::describe() { return worker().describe(); }
+
+Calibration Executor::calibrate() { return worker().calibrate(); }
+
+ExecutionSummary Executor::execute(const RunId& run,
+                                   const std::vector<WorkItem>& items,
+                                   std::vector<Confirmation> unconfirmed,
+                                   const std::function<void(const Progress&)>& report) {
+  return Execution(*this, run, report).run(items, std::move(unconfirmed));
+}
+
+}  // namespace plumb

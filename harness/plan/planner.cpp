@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/plan/planner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "harness/base/error.hpp"
+#include "harness/rewrite/rewrite.hpp"
+
+namespace plumb {
+namespace {
+
+/// FNV-1a: the same on every machine and for every version, since shards of one suite may run different builds.
+std::uint64_t stable_hash(const std::string& text) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  }
+  return hash;
+}
+
+double weight_of(const LayerCost& cost) {
+  const auto bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
+  return cost.macs > 0 ? static_cast<double>(cost.macs) : static_cast<double>(bytes.value) / 1000.0;
+}
+
+bool has_constant_operand(const LayerKey& key) {
+  const LayerSpec spec = parse_key(key);
+  return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
+    return input.has_value() && input->constant;
+  });
+}
+
+/// Is a collection of items by key, in order of first sight.
+class Items {
+ public:
+  void add(const LayerKey& key, double weight_each, std::int64_t count) {
+    const auto [place, is_new] = index_.try_emplace(key, items_.size());
+    if (is_new) {
+      items_.push_back(WorkItem{.key = key, .occurrences = 0, .weight = 0.0, .caches = {}});
+    }
+    WorkItem& item = items_[place->second];
+    item.occurrences += count;
+    item.weight += weight_each * static_cast<double>(count);
+  }
+  std::vector<WorkItem> take() { return std::move(items_); }
+
+ private:
+  std::vector<WorkItem> items_;
+  std::unordered_map<LayerKey, std::size_t> index_;
+};
+
+/// A row that settles its key and cache mode: measured in full, or refused for good.
+bool settles(const Measurement& row) {
+  if (row.purpose == Purpose::kRace) {
+    return false;
+  }
+  return row.outcome.timed() || row.variant.empty();
+}
+
+}  // namespace
+
+Shard parse_shard(std::string_view text) {
+  Shard shard;
+  const std::size_t slash = text.find('/');
+  const char* const end = text.data() + text.size();
+  bool good = slash != std::string_view::npos;
+  if (good) {
+    const auto first = std::from_chars(text.data(), text.data() + slash, shard.index);
+    const auto second = std::from_chars(text.data() + slash + 1, end, shard.count);
+    good = first.ec == std::errc{} && first.ptr == text.data() + slash && second.ec == std::errc{} &&
+           second.ptr == end && shard.index >= 1 && shard.index <= shard.count && shard.count <= 100'000;
+  }
+  if (!good) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' is not a shard: write I/N with 1 ≤ I ≤ N, such as 2/4", text));
+  }
+  return shard;
+}
+
+std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
+                                 std::span<const ResolvedSuite::LayerEntry> layers,
+                                 std::span<const CacheMode> caches,
+                                 const Shard& shard) {
+  Items collected;
+  for (const PlannedModel& model : models) {
+    for (const Layer& layer : model.graph.layers) {
+      if (layer.role == Layer::Role::kCompute) {
+        collected.add(layer.key, weight_of(layer.cost), 1);
+      }
+    }
+    for (const Match& match : matches(model.graph)) {
+      collected.add(match.key, weight_of(match.cost), 1);
+    }
+  }
+  for (const ResolvedSuite::LayerEntry& entry : layers) {
+    collected.add(entry.key, weight_of(cost_of(parse_key(entry.key))), entry.count);
+  }
+
+  std::vector<WorkItem> items = collected.take();
+  std::erase_if(items, [&](const WorkItem& item) {
+    return stable_hash(item.key.text) % shard.count != shard.index - 1;
+  });
+  for (WorkItem& item : items) {
+    const bool weights = has_constant_operand(item.key);
+    for (const CacheMode cache : caches) {
+      // Without weights, cold weights are no other case than hot.
+      if (cache != CacheMode::kWeights || weights) {
+        item.caches.push_back(cache);
+      }
+    }
+    if (item.caches.empty()) {
+      item.caches.push_back(CacheMode::kNone);
+    }
+  }
+  std::stable_sort(items.begin(), items.end(), [](const WorkItem& left, const WorkItem& right) {
+    return left.weight != right.weight ? left.weight > right.weight : left.key < right.key;
+  });
+  return items;
+}
+
+std::vector<WorkItem> without_measured(std::vector<WorkItem> items,
+                                       std::span<const StoredMeasurement> rows) {
+  std::set<std::pair<LayerKey, CacheMode>> settled;
+  for (const StoredMeasurement& row : rows) {
+    const Measurement& measurement = row.measurement;
+    if (settles(measurement)) {
+      settled.emplace(measurement.key, measurement.cache);
+    }
+  }
+  for (WorkItem& item : items) {
+    std::erase_if(item.caches, [&](CacheMode cache) { return settled.contains({item.key, cache}); });
+  }
+  std::erase_if(items, [](const WorkItem& item) { return item.caches.empty(); });
+  return items;
+}
+
+std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
+                                        double margin,
+                                        std::size_t most) {
+  struct Candidate {
+    std::string variant;
+    Seconds median{};
+    bool library_choice = false;
+  };
+  struct Seen {
+    std::set<CacheMode> caches;
+    std::vector<Candidate> hot;
+    bool confirmed = false;
+  };
+  std::map<LayerKey, Seen> keys;
+  for (const StoredMeasurement& row : rows) {
+    const Measurement& m = row.measurement;
+    if (m.purpose == Purpose::kRace || !m.outcome.timed() || m.summary.n == 0) {
+      continue;
+    }
+    Seen& seen = keys[m.key];
+    seen.caches.insert(m.cache);
+    seen.confirmed = seen.confirmed || m.purpose == Purpose::kConfirm;
+    if (m.cache == CacheMode::kNone) {
+      seen.hot.push_back({m.variant, m.summary.median, m.library_choice});
+    }
+  }
+
+  std::vector<Confirmation> wanted;
+  for (auto& [key, seen] : keys) {
+    if (seen.confirmed || seen.hot.size() < 2) {
+      continue;
+    }
+    std::stable_sort(seen.hot.begin(), seen.hot.end(), [](const Candidate& a, const Candidate& b) {
+      return a.median < b.median;
+    });
+    Confirmation confirmation{key, {seen.caches.begin(), seen.caches.end()}, {}};
+    for (const Candidate& candidate : seen.hot) {
+      const bool close = candidate.median <= seen.hot.front().median * (1.0 + margin);
+      if ((close && confirmation.variants.size() < most) || candidate.library_choice) {
+        confirmation.variants.push_back(candidate.variant);
+      }
+    }
+    wanted.push_back(std::move(confirmation));
+  }
+  return wanted;
+}
+
+DedupeFigures dedupe_figures(std::span<const PlannedModel> models) {
+  DedupeFigures figures;
+  std::set<LayerKey> all;
+  for (const PlannedModel& model : models) {
+    std::set<LayerKey> own;
+    for (const Layer& layer : model.graph.layers) {
+      if (layer.role == Layer::Role::kCompute) {
+        ++figures.occurrences;
+        own.insert(layer.key);
+      }
+    }
+    figures.unique_per_model += static_cast<std::int64_t>(own.size());
+    all.merge(own);
+  }
+  figures.unique = static_cast<std::int64_t>(all.size());
+  return figures;
+}
+
+}  // namespace plumb

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "harness/model/layer_key.hpp"
+#include "harness/results/measurement.hpp"
+
+namespace plumb {
+
+/// Is one key to measure, once, whatever the number of its occurrences.
+struct WorkItem {
+  LayerKey key;
+  std::int64_t occurrences = 0;   ///< over all models of the suite, at this key
+  double weight = 0.0;            ///< MACs × occurrences; bytes moved ÷ 1000 where there are no MACs
+  std::vector<CacheMode> caches;  ///< still to be measured
+};
+
+/// Is one key whose fastest variants are measured again in a fresh process.
+struct Confirmation {
+  LayerKey key;
+  std::vector<CacheMode> caches;
+  std::vector<std::string> variants;  ///< the fastest few and the library's own choice
+};
+
+}  // namespace plumb

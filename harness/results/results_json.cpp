@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/results_json.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/results/json_object.hpp"
+#include "harness/results/sample_codec.hpp"
+
+namespace plumb {
+namespace {
+
+using nlohmann::json;
+
+std::string dump(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json optional_value(const std::optional<Seconds>& value) {
+  return value ? json(value->count()) : json(nullptr);
+}
+
+json optional_value(const std::optional<double>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+// A result with NaN or infinity in it is infinitely wrong, and JSON has no word for that.
+json error_value(const std::optional<double>& error) {
+  if (error && !std::isfinite(*error)) {
+    return "inf";
+  }
+  return optional_value(error);
+}
+
+std::optional<double> error_from(const json& value, const JsonObject& object) {
+  const auto found = value.find("maximum_error");
+  if (found != value.end() && found->is_string() && *found == "inf") {
+    return std::numeric_limits<double>::infinity();
+  }
+  return object.optional_number("maximum_error");
+}
+
+json to_value(const SampleSummary& summary) {
+  return {{"n", summary.n},
+          {"median_seconds", summary.median.count()},
+          {"low_seconds", summary.interval.low.count()},
+          {"high_seconds", summary.interval.high.count()},
+          {"min_seconds", summary.min.count()},
+          {"p90_seconds", summary.p90.count()},
+          {"mean_seconds", summary.mean.count()},
+          {"min_has_company", summary.min_has_company}};
+}
+
+SampleSummary summary_from(const JsonObject& object) {
+  SampleSummary summary;
+  summary.n = static_cast<std::size_t>(object.integer("n", 0, JsonObject::kHighest));
+  summary.median = object.seconds("median_seconds");
+  summary.interval = {object.seconds("low_seconds"), object.seconds("high_seconds")};
+  summary.min = object.seconds("min_seconds");
+  summary.p90 = object.seconds("p90_seconds");
+  summary.mean = object.seconds("mean_seconds");
+  summary.min_has_company = object.boolean("min_has_company");
+  return summary;
+}
+
+json to_value(const Disturbance& disturbance) {
+  return {{"involuntary_switches", disturbance.involuntary_switches},
+          {"steal_ratio", optional_value(disturbance.steal_ratio)},
+          {"load", optional_value(disturbance.load)},
+          {"pressure_ratio", optional_value(disturbance.pressure_ratio)},
+          {"disturbed", disturbance.disturbed}};
+}
+
+Disturbance disturbance_from(const JsonObject& object) {
+  Disturbance disturbance;
+  disturbance.involuntary_switches =
+      object.integer("involuntary_switches", 0, JsonObject::kHighest);
+  disturbance.steal_ratio = object.optional_number("steal_ratio");
+  disturbance.load = object.optional_number("load");
+  disturbance.pressure_ratio = object.optional_number("pressure_ratio");
+  disturbance.disturbed = object.boolean("disturbed");
+  return disturbance;
+}
+
+template <typename Value>
+Value known(std::optional<Value> value, const char* name, const std::string& text) {
+  if (!value) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("field '{}' has the unknown value '{}'", name, text));
+  }
+  return *value;
+}
+
+std::vector<Seconds> samples_from(const JsonObject& object) {
+  std::vector<Seconds> samples;
+  for (const json& sample : object.array("samples_seconds", kMaximumSamples)) {
+    if (!sample.is_number() || !std::isfinite(sample.get<double>())) {
+      throw Error(Error::Kind::kUser, "field 'samples_seconds' has an element that is no number");
+    }
+    samples.emplace_back(sample.get<double>());
+  }
+  return samples;
+}
+
+json to_value(const Environment& environment) {
+  return {{"identity", environment.identity}, {"facts", environment.facts}};
+}
+
+Environment environment_from(const JsonObject& object) {
+  return {object.facts("identity"), object.facts("facts")};
+}
+
+}  // namespace
+
+std::string to_json(const Measurement& row) {
+  json samples = json::array();
+  for (const Seconds sample : row.samples) {
+    samples.push_back(sample.count());
+  }
+  return dump({{"key", row.key.text},
+               {"variant", row.variant},
+               {"library_choice", row.library_choice},
+               {"reference_implementation", row.reference_implementation},
+               {"cache", to_text(row.cache)},
+               {"purpose", to_text(row.purpose)},
+               {"outcome", to_text(row.outcome.kind)},
+               {"reason", row.outcome.reason},
+               {"samples_seconds", std::move(samples)},
+               {"repetitions", row.repetitions},
+               {"summary", to_value(row.summary)},
+               {"floor_seconds", row.floor.count()},
+               {"creation_seconds", optional_value(row.creation)},
+               {"first_call_seconds", optional_value(row.first_call)},
+               {"reorder_seconds", optional_value(row.reorder)},
+               {"workspace_bytes", row.workspace.value},
+               {"maximum_error", error_value(row.maximum_error)},
+               {"output_hash", row.output_hash},
+               {"disturbance", to_value(row.disturbance)},
+               {"attempt", row.attempt},
+               {"process", row.process},
+               {"started", to_text(row.started)},
+               {"wall_seconds", row.wall.count()}});
+}
+
+Measurement measurement_from_json(std::string_view text) {
+  const json value = parse_json(text);
+  const JsonObject object(value);
+  Measurement row;
+  row.key.text = object.text("key");
+  row.variant = object.text("variant");
+  row.library_choice = object.boolean("library_choice");
+  row.reference_implementation = object.boolean("reference_implementation");
+  row.cache = known(parse_cache_mode(object.text("cache")), "cache", object.text("cache"));
+  row.purpose = known(parse_purpose(object.text("purpose")), "purpose", object.text("purpose"));
+  row.outcome.kind =
+      known(parse_outcome_kind(object.text("outcome")), "outcome", object.text("outcome"));
+  row.outcome.reason = object.text("reason");
+  row.samples = samples_from(object);
+  row.repetitions = object.integer("repetitions", 1, JsonObject::kHighest);
+  row.summary = summary_from(object.object("summary"));
+  row.floor = object.seconds("floor_seconds");
+  row.creation = object.optional_seconds("creation_seconds");
+  row.first_call = object.optional_seconds("first_call_seconds");
+  row.reorder = object.optional_seconds("reorder_seconds");
+  row.workspace.value = object.integer("workspace_bytes", 0, JsonObject::kHighest);
+  row.maximum_error = error_from(value, object);
+  row.output_hash = object.text("output_hash");
+  row.disturbance = disturbance_from(object.object("disturbance"));
+  row.attempt = object.integer("attempt", 0, JsonObject::kHighest);
+  row.process = object.integer("process", 0, JsonObject::kHighest);
+  row.started = object.time("started");
+  row.wall = object.seconds("wall_seconds");
+  return row;
+}
+
+std::string to_json(const Environment& environment) {
+  return dump(to_value(environment));
+}
+
+Environment environment_from_json(std::string_view text) {
+  const json value = parse_json(text);
+  return environment_from(JsonObject(value));
+}
+
+std::string to_json(const RunHeader& header) {
+  return dump({{"id", header.id},
+               {"suite", header.suite},
+               {"suite_hash", header.suite_hash},
+               {"resolved_suite", header.resolved_suite},
+               {"backend", header.backend},
+               {"stack", header.stack},
+               {"environment", to_value(header.environment)},
+               {"shard", header.shard},
+               {"command", header.command},
+               {"started", to_text(header.started)}});
+}
+
+RunHeader run_header_from_json(std::string_view text) {
+  const json value = parse_json(text);
+  const JsonObject object(value);
+  RunHeader header;
+  header.id = object.text("id");
+  header.suite = object.text("suite");
+  header.suite_hash = object.text("suite_hash");
+  header.resolved_suite = object.text("resolved_suite");
+  header.backend = object.text("backend");
+  header.stack = object.text("stack");
+  header.environment = environment_from(object.object("environment"));
+  header.shard = object.text("shard");
+  header.command = object.texts("command", 10'000);
+  header.started = object.time("started");
+  return header;
+}
+
+std::string to_json(const Calibration& calibration) {
+  const std::optional<double> theoretical = calibration.theoretical_f32
+                                                ? std::optional(calibration.theoretical_f32->value)
+                                                : std::nullopt;
+  return dump({{"peak_f32_flops_per_second", calibration.peak_f32.value},
+               {"peak_bf16_flops_per_second", calibration.peak_bf16.value},
+               {"memory_bandwidth_bytes_per_second", calibration.memory_bandwidth.value},
+               {"last_level_cache_bytes", calibration.last_level_cache.value},
+               {"floor_seconds", calibration.floor.count()},
+               {"timer_tick_seconds", calibration.timer_tick.count()},
+               {"parallel_efficiency", calibration.parallel_efficiency},
+               {"theoretical_f32_flops_per_second", optional_value(theoretical)}});
+}
+
+Calibration calibration_from_json(std::string_view text) {
+  const json value = parse_json(text);
+  const JsonObject object(value);
+  Calibration calibration;
+  calibration.peak_f32.value = object.number("peak_f32_flops_per_second");
+  calibration.peak_bf16.value = object.number("peak_bf16_flops_per_second");
+  calibration.memory_bandwidth.value = object.number("memory_bandwidth_bytes_per_second");
+  calibration.last_level_cache.value =
+      object.integer("last_level_cache_bytes", 0, JsonObject::kHighest);
+  calibration.floor = object.seconds("floor_seconds");
+  calibration.timer_tick = object.seconds("timer_tick_seconds");
+  calibration.parallel_efficiency = object.number("parallel_efficiency");
+  if (const auto theoretical = object.optional_number("theoretical_f32_flops_per_second")) {
+    calibration.theoretical_f32 = FlopsPerSecond{*theoretical};
+  }
+  return calibration;
+}
+
+}  // namespace plumb

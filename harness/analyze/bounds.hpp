@@ -38,7 +38,7 @@ struct CoverStep {
   std::string rewrite;      ///< empty: the plain layer
   LayerKey key;
   std::optional<KeyTime> time;  ///< absent: not measured
-  bool critical = false;
+  bool critical = false;        ///< one of its layers lies on the critical path
 };
 
 /// Is everything about one model that layers alone give.
@@ -53,8 +53,9 @@ struct ModelBounds {
   };
   std::vector<Unsupported> unsupported;
   std::vector<Bound> bounds;
-  std::vector<CoverStep> cover;          ///< of `library`: topological order
-  std::vector<LayerId> critical_path;    ///< of `library_parallel`, source to sink
+  std::vector<CoverStep> cover;          ///< of `library`, mode fusion: topological order
+  std::vector<CoverStep> critical_steps; ///< of `library_parallel`, mode fusion: source to sink; their times add up to it
+  std::vector<LayerId> critical_path;    ///< the layers of critical_steps, source to sink
   std::vector<std::string> findings;     ///< fell back to a reference; a bound above another it must not exceed…
 };
 

@@ -21,6 +21,7 @@ struct Value {
   std::string name;
   TensorType type;
   std::optional<LayerId> producer;  ///< absent: a graph input or a weight
+  std::optional<double> scalar;     ///< of a constant with one element: its value, where the file holds it
 };
 
 /// Describes one node of the model, as written, with its shapes.

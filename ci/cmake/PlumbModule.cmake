@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # plumb_module: one folder, one static library, one alias plumb::NAME.
+# plumb_program: an executable that users start, in bin/.
+# plumb_worker: the executable of one backend, in libexec/plumb/.
 # plumb_test:   the unit tests of one module, one executable, discovered by ctest.
 
 add_library(plumb_options INTERFACE)
@@ -30,6 +32,31 @@ function(plumb_module name)
   target_link_libraries(plumb_${name} PUBLIC ${arg_DEPENDS}
                         PRIVATE $<BUILD_INTERFACE:plumb_options> ${arg_PRIVATE_DEPENDS})
   set_target_properties(plumb_${name} PROPERTIES LINKER_LANGUAGE CXX)
+endfunction()
+
+# plumb_program(NAME SOURCES a.cpp… DEPENDS plumb::model…): target NAME, built in and installed to bin.
+function(plumb_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE plumb_options ${arg_DEPENDS})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endfunction()
+
+# plumb_worker(BACKEND SOURCES a.cpp… DEPENDS plumb::engine… [NOT_INSTALLED]): target plumb_worker_BACKEND, file
+# plumb-worker-BACKEND, where find_worker looks: libexec/plumb below the build tree and below the installation.
+function(plumb_worker backend)
+  cmake_parse_arguments(arg "NOT_INSTALLED" "" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(plumb_worker_${backend} ${arg_SOURCES})
+  target_link_libraries(plumb_worker_${backend} PRIVATE plumb_options plumb::worker ${arg_DEPENDS})
+  target_include_directories(plumb_worker_${backend} PRIVATE "${PROJECT_SOURCE_DIR}")
+  set_target_properties(plumb_worker_${backend} PROPERTIES
+    OUTPUT_NAME "plumb-worker-${backend}"
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/libexec/plumb")
+  if(NOT arg_NOT_INSTALLED)
+    install(TARGETS plumb_worker_${backend} RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/plumb")
+  endif()
 endfunction()
 
 # plumb_test(NAME SOURCES a_test.cpp… DEPENDS plumb::model… [LABELS unit] [ENVIRONMENT A=b…])

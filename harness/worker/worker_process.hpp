@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,15 @@ struct WorkerOptions {
   int threads = 1;
   std::vector<std::filesystem::path> search_path;  ///< where plumb-worker-BACKEND may lie, first wins
   Seconds start_timeout{20.0};
+  Seconds request_timeout{120.0};  ///< for describe, variants and calibrate
 };
 
 /// Owns one worker process: spawns it with its own descriptor for frames, captures its stdout and stderr as a log,
-/// ends it (TERM, then KILL) when destroyed. Not thread-safe.
+/// ends it (by request, then TERM, then KILL) when destroyed. Not thread-safe; the thread that makes it must outlive
+/// it, for the system kills the worker when that thread ends, so that no worker survives a kill -9 of its harness.
 ///
-/// Every call may throw WorkerDied; bad frames count as death. A dead worker is replaced by the caller.
+/// Every call may throw WorkerDied; bad frames count as death. A dead worker is replaced by the caller, and answers
+/// every further call with the same WorkerDied. What a living worker refuses is thrown as the Error it reports.
 class WorkerProcess {
  public:
   /// Throws Error{kEnvironment} if there is no such worker or its hello does not fit, saying what to install or build.
@@ -41,6 +45,7 @@ class WorkerProcess {
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key);
   [[nodiscard]] Calibration calibrate();
   /// Hands on each row as it arrives. `timeout` bounds the silence between two rows, not the whole.
+  /// If `emit` throws, the worker is killed and the exception goes on to the caller.
   void measure(const MeasureRequest& request,
                Seconds timeout,
                const std::function<void(Measurement)>& emit);

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/worker/worker_service.hpp"
+
+namespace plumb::protocol {
+class Calibration;
+class Environment;
+class Error;
+class LayerKey;
+class Measurement;
+class MeasureRequest;
+class Variants;
+}  // namespace plumb::protocol
+
+namespace plumb {
+
+/// Is raised whenever a message changes its meaning; both sides must have the same.
+inline constexpr std::uint32_t kProtocolVersion = 1;
+
+/// Bounds the lists of one message.
+inline constexpr std::size_t kMaximumSamples = 1'000'000;
+inline constexpr std::size_t kMaximumVariants = 10'000;
+
+/// Turns values into messages of protocol.proto, field by field.
+[[nodiscard]] protocol::LayerKey to_protocol(const LayerKey& key);
+[[nodiscard]] protocol::MeasureRequest to_protocol(const MeasureRequest& request);
+[[nodiscard]] protocol::Measurement to_protocol(const Measurement& row);
+[[nodiscard]] protocol::Environment to_protocol(const Environment& environment);
+[[nodiscard]] protocol::Variants to_protocol(const std::vector<Variant>& variants);
+[[nodiscard]] protocol::Calibration to_protocol(const Calibration& calibration);
+[[nodiscard]] protocol::Error to_protocol(const Error& error);
+
+/// Turns messages into values. A message comes from outside: every number is checked for its range.
+/// All throw ProtocolError{kBroken} naming the field. A missing number reads as 0, and is refused
+/// where 0 is.
+[[nodiscard]] LayerKey from_protocol(const protocol::LayerKey& message);
+[[nodiscard]] MeasureRequest from_protocol(const protocol::MeasureRequest& message);
+[[nodiscard]] Measurement from_protocol(const protocol::Measurement& message);
+[[nodiscard]] Environment from_protocol(const protocol::Environment& message);
+[[nodiscard]] std::vector<Variant> from_protocol(const protocol::Variants& message);
+[[nodiscard]] Calibration from_protocol(const protocol::Calibration& message);
+[[nodiscard]] Error from_protocol(const protocol::Error& message);
+
+}  // namespace plumb

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace plumb {
+
+/// Says that the other side of a worker's channel went away, fell silent or sent nonsense. Never
+/// leaves this module: WorkerProcess turns it into WorkerDied, the worker's own loop ends on it.
+class ProtocolError : public std::runtime_error {
+ public:
+  enum class Kind {
+    kClosed,    ///< the other side closed the channel in the middle of a frame, or is gone
+    kTimedOut,  ///< the deadline passed
+    kBroken,    ///< what came is no frame, no message, or not one that is allowed here
+  };
+
+  ProtocolError(Kind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+
+ private:
+  Kind kind_;
+};
+
+}  // namespace plumb

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/worker/worker_process.hpp"
+
+#include <fmt/core.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <type_traits>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/worker/child_process.hpp"
+#include "harness/worker/frame_channel.hpp"
+#include "harness/worker/log_tail.hpp"
+#include "harness/worker/path_list.hpp"
+#include "harness/worker/protocol.pb.h"
+#include "harness/worker/protocol_conversion.hpp"
+#include "harness/worker/protocol_error.hpp"
+#include "harness/worker/worker_environment.hpp"
+#include "harness/worker/worker_finder.hpp"
+
+namespace plumb {
+namespace {
+
+/// Bounds the rows of one request: far above variants × cache modes × attempts of any key.
+constexpr int kMaximumRows = 1'000'000;
+/// How long a worker that closed its channel may take to be gone, and to follow a request to end.
+constexpr Seconds kGrace{1.0};
+
+FrameChannel::Deadline deadline_in(Seconds time) {
+  using Clock = std::chrono::steady_clock;
+  constexpr Seconds kLongest{1e8};
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::min(time, kLongest));
+}
+
+std::vector<std::string> loader_arguments(const Stack& stack, const std::string& worker) {
+  std::vector<std::string> arguments;
+  if (!stack.folders.empty()) {
+    arguments = {"--library-path", join_paths(stack.folders)};
+  }
+  arguments.push_back(worker);
+  return arguments;
+}
+
+std::unique_ptr<ChildProcess> start(const WorkerOptions& options) {
+  const Stack& stack = options.stack;
+  const std::string worker = find_worker(stack.backend, options.search_path).string();
+  const std::vector<std::string> environment =
+      worker_environment(stack, options.threads, ChildProcess::kChannel, ::environ);
+  if (stack.loader.empty()) {
+    return std::make_unique<ChildProcess>(worker, std::vector<std::string>{}, environment);
+  }
+  return std::make_unique<ChildProcess>(
+      stack.loader.string(), loader_arguments(stack, worker), environment);
+}
+
+}  // namespace
+
+class WorkerProcess::Implementation {
+ public:
+  explicit Implementation(const WorkerOptions& options)
+      : backend_(options.stack.backend),
+        request_timeout_(options.request_timeout),
+        child_(start(options)),
+        log_(child_->take_log()),
+        channel_(child_->take_channel()) {
+    greet(options.start_timeout);
+  }
+
+  ~Implementation() {
+    if (!child_->wait(Seconds(0))) {
+      end_politely();
+    }
+  }
+  Implementation(Implementation&&) = delete;
+  Implementation& operator=(Implementation&&) = delete;
+  Implementation(const Implementation&) = delete;
+  Implementation& operator=(const Implementation&) = delete;
+
+  Environment describe() {
+    protocol::Request request;
+    request.mutable_describe();
+    const protocol::Reply reply = ask(request);
+    return read(reply, reply.has_environment(), [&] { return from_protocol(reply.environment()); });
+  }
+
+  std::vector<Variant> variants(const LayerKey& key) {
+    protocol::Request request;
+    *request.mutable_variants() = to_protocol(key);
+    const protocol::Reply reply = ask(request);
+    return read(reply, reply.has_variants(), [&] { return from_protocol(reply.variants()); });
+  }
+
+  Calibration calibrate() {
+    protocol::Request request;
+    request.mutable_calibrate();
+    const protocol::Reply reply = ask(request);
+    return read(reply, reply.has_calibration(), [&] { return from_protocol(reply.calibration()); });
+  }
+
+  void measure(const MeasureRequest& measure,
+               Seconds timeout,
+               const std::function<void(Measurement)>& emit) {
+    protocol::Request request;
+    *request.mutable_measure() = to_protocol(measure);
+    send(request, timeout);
+    for (int rows = 0;; ++rows) {
+      const protocol::Reply reply = receive(timeout);
+      if (reply.has_done()) {
+        return;
+      }
+      Measurement row = read(reply, reply.has_row() && rows < kMaximumRows, [&] {
+        return from_protocol(reply.row());
+      });
+      if (row.key != measure.key) {
+        die(ProtocolError(ProtocolError::Kind::kBroken, "a row has another key than was asked for"),
+            timeout);
+      }
+      try {
+        emit(std::move(row));
+      } catch (...) {
+        // The rows that are still to come would be taken for answers to the next request.
+        child_->kill();
+        ended_ = Outcome{Outcome::Kind::kCrashed, "it was ended when its rows could not be taken"};
+        throw;
+      }
+    }
+  }
+
+  [[nodiscard]] int pid() const { return child_->pid(); }
+  [[nodiscard]] std::string log_tail() const { return log_.text(); }
+
+ private:
+  void greet(Seconds timeout) {
+    protocol::Request request;
+    request.mutable_hello()->set_version(kProtocolVersion);
+    try {
+      send(request, timeout);
+      const protocol::Reply reply = receive(timeout);
+      if (reply.has_error()) {
+        throw from_protocol(reply.error());
+      }
+      check_hello(reply.hello().version(), reply.hello().backend());
+    } catch (const WorkerDied& death) {
+      throw Error(
+          Error::Kind::kEnvironment,
+          fmt::format("the worker of backend '{}' does not start: {}; see what `plumb doctor` says",
+                      backend_,
+                      death.outcome().reason));
+    } catch (const ProtocolError& problem) {
+      throw Error(
+          Error::Kind::kEnvironment,
+          fmt::format("the worker of backend '{}' does not start: {}", backend_, problem.what()));
+    }
+  }
+
+  void check_hello(std::uint32_t version, const std::string& backend) const {
+    if (version != kProtocolVersion) {
+      throw Error(
+          Error::Kind::kEnvironment,
+          fmt::format(
+              "the worker of backend '{}' speaks protocol version {} and this program {}; build or "
+              "install both from one version",
+              backend_,
+              version,
+              kProtocolVersion));
+    }
+    if (backend != backend_) {
+      throw Error(
+          Error::Kind::kEnvironment,
+          fmt::format(
+              "plumb-worker-{} says that its backend is '{}'; reinstall it", backend_, backend));
+    }
+  }
+
+  void send(const protocol::Request& request, Seconds timeout) {
+    if (ended_) {
+      throw WorkerDied(*ended_);
+    }
+    try {
+      channel_.send(request.SerializeAsString(), deadline_in(timeout));
+    } catch (const ProtocolError& problem) {
+      die(problem, timeout);
+    }
+  }
+
+  protocol::Reply receive(Seconds timeout) {
+    try {
+      const std::optional<std::string> frame = channel_.receive(deadline_in(timeout));
+      if (!frame) {
+        throw ProtocolError(ProtocolError::Kind::kClosed, "the worker closed its channel");
+      }
+      protocol::Reply reply;
+      if (!reply.ParseFromString(*frame)) {
+        throw ProtocolError(ProtocolError::Kind::kBroken,
+                            fmt::format("a frame of {} bytes is no reply", frame->size()));
+      }
+      return reply;
+    } catch (const ProtocolError& problem) {
+      die(problem, timeout);
+    }
+  }
+
+  protocol::Reply ask(const protocol::Request& request) {
+    send(request, request_timeout_);
+    return receive(request_timeout_);
+  }
+
+  /// Reads the one reply that is allowed here, or what the worker says went wrong.
+  template <typename Read>
+  std::invoke_result_t<const Read&> read(const protocol::Reply& reply,
+                                         bool fits,
+                                         const Read& convert) {
+    try {
+      if (reply.has_error()) {
+        throw from_protocol(reply.error());
+      }
+      if (!fits) {
+        throw ProtocolError(ProtocolError::Kind::kBroken, "a reply does not answer the request");
+      }
+      return convert();
+    } catch (const ProtocolError& problem) {
+      die(problem, request_timeout_);
+    }
+  }
+
+  /// Ends the worker for good and says why, with its last words.
+  [[noreturn]] void die(const ProtocolError& problem, Seconds timeout) {
+    Outcome outcome{Outcome::Kind::kCrashed, {}};
+    switch (problem.kind()) {
+      case ProtocolError::Kind::kTimedOut:
+        outcome = {Outcome::Kind::kTimedOut, fmt::format("no answer for {} s", timeout.count())};
+        child_->kill();
+        break;
+      case ProtocolError::Kind::kClosed:
+        if (const std::optional<int> status = child_->wait(kGrace)) {
+          outcome.reason = death_text(*status);
+        } else {
+          outcome.reason = fmt::format("it broke the protocol: {}", problem.what());
+        }
+        child_->kill();
+        break;
+      case ProtocolError::Kind::kBroken:
+        outcome.reason = fmt::format("it broke the protocol: {}", problem.what());
+        child_->kill();
+        break;
+    }
+    log_.drain();
+    if (const std::string words = log_.last_line(); !words.empty()) {
+      outcome.reason += fmt::format("; its last words: {}", words);
+    }
+    ended_ = outcome;
+    throw WorkerDied(std::move(outcome));
+  }
+
+  static std::string death_text(int wait_status) {
+    const std::string text = exit_text(wait_status);
+    if (WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL) {
+      return text + ": perhaps out of memory";
+    }
+    return WIFSIGNALED(wait_status) ? text : text + " in the middle of a request";
+  }
+
+  void end_politely() {
+    try {
+      protocol::Request request;
+      request.mutable_shutdown();
+      channel_.send(request.SerializeAsString(), deadline_in(Seconds(0)));
+    } catch (const ProtocolError&) {
+      // It is gone, or too busy to read.
+    }
+    channel_.close();
+    if (!child_->wait(kGrace * 0.5)) {
+      child_->ask_to_end();
+      child_->wait(kGrace);
+    }
+  }
+
+  std::string backend_;
+  Seconds request_timeout_;
+  std::unique_ptr<ChildProcess> child_;
+  LogTail log_;
+  FrameChannel channel_;
+  std::optional<Outcome> ended_;
+};
+
+WorkerProcess::WorkerProcess(const WorkerOptions& options)
+    : implementation_(std::make_unique<Implementation>(options)) {}
+WorkerProcess::~WorkerProcess() = default;
+WorkerProcess::WorkerProcess(WorkerProcess&&) noexcept = default;
+WorkerProcess& WorkerProcess::operator=(WorkerProcess&&) noexcept = default;
+
+Environment WorkerProcess::describe() {
+  return implementation_->describe();
+}
+std::vector<Variant> WorkerProcess::variants(const LayerKey& key) {
+  return implementation_->variants(key);
+}
+Calibration WorkerProcess::calibrate() {
+  return implementation_->calibrate();
+}
+void WorkerProcess::measure(const MeasureRequest& request,
+                            Seconds timeout,
+                            const std::function<void(Measurement)>& emit) {
+  implementation_->measure(request, timeout, emit);
+}
+int WorkerProcess::pid() const {
+  return implementation_->pid();
+}
+std::string WorkerProcess::log_tail() const {
+  return implementation_->log_tail();
+}
+
+}  // namespace plumb

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+namespace plumb {
+
+/// Names the environment variables that carry a worker's setup. `plumb` sets them, run_worker reads
+/// them.
+inline constexpr const char* kChannelVariable =
+    "PLUMB_WORKER_CHANNEL";  ///< number of the descriptor
+inline constexpr const char* kLibrariesVariable =
+    "PLUMB_WORKER_LIBRARIES";  ///< paths, separated by ':'
+inline constexpr const char* kThreadsVariable = "PLUMB_WORKER_THREADS";
+
+}  // namespace plumb

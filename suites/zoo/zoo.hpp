@@ -14,6 +14,11 @@ class ModelProto;
 namespace plumb::zoo {
 
 /// Names one built-in model.
+///
+/// Models are weight-free: an initializer with a name, a type and a shape but no data stands for a
+/// weight (neither raw_data nor a typed field nor external data). Shape inference and this
+/// project's reader take that as it is; a checker that insists on data, or a runtime, needs
+/// fill_weights first.
 struct Entry {
   std::string_view name;    ///< "resnet50-v1"
   std::string_view task;    ///< "image classification"
@@ -30,8 +35,11 @@ struct Entry {
 /// Names the entry most like `name`, for error messages.
 [[nodiscard]] std::string_view nearest_name(std::string_view name);
 
-/// Fills every weight of a weight-free model with seeded random values (He-normal for filters and matrices; BatchNorm
-/// variances positive), so that any runtime can load and run it. Repeatable: same seed, same bytes on every machine.
+/// Fills every weight of a weight-free model with seeded random values, so that any runtime can
+/// load and run it: He-normal for filters and matrices, scales and variances in [0.875, 1.125),
+/// small offsets. Weights that have data keep it. Repeatable: same seed, same bytes on every
+/// machine. Throws Error{kUser} for a weight that is not of type float, or when the model would not
+/// fit into one file.
 void fill_weights(onnx::ModelProto& model, std::uint64_t seed);
 
 }  // namespace plumb::zoo

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace plumb::zoo {
+
+/// Makes pseudo-random numbers that are the same bits on every machine: SplitMix64 (Steele, Lea and
+/// Flood, OOPSLA 2014) and integer arithmetic only. std::normal_distribution promises no particular
+/// output.
+class RandomStream {
+ public:
+  /// Starts the stream that belongs to `name` under `seed` (FNV-1a of the name), so that one
+  /// tensor's values do not depend on what else the model holds.
+  RandomStream(std::uint64_t seed, std::string_view name) {
+    std::uint64_t hash = 0xCBF29CE484222325U;
+    for (const char letter : name) {
+      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3U;
+    }
+    state_ = hash ^ (seed * 0x9E3779B97F4A7C15U);
+  }
+
+  std::uint64_t next() {
+    state_ += 0x9E3779B97F4A7C15U;
+    std::uint64_t bits = state_;
+    bits = (bits ^ (bits >> 30U)) * 0xBF58476D1CE4E5B9U;
+    bits = (bits ^ (bits >> 27U)) * 0x94D049BB133111EBU;
+    return bits ^ (bits >> 31U);
+  }
+
+  /// Returns a multiple of 2^-16 in [0, 1).
+  double uniform() { return static_cast<double>(next() >> 48U) / 65536.0; }
+
+  /// Returns an approximately normal number of mean 0 and variance 1, exactly representable: the
+  /// sum of twelve uniform 16-bit integers (Irwin-Hall), whose variance is 2^32 − 1, over 2^16.
+  /// Within ±6.
+  double normal() {
+    std::int64_t sum = 0;
+    for (int word = 0; word < 3; ++word) {
+      const std::uint64_t bits = next();
+      sum += static_cast<std::int64_t>((bits & 0xFFFFU) + ((bits >> 16U) & 0xFFFFU) +
+                                       ((bits >> 32U) & 0xFFFFU) + (bits >> 48U));
+    }
+    return static_cast<double>(sum - 6 * 65535) / 65536.0;
+  }
+
+ private:
+  std::uint64_t state_ = 0;
+};
+
+}  // namespace plumb::zoo

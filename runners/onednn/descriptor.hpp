@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <oneapi/dnnl/dnnl.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/model/layer_spec.hpp"
+#include "runners/onednn/offer.hpp"
+
+namespace plumb::onednn {
+
+/// Says in which order a layer's activations lie in memory.
+enum class Layout { kAny, kPlain, kChannelsLast, kBlocked16, kBlocked8 };
+[[nodiscard]] std::string to_text(
+    Layout layout);  ///< "any", "plain", "channels_last", "blocked16", …
+
+/// Maps an element type (bool is u8). Throws Unsupported for types that oneDNN has none for.
+[[nodiscard]] dnnl::memory::data_type library_type(DataType type);
+
+/// Describes the operand's dense data; a scalar is [1]. Throws Unsupported beyond 12 dimensions.
+[[nodiscard]] dnnl::memory::desc dense(const TensorType& type);
+/// Describes the same data under other dimensions (same number of elements).
+[[nodiscard]] dnnl::memory::desc dense(DataType type, const dnnl::memory::dims& dims);
+/// Leaves the layout to the primitive.
+[[nodiscard]] dnnl::memory::desc any(DataType type, const dnnl::memory::dims& dims);
+/// Describes an activation [N, C, spatial…] in a layout.
+[[nodiscard]] dnnl::memory::desc activation(DataType type,
+                                            const dnnl::memory::dims& dims,
+                                            Layout layout);
+
+/// Lists the layouts that differ for activations of this rank, of primitives that take any layout
+/// as given.
+[[nodiscard]] std::vector<Layout> given_layouts(std::size_t rank);
+
+/// Strides, in elements, of dense data.
+[[nodiscard]] dnnl::memory::dims dense_strides(const dnnl::memory::dims& dims);
+
+/// Puts 1s before the extents until there are `rank` of them.
+[[nodiscard]] dnnl::memory::dims padded_to_rank(const std::vector<std::int64_t>& dims,
+                                                std::size_t rank);
+
+/// Makes arguments of operands. `weight` follows from the operand being constant.
+[[nodiscard]] Argument input(const LayerSpec& spec,
+                             int index,
+                             std::size_t operand,
+                             dnnl::memory::desc view);
+[[nodiscard]] Argument output(int index, std::size_t operand, dnnl::memory::desc view);
+
+}  // namespace plumb::onednn

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "runners/onednn/attributes.hpp"
+#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/layers/layers.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+struct Algorithm {
+  dnnl_alg_kind_t kind;
+  const char* name;
+};
+
+/// Is a convolution in oneDNN's terms.
+struct Problem {
+  Dims strides, dilations, begins, ends;
+  Dims weights;
+  dnnl::memory::desc weights_view;
+};
+
+/// Checks ranks before they become array lengths of a C API.
+void check_shapes(const LayerSpec& spec) {
+  if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.size() != 1) {
+    throw Unsupported(fmt::format("{} needs x, w and one output", spec.op));
+  }
+  const std::size_t rank = spec.inputs[0]->dims.size();
+  const std::size_t spatial = rank - 2;
+  if (rank < 3 || rank > 5 || spec.inputs[1]->dims.size() != rank ||
+      spec.outputs[0].dims.size() != rank || spec.integers("strides").size() != spatial ||
+      spec.integers("dilations").size() != spatial || spec.integers("pads").size() != 2 * spatial ||
+      spec.integer("group") < 1) {
+    throw Unsupported(fmt::format(
+        "oneDNN has {} over 1 to 3 spatial dimensions, with attributes of that length", spec.op));
+  }
+}
+
+/// The begins are as the key says; the ends are what the output's extent needs, since
+/// output_padding is an end pad.
+Problem problem_of(const LayerSpec& spec) {
+  Problem problem;
+  problem.strides = spec.integers("strides");
+  for (const std::int64_t dilation : spec.integers("dilations")) {
+    problem.dilations.push_back(dilation - 1);
+  }
+  const Dims& pads = spec.integers("pads");
+  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
+  problem.begins.assign(pads.begin(), middle);
+  problem.ends.assign(middle, pads.end());
+  return problem;
+}
+
+/// Reads [O, I/g, k…] as [g, O/g, I/g, k…] (same bytes).
+void add_convolution_weights(const LayerSpec& spec, Problem& problem) {
+  const TensorType& type = *spec.inputs[1];
+  const std::int64_t group = spec.integer("group");
+  problem.weights = type.dims;
+  if (group > 1) {
+    problem.weights[0] /= group;
+    problem.weights.insert(problem.weights.begin(), group);
+  }
+  problem.weights_view = dense(type.dtype, problem.weights);
+}
+
+/// Reads [I, O/g, k…] as [g, O/g, I/g, k…]: the two channel strides change places.
+void add_deconvolution_weights(const LayerSpec& spec, Problem& problem) {
+  const TensorType& type = *spec.inputs[1];
+  const std::int64_t group = spec.integer("group");
+  Dims dims = type.dims;
+  std::size_t first = 0;
+  if (group > 1) {
+    dims[0] /= group;
+    dims.insert(dims.begin(), group);
+    first = 1;
+  }
+  Dims strides = dense_strides(dims);
+  std::swap(dims[first], dims[first + 1]);
+  std::swap(strides[first], strides[first + 1]);
+  problem.weights = dims;
+  problem.weights_view = {dims, library_type(type.dtype), strides};
+}
+
+using Create = dnnl_status_t (*)(dnnl_primitive_desc_t*,
+                                 dnnl_engine_t,
+                                 dnnl_prop_kind_t,
+                                 dnnl_alg_kind_t,
+                                 const_dnnl_memory_desc_t,
+                                 const_dnnl_memory_desc_t,
+                                 const_dnnl_memory_desc_t,
+                                 const_dnnl_memory_desc_t,
+                                 const dnnl_dims_t,
+                                 const dnnl_dims_t,
+                                 const dnnl_dims_t,
+                                 const dnnl_dims_t,
+                                 const_dnnl_primitive_attr_t);
+
+/// Lists every algorithm in every layout; duplicates are the list's business.
+void offer_all(const LayerSpec& spec,
+               const Device& device,
+               OfferList& list,
+               const Problem& problem,
+               std::span<const Algorithm> algorithms,
+               Create create) {
+  const TensorType& x = *spec.inputs[0];
+  const TensorType& w = *spec.inputs[1];
+  const TensorType& y = spec.outputs[0];
+  const Dims bias_dims{y.dims[1]};
+  for (const Layout layout : {Layout::kAny, Layout::kChannelsLast, Layout::kPlain}) {
+    const auto source = activation(x.dtype, x.dims, layout);
+    const auto result = activation(y.dtype, y.dims, layout);
+    const auto weights =
+        w.constant || layout == Layout::kAny ? any(w.dtype, problem.weights) : problem.weights_view;
+    std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, dense(x)),
+                                    input(spec, DNNL_ARG_WEIGHTS, 1, problem.weights_view),
+                                    output(DNNL_ARG_DST, 0, dense(y))};
+    dnnl::memory::desc bias;
+    if (spec.has_input(2)) {
+      bias = dense(spec.inputs[2]->dtype, bias_dims);
+      arguments.push_back(input(spec, DNNL_ARG_BIAS, 2, bias));
+    }
+    PostOperations posts;
+    posts.append_epilogue(spec, y.dims, layout);
+    arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
+    dnnl::primitive_attr attributes = attributes_of(spec);
+    attributes.set_post_ops(posts.list);
+    for (const Algorithm& algorithm : algorithms) {
+      dnnl_primitive_desc_t first = nullptr;
+      const dnnl_status_t status = create(&first,
+                                          device.engine.get(),
+                                          dnnl_forward_inference,
+                                          algorithm.kind,
+                                          source.get(),
+                                          weights.get(),
+                                          spec.has_input(2) ? bias.get() : nullptr,
+                                          result.get(),
+                                          problem.strides.data(),
+                                          problem.dilations.data(),
+                                          problem.begins.data(),
+                                          problem.ends.data(),
+                                          attributes.get());
+      list.add_implementations(
+          status,
+          first,
+          arguments,
+          fmt::format("layout={};algorithm={}", to_text(layout), algorithm.name));
+    }
+  }
+}
+
+}  // namespace
+
+void offer_convolution(const LayerSpec& spec, const Device& device, OfferList& list) {
+  constexpr Algorithm kAlgorithms[] = {{dnnl_convolution_direct, "direct"},
+                                       {dnnl_convolution_winograd, "winograd"},
+                                       {dnnl_convolution_auto, "auto"}};
+  check_shapes(spec);
+  Problem problem = problem_of(spec);
+  add_convolution_weights(spec, problem);
+  offer_all(
+      spec, device, list, problem, kAlgorithms, dnnl_convolution_forward_primitive_desc_create);
+}
+
+void offer_deconvolution(const LayerSpec& spec, const Device& device, OfferList& list) {
+  constexpr Algorithm kAlgorithms[] = {{dnnl_deconvolution_direct, "direct"},
+                                       {dnnl_deconvolution_winograd, "winograd"}};
+  check_shapes(spec);
+  Problem problem = problem_of(spec);
+  add_deconvolution_weights(spec, problem);
+  const Dims& extra = spec.integers("output_padding");
+  if (extra.size() != problem.ends.size()) {
+    throw Unsupported("output_padding needs one number for each spatial dimension");
+  }
+  for (std::size_t axis = 0; axis < extra.size(); ++axis) {
+    problem.ends[axis] -= extra[axis];
+  }
+  offer_all(
+      spec, device, list, problem, kAlgorithms, dnnl_deconvolution_forward_primitive_desc_create);
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "harness/model/layer_spec.hpp"
+#include "runners/onednn/offer.hpp"
+
+namespace plumb::onednn {
+
+/// Finds every way of the library to execute a layer of one family, best first, and adds it to the
+/// list. Throws Unsupported or dnnl::error where there is none.
+using OfferFunction = void (*)(const LayerSpec& spec, const Device& device, OfferList& list);
+
+void offer_convolution(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_deconvolution(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_gemm(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_matmul(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_batch_norm(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_lrn(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_max_pool(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_average_pool(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_eltwise(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_prelu(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_binary(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_sum(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_softmax(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_view(const LayerSpec& spec, const Device& device, OfferList& list);
+
+/// Is one row of the table of operators: what the library does, and what our own kernel does where
+/// it has nothing.
+struct LayerFamily {
+  std::string_view op;
+  OfferFunction library;  ///< null: the library has nothing of the kind
+  OfferFunction own;      ///< null: no kernel of ours
+};
+[[nodiscard]] std::span<const LayerFamily> layer_families();
+
+/// Collects all ways to execute a layer: the library's or, where there are none, our own kernel.
+/// Throws Unsupported, saying why, if there is no way at all.
+[[nodiscard]] OfferList offers_of(const LayerSpec& spec, const Device& device);
+
+}  // namespace plumb::onednn

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "runners/onednn/attributes.hpp"
+#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/layers/layers.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+/// Is D = post(A·B [+ bias]) in oneDNN's dimensions.
+struct Product {
+  dnnl::memory::desc a, b, c;  ///< as they lie in memory
+  Dims a_dims, b_dims, c_dims;
+  std::optional<std::size_t> bias;  ///< operand added to every row
+  PostOperations posts;
+};
+
+/// Reads a dense matrix, transposed if asked.
+dnnl::memory::desc matrix(const TensorType& type, bool transposed) {
+  const Dims& dims = type.dims;
+  if (!transposed) {
+    return dense(type);
+  }
+  return {{dims[1], dims[0]}, library_type(type.dtype), Dims{1, dims[1]}};
+}
+
+std::vector<Argument> arguments_of(const LayerSpec& spec,
+                                   const Product& product,
+                                   int a,
+                                   int b,
+                                   const dnnl::memory::desc& b_view,
+                                   const dnnl::memory::desc& bias) {
+  std::vector<Argument> arguments{
+      input(spec, a, 0, product.a), input(spec, b, 1, b_view), output(DNNL_ARG_DST, 0, product.c)};
+  if (product.bias) {
+    arguments.push_back(input(spec, DNNL_ARG_BIAS, *product.bias, bias));
+  }
+  arguments.insert(arguments.end(), product.posts.arguments.begin(), product.posts.arguments.end());
+  return arguments;
+}
+
+/// Lists matmul primitives: constant operands in a layout of the library's choice, then all as they
+/// are.
+void offer_matmuls(const LayerSpec& spec,
+                   const Device& device,
+                   OfferList& list,
+                   const Product& product,
+                   const std::string& kind) {
+  const TensorType& a = *spec.inputs[0];
+  const TensorType& b = *spec.inputs[1];
+  const TensorType& c = spec.outputs[0];
+  dnnl::primitive_attr attributes = attributes_of(spec);
+  attributes.set_post_ops(product.posts.list);
+  dnnl::memory::desc bias;
+  if (product.bias) {
+    Dims dims(product.c_dims.size(), 1);
+    dims.back() = product.c_dims.back();
+    bias = dense(spec.inputs[*product.bias]->dtype, dims);
+  }
+  const auto arguments =
+      arguments_of(spec, product, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, product.b, bias);
+  for (const Layout layout : {Layout::kAny, Layout::kPlain}) {
+    const bool free = layout == Layout::kAny;
+    const auto source = free ? any(a.dtype, product.a_dims) : product.a;
+    const auto weights = free && b.constant ? any(b.dtype, product.b_dims) : product.b;
+    const auto result = free ? any(c.dtype, product.c_dims) : product.c;
+    dnnl_primitive_desc_t first = nullptr;
+    const dnnl_status_t status =
+        dnnl_matmul_primitive_desc_create(&first,
+                                          device.engine.get(),
+                                          source.get(),
+                                          weights.get(),
+                                          product.bias ? bias.get() : nullptr,
+                                          result.get(),
+                                          attributes.get());
+    list.add_implementations(
+        status, first, arguments, fmt::format("{}layout={}", kind, to_text(layout)));
+  }
+}
+
+/// Lists inner products, whose weights read [N, K].
+void offer_inner_products(const LayerSpec& spec,
+                          const Device& device,
+                          OfferList& list,
+                          const Product& product) {
+  const TensorType& a = *spec.inputs[0];
+  const TensorType& b = *spec.inputs[1];
+  const TensorType& c = spec.outputs[0];
+  const Dims weight_dims{product.b_dims[1], product.b_dims[0]};
+  const auto b_view = matrix(b, spec.integer("trans_b") == 0);
+  dnnl::primitive_attr attributes = attributes_of(spec);
+  attributes.set_post_ops(product.posts.list);
+  dnnl::memory::desc bias;
+  if (product.bias) {
+    bias = dense(spec.inputs[*product.bias]->dtype, Dims{product.c_dims[1]});
+  }
+  const auto arguments = arguments_of(spec, product, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, b_view, bias);
+  for (const Layout layout : {Layout::kAny, Layout::kPlain}) {
+    const bool free = layout == Layout::kAny;
+    const auto source = free ? any(a.dtype, product.a_dims) : product.a;
+    const auto weights = free && b.constant ? any(b.dtype, weight_dims) : b_view;
+    const auto result = free ? any(c.dtype, product.c_dims) : product.c;
+    dnnl_primitive_desc_t first = nullptr;
+    const dnnl_status_t status =
+        dnnl_inner_product_forward_primitive_desc_create(&first,
+                                                         device.engine.get(),
+                                                         dnnl_forward_inference,
+                                                         source.get(),
+                                                         weights.get(),
+                                                         product.bias ? bias.get() : nullptr,
+                                                         result.get(),
+                                                         attributes.get());
+    list.add_implementations(
+        status, first, arguments, fmt::format("kind=inner_product;layout={}", to_text(layout)));
+  }
+}
+
+/// Turns alpha·A·B + beta·C into post-operations; a C of one row with equal factors becomes the
+/// bias.
+void add_c(const LayerSpec& spec, Product& product) {
+  const auto alpha = static_cast<float>(spec.real("alpha"));
+  const auto beta = static_cast<float>(spec.real("beta"));
+  if (!spec.has_input(2) || beta == 0.0F) {
+    product.posts.append_scale(alpha);
+    return;
+  }
+  const Dims dims = padded_to_rank(spec.inputs[2]->dims, 2);
+  if (alpha == beta && dims == Dims{1, product.c_dims[1]}) {
+    product.bias = 2;
+    product.posts.append_scale(alpha);
+    return;
+  }
+  product.posts.append_scale(alpha / beta);
+  product.posts.append_binary(spec, dnnl_binary_add, 2, product.c_dims, Layout::kPlain);
+  product.posts.append_scale(beta);
+}
+
+}  // namespace
+
+void offer_gemm(const LayerSpec& spec, const Device& device, OfferList& list) {
+  if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.size() != 1 ||
+      spec.inputs[0]->dims.size() != 2 || spec.inputs[1]->dims.size() != 2) {
+    throw Unsupported("gemm needs two matrices and one output");
+  }
+  Product product;
+  product.a = matrix(*spec.inputs[0], spec.integer("trans_a") != 0);
+  product.b = matrix(*spec.inputs[1], spec.integer("trans_b") != 0);
+  product.c = dense(spec.outputs[0]);
+  product.a_dims = product.a.get_dims();
+  product.b_dims = product.b.get_dims();
+  product.c_dims = product.c.get_dims();
+  if (product.c_dims != Dims{product.a_dims[0], product.b_dims[1]} ||
+      product.a_dims[1] != product.b_dims[0]) {
+    throw Unsupported("the extents of gemm's operands do not fit together");
+  }
+  add_c(spec, product);
+  product.posts.append_epilogue(spec, product.c_dims, Layout::kPlain);
+  offer_matmuls(spec, device, list, product, "kind=matmul;");
+  if (spec.integer("trans_a") == 0) {
+    offer_inner_products(spec, device, list, product);
+  }
+}
+
+void offer_matmul(const LayerSpec& spec, const Device& device, OfferList& list) {
+  if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.size() != 1 ||
+      spec.inputs[0]->dims.empty() || spec.inputs[1]->dims.empty()) {
+    throw Unsupported("matmul needs two operands of at least one dimension and one output");
+  }
+  Dims a = spec.inputs[0]->dims;
+  Dims b = spec.inputs[1]->dims;
+  Dims c = spec.outputs[0].dims;
+  if (a.size() == 1) {
+    a.insert(a.begin(), 1);
+    c.insert(c.end() - (spec.inputs[1]->dims.size() > 1 ? 1 : 0), 1);
+  }
+  if (b.size() == 1) {
+    b.push_back(1);
+    c.push_back(1);
+  }
+  const std::size_t rank = std::max(a.size(), b.size());
+  Product product;
+  product.a_dims = padded_to_rank(a, rank);
+  product.b_dims = padded_to_rank(b, rank);
+  product.c_dims = padded_to_rank(c, rank);
+  if (product.c_dims.size() != rank) {
+    throw Unsupported("the ranks of matmul's operands and output do not fit together");
+  }
+  product.a = dense(spec.inputs[0]->dtype, product.a_dims);
+  product.b = dense(spec.inputs[1]->dtype, product.b_dims);
+  product.c = dense(spec.outputs[0].dtype, product.c_dims);
+  product.posts.append_epilogue(spec, product.c_dims, Layout::kPlain);
+  offer_matmuls(spec, device, list, product, "");
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "runners/onednn/attributes.hpp"
+#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/layers/layers.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+/// oneDNN keeps statistics, scale and shift in f32; a constant operand of another type is converted
+/// when bound.
+Argument parameter(const LayerSpec& spec, int index, std::size_t operand, const Dims& dims) {
+  const TensorType& type = spec.inputs.at(operand).value();
+  if (type.dtype != DataType::kF32 && !type.constant) {
+    throw Unsupported(
+        fmt::format("oneDNN takes {}'s parameters as f32, and operand {} is {} and not constant",
+                    spec.op,
+                    operand,
+                    plumb::to_text(type.dtype)));
+  }
+  return input(spec, index, operand, dense(type.dtype, dims));
+}
+
+}  // namespace
+
+void offer_batch_norm(const LayerSpec& spec, const Device& device, OfferList& list) {
+  if (spec.text("mode") != "spatial") {
+    throw Unsupported("oneDNN has batch_norm per channel only (mode=spatial)");
+  }
+  if (spec.outputs.size() != 1 || !spec.has_input(0) || !spec.has_input(4) ||
+      spec.inputs[0]->dims.size() < 2 || spec.inputs[0]->dims.size() > 5) {
+    throw Unsupported(
+        "oneDNN has batch_norm of x with 2 to 5 dimensions, scale, bias, mean and var");
+  }
+  const TensorType& x = *spec.inputs[0];
+  const TensorType& y = spec.outputs[0];
+  const Dims channels{x.dims[1]};
+  dnnl::primitive_attr attributes = attributes_of(spec);
+  unsigned flags = dnnl_use_global_stats | dnnl_use_scale | dnnl_use_shift;
+  if (spec.epilogue.size() == 1 && spec.epilogue[0].fn == "relu") {
+    dnnl::post_ops posts;
+    posts.append_eltwise(dnnl::algorithm::eltwise_relu, 0.0F, 0.0F);
+    attributes.set_post_ops(posts);
+  } else if (!spec.epilogue.empty()) {
+    throw Unsupported("oneDNN fuses nothing but relu into batch_norm");
+  }
+  for (const Layout layout : given_layouts(x.dims.size())) {
+    const auto source = activation(x.dtype, x.dims, layout);
+    const auto result = activation(y.dtype, y.dims, layout);
+    const std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, dense(x)),
+                                          parameter(spec, DNNL_ARG_SCALE, 1, channels),
+                                          parameter(spec, DNNL_ARG_SHIFT, 2, channels),
+                                          parameter(spec, DNNL_ARG_MEAN, 3, channels),
+                                          parameter(spec, DNNL_ARG_VARIANCE, 4, channels),
+                                          output(DNNL_ARG_DST, 0, dense(y))};
+    dnnl_primitive_desc_t first = nullptr;
+    const dnnl_status_t status = dnnl_batch_normalization_forward_primitive_desc_create(
+        &first,
+        device.engine.get(),
+        dnnl_forward_inference,
+        source.get(),
+        result.get(),
+        static_cast<float>(spec.real("epsilon")),
+        flags,
+        attributes.get());
+    list.add_implementations(status, first, arguments, fmt::format("layout={}", to_text(layout)));
+  }
+}
+
+void offer_lrn(const LayerSpec& spec, const Device& device, OfferList& list) {
+  if (spec.outputs.size() != 1 || !spec.has_input(0) || spec.inputs[0]->dims.size() < 2 ||
+      spec.inputs[0]->dims.size() > 5) {
+    throw Unsupported("oneDNN has lrn of one tensor with 2 to 5 dimensions");
+  }
+  if (spec.integer("size") % 2 == 0) {
+    throw Unsupported("oneDNN has lrn over an odd number of channels only");
+  }
+  if (!spec.epilogue.empty()) {
+    throw Unsupported("oneDNN fuses nothing into lrn");
+  }
+  const TensorType& x = *spec.inputs[0];
+  const TensorType& y = spec.outputs[0];
+  const dnnl::primitive_attr attributes = attributes_of(spec);
+  for (const Layout layout : given_layouts(x.dims.size())) {
+    const auto source = activation(x.dtype, x.dims, layout);
+    const auto result = activation(y.dtype, y.dims, layout);
+    dnnl_primitive_desc_t first = nullptr;
+    const dnnl_status_t status =
+        dnnl_lrn_forward_primitive_desc_create(&first,
+                                               device.engine.get(),
+                                               dnnl_forward_inference,
+                                               dnnl_lrn_across_channels,
+                                               source.get(),
+                                               result.get(),
+                                               spec.integer("size"),
+                                               static_cast<float>(spec.real("alpha")),
+                                               static_cast<float>(spec.real("beta")),
+                                               static_cast<float>(spec.real("bias")),
+                                               attributes.get());
+    list.add_implementations(
+        status,
+        first,
+        {input(spec, DNNL_ARG_SRC, 0, dense(x)), output(DNNL_ARG_DST, 0, dense(y))},
+        fmt::format("layout={}", to_text(layout)));
+  }
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runners/onednn/attributes.hpp"
+#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/layers/layers.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+struct Window {
+  Dims kernel, strides, dilations, begins, ends;
+  bool grown = false;  ///< ceil_mode made the end pads larger than the key's
+};
+
+/// oneDNN has no ceil mode: the last window is completed by a larger end pad.
+Window window_of(const LayerSpec& spec) {
+  const Dims& x = spec.inputs[0]->dims;
+  const Dims& y = spec.outputs[0].dims;
+  Window window;
+  window.kernel = spec.integers("kernel");
+  window.strides = spec.integers("strides");
+  const Dims& dilations = spec.integers("dilations");
+  const Dims& pads = spec.integers("pads");
+  const std::size_t spatial = x.size() - 2;
+  if (x.size() < 3 || x.size() > 5 || y.size() != x.size() || window.kernel.size() != spatial ||
+      window.strides.size() != spatial || dilations.size() != spatial ||
+      pads.size() != 2 * spatial) {
+    throw Unsupported(
+        "oneDNN pools over 1 to 3 spatial dimensions, with attributes of that length");
+  }
+  for (std::size_t axis = 0; axis < spatial; ++axis) {
+    const std::int64_t reach = (window.kernel[axis] - 1) * dilations[axis] + 1;
+    const std::int64_t needed =
+        (y[axis + 2] - 1) * window.strides[axis] + reach - x[axis + 2] - pads[axis];
+    window.dilations.push_back(dilations[axis] - 1);
+    window.begins.push_back(pads[axis]);
+    window.ends.push_back(std::max(pads[axis + spatial], needed));
+    window.grown = window.grown || needed > pads[axis + spatial];
+  }
+  return window;
+}
+
+void offer_pooling(const LayerSpec& spec,
+                   const Device& device,
+                   OfferList& list,
+                   dnnl_alg_kind_t kind) {
+  if (!spec.has_input(0) || spec.outputs.size() != 1) {
+    throw Unsupported(fmt::format("{} with one input and one output only (no indices)", spec.op));
+  }
+  const TensorType& x = *spec.inputs[0];
+  const TensorType& y = spec.outputs[0];
+  const Window window = window_of(spec);
+  if (window.grown && kind == dnnl_pooling_avg_include_padding) {
+    throw Unsupported("oneDNN would count the pad that ceil_mode adds in an average over its pads");
+  }
+  for (const Layout layout : given_layouts(x.dims.size())) {
+    const auto source = activation(x.dtype, x.dims, layout);
+    const auto result = activation(y.dtype, y.dims, layout);
+    PostOperations posts;
+    posts.append_epilogue(spec, y.dims, layout);
+    std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, dense(x)),
+                                    output(DNNL_ARG_DST, 0, dense(y))};
+    arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
+    dnnl::primitive_attr attributes = attributes_of(spec);
+    attributes.set_post_ops(posts.list);
+    dnnl_primitive_desc_t first = nullptr;
+    const dnnl_status_t status = dnnl_pooling_forward_primitive_desc_create(&first,
+                                                                            device.engine.get(),
+                                                                            dnnl_forward_inference,
+                                                                            kind,
+                                                                            source.get(),
+                                                                            result.get(),
+                                                                            window.strides.data(),
+                                                                            window.kernel.data(),
+                                                                            window.dilations.data(),
+                                                                            window.begins.data(),
+                                                                            window.ends.data(),
+                                                                            attributes.get());
+    list.add_implementations(status, first, arguments, fmt::format("layout={}", to_text(layout)));
+  }
+}
+
+}  // namespace
+
+void offer_max_pool(const LayerSpec& spec, const Device& device, OfferList& list) {
+  offer_pooling(spec, device, list, dnnl_pooling_max);
+}
+
+void offer_average_pool(const LayerSpec& spec, const Device& device, OfferList& list) {
+  offer_pooling(spec,
+                device,
+                list,
+                spec.integer("count_include_pad") != 0 ? dnnl_pooling_avg_include_padding
+                                                       : dnnl_pooling_avg_exclude_padding);
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/library_identity.hpp"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fmt/format.h>
+#include <link.h>
+
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <sstream>
+#include <string_view>
+
+#include "harness/base/digest.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+std::uintptr_t number_of(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address);
+}
+
+std::string runtime_text(unsigned runtime) {
+  switch (runtime) {
+    case DNNL_RUNTIME_SEQ:
+      return "SEQ";
+    case DNNL_RUNTIME_OMP:
+      return "OMP";
+    case DNNL_RUNTIME_TBB:
+      return "TBB";
+    case DNNL_RUNTIME_THREADPOOL:
+      return "THREADPOOL";
+    case DNNL_RUNTIME_DPCPP:
+      return "DPCPP";
+    default:
+      return fmt::format("{:#x}", runtime);
+  }
+}
+
+struct NoteSearch {
+  std::uintptr_t address = 0;
+  std::string build_id;
+};
+
+std::size_t aligned(std::size_t size) {
+  return (size + 3) / 4 * 4;
+}
+
+/// Reads the notes of one mapped segment.
+std::string build_id_in(const char* notes, std::size_t size) {
+  while (size >= sizeof(ElfW(Nhdr))) {
+    ElfW(Nhdr) header;
+    std::memcpy(&header, notes, sizeof header);
+    const std::size_t length = sizeof header + aligned(header.n_namesz) + aligned(header.n_descsz);
+    if (length > size) {
+      break;
+    }
+    const char* const name = notes + sizeof header;
+    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
+        std::memcmp(name, "GNU", 4) == 0) {
+      std::string text;
+      for (std::size_t index = 0; index < header.n_descsz; ++index) {
+        text += fmt::format("{:02x}",
+                            static_cast<unsigned char>(name[aligned(header.n_namesz) + index]));
+      }
+      return text;
+    }
+    notes += length;
+    size -= length;
+  }
+  return {};
+}
+
+int visit_module(dl_phdr_info* info, std::size_t /*size*/, void* data) {
+  auto& search = *static_cast<NoteSearch*>(data);
+  bool holds = false;
+  std::string found;
+  for (int index = 0; index < info->dlpi_phnum; ++index) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[index];
+    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
+    if (segment.p_type == PT_LOAD && search.address >= begin &&
+        search.address < begin + segment.p_memsz) {
+      holds = true;
+    } else if (segment.p_type == PT_NOTE && found.empty()) {
+      found = build_id_in(reinterpret_cast<const char*>(begin), segment.p_memsz);
+    }
+  }
+  if (holds) {
+    search.build_id = found;
+  }
+  return holds ? 1 : 0;
+}
+
+void add_openmp(Facts& facts) {
+  using ThreadCount = int (*)();
+  void* const symbol = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
+  if (symbol == nullptr) {
+    return;
+  }
+  facts["openmp.threads"] = std::to_string(reinterpret_cast<ThreadCount>(symbol)());
+  const std::filesystem::path path = mapped_file(symbol);
+  if (!path.empty()) {
+    facts["openmp.path"] = path.string();
+    facts["openmp.sha256"] = sha256_of_file(path);
+  }
+}
+
+}  // namespace
+
+std::filesystem::path mapped_file(const void* address) {
+  std::ifstream maps("/proc/self/maps");
+  std::string line;
+  while (std::getline(maps, line)) {
+    std::istringstream fields(line);
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    char dash = 0;
+    std::string permissions;
+    std::string offset;
+    std::string device;
+    std::string inode;
+    std::string path;
+    fields >> std::hex >> begin >> dash >> end >> permissions >> offset >> device >> inode;
+    std::getline(fields >> std::ws, path);
+    if (number_of(address) >= begin && number_of(address) < end) {
+      return path;
+    }
+  }
+  return {};
+}
+
+std::string build_id(const void* address) {
+  NoteSearch search{number_of(address), {}};
+  dl_iterate_phdr(visit_module, &search);
+  return search.build_id;
+}
+
+std::string isa_text(unsigned isa) {
+  struct Row {
+    unsigned isa;
+    std::string_view name;
+  };
+  // The last three are newer than the headers (3.1 to 3.4).
+  constexpr std::array<Row, 13> kRows{{{dnnl_cpu_isa_sse41, "SSE41"},
+                                       {dnnl_cpu_isa_avx, "AVX"},
+                                       {dnnl_cpu_isa_avx2, "AVX2"},
+                                       {dnnl_cpu_isa_avx2_vnni, "AVX2_VNNI"},
+                                       {dnnl_cpu_isa_avx2_vnni_2, "AVX2_VNNI_2"},
+                                       {dnnl_cpu_isa_avx512_core, "AVX512_CORE"},
+                                       {dnnl_cpu_isa_avx512_core_vnni, "AVX512_CORE_VNNI"},
+                                       {dnnl_cpu_isa_avx512_core_bf16, "AVX512_CORE_BF16"},
+                                       {dnnl_cpu_isa_avx512_core_fp16, "AVX512_CORE_FP16"},
+                                       {dnnl_cpu_isa_avx512_core_amx, "AVX512_CORE_AMX"},
+                                       {dnnl_cpu_isa_avx512_core_amx_fp16, "AVX512_CORE_AMX_FP16"},
+                                       {0x3fef, "AVX10_1_512_AMX_FP16"},
+                                       {0x0, "DEFAULT"}}};
+  for (const Row& row : kRows) {
+    if (row.isa == isa) {
+      return std::string(row.name);
+    }
+  }
+  return fmt::format("{:#x}", isa);
+}
+
+Environment describe_library() {
+  const dnnl_version_t& version = *dnnl_version();
+  // The version record lies in the library itself, wherever a caller's stub for a function may lie.
+  const void* const inside = dlsym(RTLD_DEFAULT, "dnnl_version");
+  const std::string number = fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
+  const std::filesystem::path path = mapped_file(inside);
+  const std::string digest = path.empty() ? "unknown" : sha256_of_file(path);
+
+  Environment environment;
+  environment.identity["backend"] = "onednn";
+  environment.identity["library"] = fmt::format("onednn-{}-{}", number, digest.substr(0, 16));
+  environment.identity["library.runtime"] = runtime_text(version.cpu_runtime);
+  environment.identity["library.isa"] =
+      isa_text(static_cast<unsigned>(dnnl_get_effective_cpu_isa()));
+  if (const char* limit = std::getenv("ONEDNN_MAX_CPU_ISA")) {
+    environment.identity["ONEDNN_MAX_CPU_ISA"] = limit;
+  }
+  environment.facts["library.version"] = number;
+  environment.facts["library.commit"] = version.hash != nullptr ? version.hash : "";
+  environment.facts["library.path"] = path.string();
+  environment.facts["library.sha256"] = digest;
+  environment.facts["library.build_id"] = build_id(inside);
+  environment.facts["library.headers"] =
+      fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
+  add_openmp(environment.facts);
+  return environment;
+}
+
+}  // namespace plumb::onednn

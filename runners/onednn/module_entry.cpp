@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/module_entry.hpp"
+
+#include "runners/onednn/onednn_backend.hpp"
+
+extern "C" __attribute__((visibility("default"))) plumb::Backend* plumb_onednn_make_backend() {
+  return plumb::onednn::make_onednn_backend().release();
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/offer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace plumb::onednn {
+namespace {
+
+Offer offer_of(const dnnl::primitive_desc_base& description,
+               const std::vector<Argument>& arguments,
+               const std::string& details) {
+  Offer offer;
+  offer.implementation = description.impl_info_str();
+  offer.details = details;
+  for (const Argument& argument : arguments) {
+    offer.layouts.push_back(description.query_md(dnnl::query::exec_arg_md, argument.index));
+  }
+  offer.build = [description, arguments] { return single_primitive_plan(description, arguments); };
+  return offer;
+}
+
+}  // namespace
+
+std::string Offer::text() const {
+  std::string text = "impl=" + implementation;
+  if (!details.empty()) {
+    text += ";" + details;
+  }
+  if (number > 1) {
+    text += fmt::format(";number={}", number);
+  }
+  return text;
+}
+
+bool Offer::is_reference() const {
+  return implementation.rfind("ref", 0) == 0;
+}
+
+void OfferList::add_implementations(dnnl_status_t status,
+                                    dnnl_primitive_desc_t first,
+                                    const std::vector<Argument>& arguments,
+                                    const std::string& details) {
+  if (status != dnnl_success) {
+    if (status == dnnl_out_of_memory) {
+      throw std::bad_alloc();
+    }
+    refusal_ = status_text(status);
+    return;
+  }
+  dnnl::primitive_desc_base cursor(first);
+  do {
+    dnnl_primitive_desc_t copy = nullptr;
+    dnnl::error::wrap_c_api(dnnl_primitive_desc_clone(&copy, cursor.get()),
+                            "cannot copy a primitive descriptor");
+    add(offer_of(dnnl::primitive_desc_base(copy), arguments, details));
+  } while (dnnl_primitive_desc_next_impl(cursor.get()) == dnnl_success);
+}
+
+void OfferList::add(Offer offer) {
+  for (const Offer& known : offers_) {
+    if (known.implementation != offer.implementation) {
+      continue;
+    }
+    if (known.layouts == offer.layouts && !offer.layouts.empty()) {
+      return;
+    }
+    if (known.details == offer.details) {
+      ++offer.number;
+    }
+  }
+  offers_.push_back(std::move(offer));
+}
+
+dnnl::primitive make_primitive(const dnnl::primitive_desc_base& description, LayerPlan& plan) {
+  const auto start = std::chrono::steady_clock::now();
+  dnnl::primitive primitive(description.get());
+  plan.creation += Seconds(std::chrono::steady_clock::now() - start);
+  plan.scratchpad_bytes = std::max(plan.scratchpad_bytes, description.scratchpad_desc().get_size());
+  return primitive;
+}
+
+LayerPlan single_primitive_plan(const dnnl::primitive_desc_base& description,
+                                const std::vector<Argument>& arguments) {
+  LayerPlan plan;
+  plan.implementation = description.impl_info_str();
+  PrimitiveStep step;
+  for (const Argument& argument : arguments) {
+    Buffer buffer;
+    buffer.role = argument.role;
+    buffer.operand = argument.operand;
+    buffer.weight = argument.weight;
+    buffer.view = argument.view;
+    buffer.layout = description.query_md(dnnl::query::exec_arg_md, argument.index);
+    buffer.bytes = buffer.layout.get_size();
+    step.arguments.push_back({argument.index, plan.buffers.size(), buffer.layout, 0});
+    if (argument.role == Buffer::Role::kOutput) {
+      plan.outputs.push_back(plan.buffers.size());
+    }
+    plan.buffers.push_back(std::move(buffer));
+  }
+  step.primitive = make_primitive(description, plan);
+  plan.steps.emplace_back(std::move(step));
+  return plan;
+}
+
+std::string status_text(dnnl_status_t status) {
+  switch (status) {
+    case dnnl_out_of_memory:
+      return "out of memory";
+    case dnnl_invalid_arguments:
+      return "invalid arguments: shapes, types and attributes do not fit together";
+    case dnnl_unimplemented:
+      return "no implementation for these types, shapes and attributes on this CPU";
+    case dnnl_runtime_error:
+      return "run-time error";
+    case dnnl_not_required:
+      return "not required";
+    default:
+      return fmt::format("status {}", static_cast<int>(status));
+  }
+}
+
+}  // namespace plumb::onednn

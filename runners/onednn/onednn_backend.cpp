@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/onednn_backend.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <new>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/library_identity.hpp"
+#include "runners/onednn/plan_program.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+/// Runs `attempt` and turns every refusal of the library into an outcome.
+template <typename Attempt>
+Outcome outcome_of(Attempt attempt) {
+  try {
+    attempt();
+    return {};
+  } catch (const Unsupported& refusal) {
+    return {Outcome::Kind::kUnsupported, refusal.what()};
+  } catch (const std::bad_alloc&) {
+    return {Outcome::Kind::kOutOfMemory, "the layer's operands do not fit into memory"};
+  } catch (const dnnl::error& error) {
+    const bool memory = error.status == dnnl_out_of_memory;
+    return {memory ? Outcome::Kind::kOutOfMemory : Outcome::Kind::kUnsupported,
+            fmt::format("oneDNN: {} ({})", status_text(error.status), error.what())};
+  }
+}
+
+void check_memory(const LayerPlan& plan) {
+  const auto physical =
+      Bytes{static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)};
+  if (memory_needed(plan) > physical) {
+    throw std::bad_alloc();
+  }
+}
+
+class OnednnBackend : public Backend {
+ public:
+  OnednnBackend() : device_{dnnl::engine(dnnl::engine::kind::cpu, 0)} {
+    dnnl::set_primitive_cache_capacity(0);
+  }
+
+  [[nodiscard]] Environment describe() const override { return describe_library(); }
+
+  [[nodiscard]] Outcome supports(const LayerKey& key) const override {
+    const LayerSpec spec = parse_key(key);
+    return outcome_of([&] { static_cast<void>(offers_of(spec, device_)); });
+  }
+
+  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
+    const LayerSpec spec = parse_key(key);
+    std::vector<Variant> variants;
+    static_cast<void>(outcome_of([&] {
+      const OfferList list = offers_of(spec, device_);
+      for (const Offer& offer : list.offers()) {
+        variants.push_back({offer.text(), variants.empty(), offer.is_reference()});
+      }
+    }));
+    return variants;
+  }
+
+  [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override {
+    const LayerSpec spec = parse_key(key);
+    Prepared prepared;
+    prepared.outcome = outcome_of([&] {
+      const OfferList list = offers_of(spec, device_);
+      for (const Offer& offer : list.offers()) {
+        if (offer.text() == variant) {
+          LayerPlan plan = offer.build();
+          check_memory(plan);
+          prepared.program = std::make_unique<PlanProgram>(device_.engine, spec, std::move(plan));
+          return;
+        }
+      }
+      throw Unsupported(
+          fmt::format("this library has no variant '{}' of the key; its first is '{}'",
+                      variant,
+                      list.offers().front().text()));
+    });
+    return prepared;
+  }
+
+ private:
+  Device device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_onednn_backend() {
+  try {
+    return std::make_unique<OnednnBackend>();
+  } catch (const dnnl::error& error) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format(
+            "oneDNN cannot use the CPU of this machine: {} (a build for SYCL needs the OpenCL CPU "
+            "runtime, package intel-opencl-rt)",
+            error.what()));
+  }
+}
+
+}  // namespace plumb::onednn

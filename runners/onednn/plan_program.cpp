@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/plan_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/onednn/offer.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+bool is_reformatted(const Buffer& buffer) {
+  return buffer.view != buffer.layout;
+}
+
+Bytes bytes_of(std::size_t size) {
+  return Bytes{static_cast<std::int64_t>(size)};
+}
+
+void reorder(const dnnl::memory& from, const dnnl::memory& to, dnnl::stream& stream) {
+  dnnl::reorder(from, to).execute(stream, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  stream.wait();
+}
+
+}  // namespace
+
+PlanProgram::PlanProgram(const dnnl::engine& engine, LayerSpec spec, LayerPlan plan)
+    : engine_(engine),
+      stream_(engine),
+      spec_(std::move(spec)),
+      plan_(std::move(plan)),
+      scratchpad_(plan_.scratchpad_bytes) {}
+
+ProgramFacts PlanProgram::facts() const {
+  ProgramFacts facts;
+  facts.implementation = plan_.implementation;
+  facts.creation = plan_.creation;
+  facts.workspace = bytes_of(plan_.scratchpad_bytes);
+  for (const Buffer& buffer : plan_.buffers) {
+    if (buffer.role == Buffer::Role::kIntermediate) {
+      facts.workspace += bytes_of(buffer.bytes);
+    } else if (buffer.weight) {
+      facts.weight_bytes += bytes_of(buffer.bytes);
+    } else {
+      facts.activation_bytes += bytes_of(buffer.bytes);
+    }
+  }
+  return facts;
+}
+
+void PlanProgram::fill(const Buffer& buffer, const Tensor& operand, std::byte* destination) {
+  if (!is_reformatted(buffer)) {
+    PLUMB_CHECK(operand.data.size() <= buffer.bytes);
+    if (!operand.data.empty()) {
+      std::memcpy(destination, operand.data.data(), operand.data.size());
+    }
+    return;
+  }
+  PLUMB_CHECK(operand.data.size() == buffer.view.get_size());
+  AlignedBytes copy(operand.data.size());
+  std::memcpy(copy.data(), operand.data.data(), operand.data.size());
+  reorder(dnnl::memory(buffer.view, engine_, copy.data()),
+          dnnl::memory(buffer.layout, engine_, destination),
+          stream_);
+}
+
+void PlanProgram::bind(std::size_t slot,
+                       std::span<const Tensor> operands,
+                       bool shared_activations) {
+  PLUMB_CHECK(slot <= slots_.size());
+  slots_.resize(slot);
+  auto bound = std::make_unique<Slot>();
+  for (std::size_t index = 0; index < plan_.buffers.size(); ++index) {
+    const Buffer& buffer = plan_.buffers[index];
+    if (slot > 0 && shared_activations && !buffer.weight) {
+      bound->buffers.push_back(slots_[0]->buffers[index]);
+      continue;
+    }
+    bound->owned.emplace_back(buffer.bytes);
+    bound->buffers.push_back(bound->owned.back().data());
+    if (buffer.role == Buffer::Role::kInput) {
+      PLUMB_CHECK(buffer.operand < operands.size());
+      fill(buffer, operands[buffer.operand], bound->buffers.back());
+    }
+  }
+  bind_steps(*bound);
+  slots_.push_back(std::move(bound));
+}
+
+void PlanProgram::bind_steps(Slot& slot) {
+  for (const Step& step : plan_.steps) {
+    BoundStep bound;
+    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+      bound.kernel = kernel;
+      slot.steps.push_back(std::move(bound));
+      continue;
+    }
+    const auto& primitive = std::get<PrimitiveStep>(step);
+    bound.primitive = primitive.primitive.get();
+    for (const PrimitiveStep::Argument& argument : primitive.arguments) {
+      slot.memories.emplace_back(
+          argument.layout, engine_, slot.buffers[argument.buffer] + argument.offset);
+      bound.arguments.push_back({argument.index, slot.memories.back().get()});
+    }
+    if (plan_.scratchpad_bytes > 0) {
+      const dnnl::memory::dims size{static_cast<dnnl::memory::dim>(plan_.scratchpad_bytes)};
+      slot.memories.emplace_back(
+          dnnl::memory::desc(size, dnnl::memory::data_type::u8, dnnl::memory::format_tag::a),
+          engine_,
+          scratchpad_.data());
+      bound.arguments.push_back({DNNL_ARG_SCRATCHPAD, slot.memories.back().get()});
+    }
+    slot.steps.push_back(std::move(bound));
+  }
+}
+
+void PlanProgram::enqueue(std::size_t slot) {
+  Slot& bound = *slots_[slot];
+  for (const BoundStep& step : bound.steps) {
+    if (step.kernel != nullptr) {
+      (*step.kernel)(bound.buffers);
+    } else {
+      failure_ |= dnnl_primitive_execute(step.primitive,
+                                         stream_.get(),
+                                         static_cast<int>(step.arguments.size()),
+                                         step.arguments.data());
+    }
+  }
+}
+
+void PlanProgram::synchronize() {
+  stream_.wait();
+  if (failure_ != 0) {
+    throw Error(
+        Error::Kind::kInternal,
+        fmt::format("oneDNN failed to execute {} ({}): status bits {:#x}; report this with the key",
+                    spec_.op,
+                    plan_.implementation,
+                    failure_));
+  }
+}
+
+std::vector<Tensor> PlanProgram::outputs(std::size_t slot) {
+  PLUMB_CHECK(slot < slots_.size());
+  std::vector<Tensor> results;
+  for (std::size_t index = 0; index < spec_.outputs.size(); ++index) {
+    const std::size_t number = plan_.outputs.at(index);
+    const Buffer& buffer = plan_.buffers[number];
+    std::byte* source = slots_[slot]->buffers[number];
+    Tensor result;
+    result.type = spec_.outputs[index];
+    result.data.resize(static_cast<std::size_t>(byte_size(result.type).value));
+    AlignedBytes dense;
+    if (is_reformatted(buffer)) {
+      dense = AlignedBytes(buffer.view.get_size());
+      reorder(dnnl::memory(buffer.layout, engine_, source),
+              dnnl::memory(buffer.view, engine_, dense.data()),
+              stream_);
+      source = dense.data();
+    }
+    if (!result.data.empty()) {
+      std::memcpy(result.data.data(), source, result.data.size());
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+Seconds PlanProgram::time_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::size_t kAtLeast = 3;
+  constexpr std::size_t kAtMost = 25;
+  constexpr Seconds kBudget{0.004};
+  const AlignedBytes source(from.get_size());
+  const AlignedBytes destination(to.get_size());
+  const dnnl::memory input(from, engine_, source.data());
+  const dnnl::memory output(to, engine_, destination.data());
+  const dnnl::reorder primitive(input, output);
+  const std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_FROM, input},
+                                                        {DNNL_ARG_TO, output}};
+  primitive.execute(stream_, arguments);
+  stream_.wait();
+  std::vector<Seconds> samples;
+  Seconds spent{};
+  while (samples.size() < kAtLeast || (spent < kBudget && samples.size() < kAtMost)) {
+    const auto start = Clock::now();
+    primitive.execute(stream_, arguments);
+    stream_.wait();
+    samples.emplace_back(Clock::now() - start);
+    spent += samples.back();
+  }
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+std::optional<Seconds> PlanProgram::reorder_time() {
+  std::optional<Seconds> total;
+  for (const Buffer& buffer : plan_.buffers) {
+    if (buffer.weight || buffer.role == Buffer::Role::kIntermediate || !is_reformatted(buffer)) {
+      continue;
+    }
+    const Seconds one = buffer.role == Buffer::Role::kInput
+                            ? time_reorder(buffer.view, buffer.layout)
+                            : time_reorder(buffer.layout, buffer.view);
+    total = total.value_or(Seconds(0)) + one;
+  }
+  return total;
+}
+
+Bytes memory_needed(const LayerPlan& plan) {
+  Bytes total = bytes_of(plan.scratchpad_bytes);
+  for (const Buffer& buffer : plan.buffers) {
+    total += bytes_of(buffer.bytes);
+  }
+  return total;
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/worker/backend.hpp"
+#include "runners/onednn/aligned_bytes.hpp"
+#include "runners/onednn/layer_plan.hpp"
+
+namespace plumb::onednn {
+
+/// Runs a plan. Each slot has its own memory with operands in the plan's layouts and prebuilt
+/// argument lists; the scratchpad is one for all. bind() throws std::bad_alloc; a primitive that
+/// fails is reported by synchronize().
+class PlanProgram : public Program {
+ public:
+  PlanProgram(const dnnl::engine& engine, LayerSpec spec, LayerPlan plan);
+
+  [[nodiscard]] ProgramFacts facts() const override;
+  /// Binding slot n drops the slots from n on.
+  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
+  void enqueue(std::size_t slot) override;
+  void synchronize() override;
+  [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;
+  [[nodiscard]] std::optional<Seconds> reorder_time() override;
+
+ private:
+  struct BoundStep {
+    dnnl_primitive_t primitive = nullptr;  ///< null: `kernel`
+    const KernelStep* kernel = nullptr;
+    std::vector<dnnl_exec_arg_t> arguments;
+  };
+  struct Slot {
+    std::vector<AlignedBytes> owned;
+    std::vector<std::byte*> buffers;  ///< of all the plan's buffers, owned or slot 0's
+    std::vector<dnnl::memory> memories;
+    std::vector<BoundStep> steps;
+  };
+
+  void fill(const Buffer& buffer, const Tensor& operand, std::byte* destination);
+  void bind_steps(Slot& slot);
+  /// Reorders and returns the seconds of one repetition, median of a few.
+  [[nodiscard]] Seconds time_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
+
+  dnnl::engine engine_;
+  dnnl::stream stream_;
+  LayerSpec spec_;
+  LayerPlan plan_;
+  AlignedBytes scratchpad_;
+  std::vector<std::unique_ptr<Slot>> slots_;
+  int failure_ = 0;  ///< all execution statuses, or-ed
+};
+
+/// Adds up what one slot of a plan and its scratchpad take.
+[[nodiscard]] Bytes memory_needed(const LayerPlan& plan);
+
+}  // namespace plumb::onednn

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/onednn/layer_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <random>
+
+#include "runners/engine/number_formats.hpp"
+
+namespace plumb::onednn {
+
+LayerKey key_of(const LayerSpec& spec) {
+  return to_key(spec);
+}
+
+std::vector<Tensor> random_operands(const LayerSpec& spec, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<double> values(0.25, 1.0);
+  std::vector<Tensor> operands;
+  for (std::size_t index = 0; index < spec.inputs.size(); ++index) {
+    if (!spec.inputs[index]) {
+      operands.emplace_back();
+      continue;
+    }
+    const TensorType& type = *spec.inputs[index];
+    const bool positive = spec.op == "batch_norm" && index == 4;
+    std::vector<double> numbers(static_cast<std::size_t>(element_count(type)));
+    for (double& number : numbers) {
+      number = values(generator) * (positive || generator() % 2 == 0 ? 1 : -1);
+      if (!is_floating(type.dtype)) {
+        number = static_cast<double>(generator() % 3);
+      }
+    }
+    operands.push_back(tensor_from(type, numbers));
+  }
+  return operands;
+}
+
+Tensor f32_tensor(const std::vector<std::int64_t>& dims, const std::vector<float>& values) {
+  Tensor tensor{TensorType{DataType::kF32, dims, false, {}}, {}};
+  tensor.data.resize(values.size() * sizeof(float));
+  std::memcpy(tensor.data.data(), values.data(), tensor.data.size());
+  return tensor;
+}
+
+std::vector<Tensor> run(Backend& backend,
+                        const LayerKey& key,
+                        const std::string& variant,
+                        const std::vector<Tensor>& operands) {
+  const Prepared prepared = backend.prepare(key, variant);
+  if (prepared.program == nullptr) {
+    ADD_FAILURE() << key.text << " " << variant << ": " << prepared.outcome.reason;
+    return {};
+  }
+  prepared.program->bind(0, operands, false);
+  prepared.program->enqueue(0);
+  prepared.program->synchronize();
+  return prepared.program->outputs(0);
+}
+
+std::vector<float> run_first(Backend& backend,
+                             const std::string& key,
+                             const std::vector<Tensor>& operands) {
+  const std::vector<Variant> variants = backend.variants(LayerKey{key});
+  if (variants.empty()) {
+    ADD_FAILURE() << key << ": " << backend.supports(LayerKey{key}).reason;
+    return {};
+  }
+  std::vector<float> values;
+  for (const Tensor& tensor : run(backend, LayerKey{key}, variants.front().text, operands)) {
+    for (const double number : numbers_of(tensor)) {
+      values.push_back(static_cast<float>(number));
+    }
+  }
+  return values;
+}
+
+}  // namespace plumb::onednn

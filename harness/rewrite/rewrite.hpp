@@ -11,9 +11,11 @@ namespace plumb {
 
 /// Says that a connected set of layers of a graph may be executed as one layer with another key.
 struct Match {
-  std::string_view rewrite;     ///< name of the rule, e.g. "conv_bn_relu"
-  std::vector<LayerId> layers;  ///< all covered layers, ascending; intermediate values have no other consumer
-  LayerSpec spec;               ///< of the one layer that replaces them; BatchNorm is folded into weights and bias
+  std::string_view rewrite;  ///< name of the rule, e.g. "conv_bn_relu"
+  std::vector<LayerId>
+      layers;  ///< all covered layers, ascending; intermediate values have no other consumer
+  LayerSpec
+      spec;  ///< of the one layer that replaces them; BatchNorm is folded into weights and bias
   LayerKey key;
   LayerCost cost;
 };
@@ -28,12 +30,13 @@ struct Rewrite {
 /// Lists all rules. One visible table; a new rule is one file and one row.
 [[nodiscard]] std::span<const Rewrite> rewrites();
 
-/// Finds every place where any rule applies; matches may overlap (choosing is the cover's business).
-/// Sorted by first layer, then rule. Linear in the graph for the rules here.
+/// Finds every place where any rule applies; matches may overlap (choosing is the cover's
+/// business). Sorted by first layer, then rule. Linear in the graph for the rules here.
 [[nodiscard]] std::vector<Match> matches(const Graph& graph);
 
-/// Returns the graph with every floating tensor of the given type instead of f32 (accumulation stays f32; index, shape
-/// and integer tensors stay). Rebuilds specs, keys and costs. A layer that has no such form becomes kUnsupported.
+/// Returns the graph with every floating tensor of the given type instead of f32 (accumulation
+/// stays f32; index, shape and integer tensors stay). Rebuilds specs, keys and costs. A layer that
+/// has no such form becomes kUnsupported.
 [[nodiscard]] Graph with_precision(const Graph& graph, DataType type);
 
 }  // namespace plumb

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/activation_pattern.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "harness/rewrite/match.hpp"
+#include "harness/rewrite/operand.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::array kFusedFunctions = std::to_array<std::string_view>({"relu",
+                                                                        "leaky_relu",
+                                                                        "elu",
+                                                                        "sigmoid",
+                                                                        "tanh",
+                                                                        "softplus",
+                                                                        "clip",
+                                                                        "hard_sigmoid",
+                                                                        "hard_swish",
+                                                                        "silu",
+                                                                        "gelu_erf",
+                                                                        "gelu_tanh",
+                                                                        "mish"});
+
+/// Walks from a value to what exporters make of it, one node at a time.
+struct Walk {
+  const Graph& graph;
+  ValueId value;                  ///< where the walk began
+  std::vector<LayerId> layers{};  ///< passed so far
+
+  [[nodiscard]] const Layer& layer(LayerId id) const { return graph.layers[id]; }
+  [[nodiscard]] ValueId end() const { return layer(layers.back()).outputs.front(); }
+  [[nodiscard]] Walk then(LayerId id) const {
+    Walk next = *this;
+    next.layers.push_back(id);
+    return next;
+  }
+};
+
+std::optional<Activation> finish(const Walk& walk, std::string fn) {
+  const TensorType& from = walk.graph.values[walk.value].type;
+  const TensorType& to = walk.graph.values[walk.end()].type;
+  if (from.dims != to.dims || from.dtype != to.dtype) {
+    return std::nullopt;  // a constant of higher rank, or a mixed type: not an element-wise
+                          // function
+  }
+  return Activation{Epilogue{std::move(fn), {}, {}}, walk.layers, walk.end()};
+}
+
+/// Ends a walk whose last value is g(x) with x · g(x), if that is what reads it.
+std::optional<Walk> times_start(const Walk& walk, const ValueUses& uses) {
+  const std::optional<LayerId> next = uses.only_reader(walk.end());
+  if (!next) {
+    return std::nullopt;
+  }
+  const Layer& product = walk.layer(*next);
+  const std::optional<std::size_t> other = other_operand(product, "mul", walk.end());
+  if (!other || product.inputs[*other] != walk.value) {
+    return std::nullopt;
+  }
+  return walk.then(*next);
+}
+
+/// Continues a walk with binary `fn` of its last value and the constant `expected`.
+std::optional<Walk> with_scalar(const Walk& walk,
+                                const ValueUses& uses,
+                                std::string_view fn,
+                                double expected) {
+  const std::optional<LayerId> next = uses.only_reader(walk.end());
+  if (!next || !is_with_scalar(walk.graph, walk.layer(*next), fn, walk.end(), expected)) {
+    return std::nullopt;
+  }
+  return walk.then(*next);
+}
+
+std::optional<Walk> over_six(const Walk& walk, const ValueUses& uses) {
+  std::optional<Walk> divided = with_scalar(walk, uses, "div", 6.0);
+  return divided ? divided : with_scalar(walk, uses, "mul", 1.0 / 6.0);
+}
+
+/// x · hard_sigmoid(x), or x · clip(x + 3, 0, 6) ÷ 6 with the division first or last.
+std::optional<Activation> hard_swish_from(const Walk& start, const ValueUses& uses) {
+  const Layer& first = start.layer(start.layers.front());
+  if (is_fn(first, "eltwise", "hard_sigmoid")) {
+    const std::vector<double>& parameters = first.spec.reals("parameters");
+    if (std::abs(parameters.at(0) - 1.0 / 6.0) > 1e-3 || std::abs(parameters.at(1) - 0.5) > 1e-3) {
+      return std::nullopt;
+    }
+    const std::optional<Walk> product = times_start(start, uses);
+    return product ? finish(*product, "hard_swish") : std::nullopt;
+  }
+  if (!is_with_scalar(start.graph, first, "add", start.value, 3.0)) {
+    return std::nullopt;
+  }
+  const std::optional<LayerId> next = uses.only_reader(start.end());
+  if (!next || !is_fn(start.layer(*next), "eltwise", "clip") ||
+      start.layer(*next).spec.reals("parameters") != std::vector<double>{0.0, 6.0}) {
+    return std::nullopt;
+  }
+  const Walk clipped = start.then(*next);
+  if (const std::optional<Walk> product = times_start(clipped, uses)) {
+    const std::optional<Walk> divided = over_six(*product, uses);
+    return divided ? finish(*divided, "hard_swish") : std::nullopt;
+  }
+  if (const std::optional<Walk> divided = over_six(clipped, uses)) {
+    const std::optional<Walk> product = times_start(*divided, uses);
+    return product ? finish(*product, "hard_swish") : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+/// (x · ½) · g, where the walk's last value is g.
+std::optional<Walk> times_half_of_start(const Walk& walk, const ValueUses& uses) {
+  const std::optional<LayerId> next = uses.only_reader(walk.end());
+  if (!next) {
+    return std::nullopt;
+  }
+  const std::optional<std::size_t> other = other_operand(walk.layer(*next), "mul", walk.end());
+  if (!other || !walk.layer(*next).inputs[*other]) {
+    return std::nullopt;
+  }
+  const std::optional<LayerId> half = walk.graph.values[*walk.layer(*next).inputs[*other]].producer;
+  if (!half || !(is_with_scalar(walk.graph, walk.layer(*half), "mul", walk.value, 0.5) ||
+                 is_with_scalar(walk.graph, walk.layer(*half), "div", walk.value, 2.0))) {
+    return std::nullopt;
+  }
+  return walk.then(*half).then(*next);
+}
+
+/// x · ½ · g with the products in any order, where the walk's last value is g.
+std::optional<Walk> times_half_and_start(const Walk& walk, const ValueUses& uses) {
+  if (std::optional<Walk> product = times_half_of_start(walk, uses)) {
+    return product;
+  }
+  if (const std::optional<Walk> product = times_start(walk, uses)) {
+    std::optional<Walk> halved = with_scalar(*product, uses, "mul", 0.5);
+    return halved ? halved : with_scalar(*product, uses, "div", 2.0);
+  }
+  const std::optional<Walk> halved = with_scalar(walk, uses, "mul", 0.5);
+  return halved ? times_start(*halved, uses) : std::nullopt;
+}
+
+/// x · ½ · (1 + erf(x ÷ √2)) with the products in any order (Hendrycks & Gimpel 2016, §2).
+std::optional<Activation> gelu_from(const Walk& start, const ValueUses& uses) {
+  const Layer& first = start.layer(start.layers.front());
+  const double root = std::sqrt(2.0);
+  if (!is_with_scalar(start.graph, first, "div", start.value, root) &&
+      !is_with_scalar(start.graph, first, "mul", start.value, 1.0 / root)) {
+    return std::nullopt;
+  }
+  const std::optional<LayerId> error = uses.only_reader(start.end());
+  if (!error || !is_fn(start.layer(*error), "eltwise", "erf")) {
+    return std::nullopt;
+  }
+  const std::optional<Walk> plus_one = with_scalar(start.then(*error), uses, "add", 1.0);
+  if (!plus_one) {
+    return std::nullopt;
+  }
+  const std::optional<Walk> all = times_half_and_start(*plus_one, uses);
+  return all ? finish(*all, "gelu_erf") : std::nullopt;
+}
+
+std::optional<Activation> single_node(const Graph& graph, LayerId id) {
+  const Layer& layer = graph.layers[id];
+  if (!is_op(layer, "eltwise")) {
+    return std::nullopt;
+  }
+  const std::string& fn = layer.spec.text("fn");
+  if (std::find(kFusedFunctions.begin(), kFusedFunctions.end(), fn) == kFusedFunctions.end()) {
+    return std::nullopt;
+  }
+  return Activation{Epilogue{fn, layer.spec.reals("parameters"), {}}, {id}, layer.outputs.front()};
+}
+
+std::optional<Activation> written_out(const Graph& graph,
+                                      const ValueUses& uses,
+                                      ValueId value,
+                                      LayerId reader) {
+  const Walk start{graph, value, {reader}};
+  if (is_fn(graph.layers[reader], "eltwise", "sigmoid")) {
+    const std::optional<Walk> product = times_start(start, uses);
+    return product ? finish(*product, "silu") : std::nullopt;
+  }
+  if (std::optional<Activation> found = hard_swish_from(start, uses)) {
+    return found;
+  }
+  return gelu_from(start, uses);
+}
+
+}  // namespace
+
+std::vector<Activation> activations_of(const Graph& graph, const ValueUses& uses, ValueId value) {
+  std::vector<Activation> result;
+  std::optional<LayerId> previous;
+  for (const LayerId reader : uses.readers(value)) {
+    if (reader == previous) {
+      continue;
+    }
+    previous = reader;
+    if (std::optional<Activation> found = single_node(graph, reader)) {
+      result.push_back(std::move(*found));
+    }
+    if (std::optional<Activation> found = written_out(graph, uses, value, reader)) {
+      result.push_back(std::move(*found));
+    }
+  }
+  return result;
+}
+
+std::vector<Match> find_written_out_activations(const Graph& graph,
+                                                std::string_view rule,
+                                                std::string_view fn) {
+  const ValueUses uses(graph);
+  std::vector<Match> result;
+  for (ValueId value = 0; value < graph.values.size(); ++value) {
+    for (const Activation& activation : activations_of(graph, uses, value)) {
+      if (activation.step.fn != fn || activation.layers.size() < 2 ||
+          !uses.closed(activation.layers, activation.result)) {
+        continue;
+      }
+      LayerSpec spec;
+      spec.op = "eltwise";
+      spec.inputs = {graph.values[value].type};
+      spec.outputs = {graph.values[activation.result].type};
+      spec.attributes = {{"fn", activation.step.fn}, {"parameters", activation.step.parameters}};
+      result.push_back(make_match(rule, activation.layers, std::move(spec)));
+    }
+  }
+  return result;
+}
+
+}  // namespace plumb

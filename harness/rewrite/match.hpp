@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "harness/rewrite/rewrite.hpp"
+
+namespace plumb {
+
+/// Makes a match of a rule: sorts the layers, writes the key, prices the spec.
+[[nodiscard]] Match make_match(std::string_view rule, std::vector<LayerId> layers, LayerSpec spec);
+
+}  // namespace plumb

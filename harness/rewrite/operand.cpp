@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/operand.hpp"
+
+#include <cmath>
+
+namespace plumb {
+
+bool is_op(const Layer& layer, std::string_view op) {
+  return layer.role == Layer::Role::kCompute && layer.spec.op == op;
+}
+
+bool is_fn(const Layer& layer, std::string_view op, std::string_view fn) {
+  return is_op(layer, op) && layer.spec.text("fn") == fn;
+}
+
+std::optional<std::size_t> other_operand(const Layer& layer, std::string_view fn, ValueId value) {
+  if (!is_fn(layer, "binary", fn) || layer.inputs.size() < 2) {
+    return std::nullopt;
+  }
+  const bool left = layer.inputs[0] == value;
+  const bool right = layer.inputs[1] == value;
+  if (left == right) {
+    return std::nullopt;
+  }
+  return left ? 1U : 0U;
+}
+
+bool is_scalar(const Graph& graph, const Layer& layer, std::size_t operand, double expected) {
+  const std::optional<TensorType>& type = layer.spec.inputs[operand];
+  if (!type || !type->constant || element_count(*type) != 1 || !layer.inputs[operand]) {
+    return false;
+  }
+  const std::optional<double>& scalar = graph.values[*layer.inputs[operand]].scalar;
+  return !scalar || std::abs(*scalar - expected) <= 1e-3 * std::abs(expected);
+}
+
+bool is_with_scalar(
+    const Graph& graph, const Layer& layer, std::string_view fn, ValueId value, double expected) {
+  const std::optional<std::size_t> other = other_operand(layer, fn, value);
+  if (!other || !is_scalar(graph, layer, *other, expected)) {
+    return false;
+  }
+  const bool commutes = fn == "add" || fn == "mul";
+  return commutes || *other == 1;
+}
+
+}  // namespace plumb

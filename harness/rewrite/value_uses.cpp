@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/value_uses.hpp"
+
+#include <algorithm>
+
+namespace plumb {
+
+ValueUses::ValueUses(const Graph& graph)
+    : graph_(&graph), first_(graph.values.size() + 1, 0), is_output_(graph.values.size(), false) {
+  for (const Layer& layer : graph.layers) {
+    for (const std::optional<ValueId>& input : layer.inputs) {
+      if (input) {
+        ++first_[*input + 1];
+      }
+    }
+  }
+  for (std::size_t i = 1; i < first_.size(); ++i) {
+    first_[i] += first_[i - 1];
+  }
+  readers_.resize(first_.back());
+  std::vector<std::size_t> next(first_.begin(), first_.end() - 1);
+  for (LayerId id = 0; id < graph.layers.size(); ++id) {
+    for (const std::optional<ValueId>& input : graph.layers[id].inputs) {
+      if (input) {
+        readers_[next[*input]++] = id;
+      }
+    }
+  }
+  for (const ValueId output : graph.outputs) {
+    is_output_[output] = true;
+  }
+}
+
+std::span<const LayerId> ValueUses::readers(ValueId value) const {
+  return std::span(readers_).subspan(first_[value], first_[value + 1] - first_[value]);
+}
+
+std::optional<LayerId> ValueUses::only_reader(ValueId value) const {
+  const std::span<const LayerId> all = readers(value);
+  if (all.size() != 1 || is_output_[value]) {
+    return std::nullopt;
+  }
+  return all.front();
+}
+
+bool ValueUses::closed(std::span<const LayerId> layers, ValueId result) const {
+  const auto inside = [&](LayerId id) {
+    return std::find(layers.begin(), layers.end(), id) != layers.end();
+  };
+  for (const LayerId id : layers) {
+    for (const ValueId output : graph_->layers[id].outputs) {
+      if (output == result) {
+        continue;
+      }
+      const std::span<const LayerId> all = readers(output);
+      if (is_output_[output] || !std::all_of(all.begin(), all.end(), inside)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace plumb

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/model/graph.hpp"
+
+namespace plumb {
+
+/// Knows who reads each value of a graph. Refers to the graph, which must outlive it.
+class ValueUses {
+ public:
+  explicit ValueUses(const Graph& graph);
+
+  /// Lists the layers that read a value, once for every operand that does.
+  [[nodiscard]] std::span<const LayerId> readers(ValueId value) const;
+  /// Returns the reader of a value that is read exactly once and is not an output of the model.
+  [[nodiscard]] std::optional<LayerId> only_reader(ValueId value) const;
+  /// Tells whether `layers` can be replaced by one layer that yields `result` alone: no other value
+  /// made by them is read outside or is an output of the model.
+  [[nodiscard]] bool closed(std::span<const LayerId> layers, ValueId result) const;
+
+ private:
+  const Graph* graph_;
+  std::vector<std::size_t> first_;  ///< of readers_, by value; one more at the end
+  std::vector<LayerId> readers_;
+  std::vector<bool> is_output_;
+};
+
+}  // namespace plumb

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace plumb {
@@ -142,6 +143,13 @@ Disturbance disturbance_between(const DisturbanceReading& begin,
     result.load = std::max(0.0, *end.load - 1.0);
   }
   return result;
+}
+
+DisturbanceWatch::DisturbanceWatch(std::filesystem::path proc)
+    : proc_(std::move(proc)), start_(read_disturbance(proc_)) {}
+
+Disturbance DisturbanceWatch::finish() const {
+  return disturbance_between(start_, read_disturbance(proc_));
 }
 
 }  // namespace plumb

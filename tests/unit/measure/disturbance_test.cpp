@@ -130,8 +130,8 @@ TEST(Disturbance, counters_that_run_backwards_say_nothing) {
 }
 
 TEST(Disturbance, watches_a_real_block) {
-  const DisturbanceReading begin = read_disturbance();
-  const Disturbance result = disturbance_between(begin, read_disturbance());
+  const DisturbanceWatch watch;
+  const Disturbance result = watch.finish();
   EXPECT_GE(result.involuntary_switches, 0);
 }
 

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace plumb {
+
+/// Returns XXH64 of the bytes (Y. Collet's xxHash, 64 bits): several bytes a cycle, the same on
+/// every little-endian machine and in every version. To tell contents apart, never for security.
+[[nodiscard]] std::uint64_t hash64(std::span<const std::byte> bytes, std::uint64_t seed = 0);
+
+}  // namespace plumb

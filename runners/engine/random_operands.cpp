@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/random_operands.hpp"
+
+#include <initializer_list>
+#include <string_view>
+
+#include "runners/engine/number_formats.hpp"
+#include "runners/engine/random_stream.hpp"
+
+namespace plumb {
+namespace {
+
+/// Says what an operand's numbers may be.
+enum class Role {
+  kSigned,    ///< ±[1/8, 1)
+  kWide,      ///< ±[1, 8): reaches where activations saturate
+  kPositive,  ///< [1/2, 3/2)
+  kNearOne,   ///< [0.95, 1.05): long products stay in range
+  kFew,       ///< few different numbers, so that some are equal
+  kIndex,     ///< [0, extent)
+  kFlag,      ///< 0 or 1
+};
+
+bool is_any_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  for (const std::string_view candidate : words) {
+    if (word == candidate) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Role role_of_eltwise(const std::string& fn) {
+  if (is_any_of(fn, {"log", "sqrt"})) {
+    return Role::kPositive;
+  }
+  return is_any_of(fn, {"exp", "reciprocal", "sin", "cos"}) ? Role::kSigned : Role::kWide;
+}
+
+Role role_of_binary(const std::string& fn, std::size_t operand) {
+  if (is_any_of(fn, {"equal", "greater", "less", "greater_equal", "less_equal"})) {
+    return Role::kFew;
+  }
+  return fn == "pow" && operand == 0 ? Role::kPositive : Role::kSigned;
+}
+
+Role role_of(const LayerSpec& spec, std::size_t operand) {
+  if (spec.inputs[operand]->dtype == DataType::kBool) {
+    return Role::kFlag;
+  }
+  if (spec.op == "eltwise") {
+    return operand == 0 ? role_of_eltwise(spec.text("fn")) : Role::kSigned;
+  }
+  if (spec.op == "binary") {
+    return role_of_binary(spec.text("fn"), operand);
+  }
+  if (spec.op == "batch_norm" && operand == 4) {
+    return Role::kPositive;
+  }
+  if (spec.op == "reduce" && operand == 0) {
+    const std::string& fn = spec.text("fn");
+    return fn == "prod" ? Role::kNearOne : (fn == "log_sum" ? Role::kPositive : Role::kSigned);
+  }
+  if (spec.op == "gather" && operand == 1) {
+    return Role::kIndex;
+  }
+  if (spec.op == "where" && operand == 0) {
+    return Role::kFlag;
+  }
+  if (spec.op == "cast") {
+    // A negative number has no defined conversion to an unsigned type.
+    return is_floating(spec.outputs[0].dtype) ? Role::kWide : Role::kPositive;
+  }
+  return Role::kSigned;
+}
+
+bool is_unsigned(DataType type) {
+  return type == DataType::kU8 || type == DataType::kU16 || type == DataType::kU32 ||
+         type == DataType::kU64;
+}
+
+double integer(Role role, bool positive, std::uint64_t bits) {
+  const auto magnitude = static_cast<double>(1U + bits % 4U);
+  if (role == Role::kNearOne) {
+    return 1.0;
+  }
+  if (positive || role == Role::kPositive) {
+    return magnitude;
+  }
+  return (bits & 4U) != 0 ? -magnitude : magnitude;
+}
+
+double real(Role role, const RandomStream& random, std::uint64_t position) {
+  const double unit = random.unit(position);
+  const double sign = (random.bits(position) & 1U) != 0 ? -1.0 : 1.0;
+  switch (role) {
+    case Role::kWide:
+      return sign * (1.0 + 7.0 * unit);
+    case Role::kPositive:
+      return 0.5 + unit;
+    case Role::kNearOne:
+      return 0.95 + 0.1 * unit;
+    case Role::kFew:
+      return sign * (0.5 + 0.5 * static_cast<double>(random.below(position, 64) / 32));
+    case Role::kSigned:
+    case Role::kIndex:
+    case Role::kFlag:
+      break;
+  }
+  return sign * (0.125 + 0.875 * unit);
+}
+
+std::uint64_t index_bound(const LayerSpec& spec) {
+  const std::vector<std::int64_t>& x = spec.inputs[0]->dims;
+  const auto axis = static_cast<std::size_t>(spec.integer("axis"));
+  return axis < x.size() ? static_cast<std::uint64_t>(x[axis]) : 0;
+}
+
+Tensor random_operand(const LayerSpec& spec, std::size_t operand, const RandomStream& random) {
+  const TensorType& type = *spec.inputs[operand];
+  const Role role = role_of(spec, operand);
+  const std::uint64_t bound = role == Role::kIndex ? index_bound(spec) : 2;
+  const bool positive = is_unsigned(type.dtype);
+  std::vector<double> numbers(static_cast<std::size_t>(element_count(type)));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (role == Role::kIndex || role == Role::kFlag) {
+      numbers[i] = static_cast<double>(random.below(i, bound));
+    } else if (is_floating(type.dtype)) {
+      numbers[i] = real(role, random, i);
+    } else {
+      numbers[i] = integer(role, positive, random.bits(i) >> 8U);
+    }
+  }
+  return tensor_from(type, numbers);
+}
+
+}  // namespace
+
+std::vector<Tensor> random_operands(const LayerSpec& spec, std::uint64_t seed) {
+  std::vector<Tensor> operands;
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    operands.push_back(spec.has_input(i) ? random_operand(spec, i, RandomStream(seed, i))
+                                         : Tensor{});
+  }
+  return operands;
+}
+
+}  // namespace plumb

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "runners/engine/reference/operators.hpp"
+
+namespace plumb::reference {
+
+/// Applies a layer's fused epilogue to single elements of its first output, in list order.
+/// Refers to the operands it was made with.
+class EpilogueChain {
+ public:
+  /// Throws Error{kUser} for an unknown function or an operand that does not broadcast to the
+  /// output.
+  EpilogueChain(const LayerSpec& spec, std::span<const Tensor> operands);
+
+  [[nodiscard]] bool empty() const { return steps_.empty(); }
+  /// Returns what becomes of `value`, the layer's own result at `element` of the dense output.
+  [[nodiscard]] double operator()(double value, std::size_t element) const;
+
+ private:
+  struct Step {
+    UnaryFunction unary = nullptr;  // either this one, with its parameters…
+    std::vector<double> parameters;
+    BinaryFunction binary = nullptr;  // …or this one, with its operand
+    const Tensor* operand = nullptr;
+    std::optional<Broadcast> broadcast;
+  };
+  std::vector<Step> steps_;
+};
+
+/// Returns the layer without its epilogue and without the operands, behind its own, that only the
+/// epilogue reads.
+[[nodiscard]] LayerSpec without_epilogue(const LayerSpec& spec);
+
+}  // namespace plumb::reference

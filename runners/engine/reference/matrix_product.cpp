@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "runners/engine/reference/matrix_panel.hpp"
+#include "runners/engine/reference/matrix_shape.hpp"
+#include "runners/engine/reference/operators.hpp"
+
+namespace plumb::reference {
+namespace {
+
+/// Adds a·b to y, dense and row-major.
+void multiply(const MatrixShape& shape, const double* a, const double* b, double* y) {
+  std::vector<double> turned;
+  if (shape.a_depth != 1) {
+    turned.resize(shape.rows * shape.depth);
+    for (std::size_t row = 0; row < shape.rows; ++row) {
+      for (std::size_t k = 0; k < shape.depth; ++k) {
+        turned[row * shape.depth + k] = a[row * shape.a_row + k * shape.a_depth];
+      }
+    }
+    a = turned.data();
+  }
+  std::vector<double> panel(shape.depth * kPanelColumns);
+  for (std::size_t first = 0; first < shape.columns; first += kPanelColumns) {
+    const std::size_t used = std::min(kPanelColumns, shape.columns - first);
+    std::fill(panel.begin(), panel.end(), 0.0);
+    for (std::size_t column = 0; column < used; ++column) {
+      const double* from = b + (first + column) * shape.b_column;
+      for (std::size_t k = 0; k < shape.depth; ++k) {
+        panel[k * kPanelColumns + column] = from[k * shape.b_depth];
+      }
+    }
+    multiply_panel(a, shape.rows, shape.depth, panel.data(), y + first, shape.columns, used);
+  }
+}
+
+}  // namespace
+
+Numbers general_matrix_product(const LayerSpec& spec, Operands operands) {
+  const MatrixShape shape = matrix_shape(spec);
+  Numbers y = zeros_like_output(spec);
+  multiply(shape, operands[0].values.data(), operands[1].values.data(), y.values.data());
+  const double alpha = spec.real("alpha");
+  const double beta = spec.real("beta");
+  for (double& value : y.values) {
+    value *= alpha;
+  }
+  if (spec.has_input(2)) {
+    const Broadcast c(spec, operands[2].dims, y.dims);
+    for (std::size_t i = 0; i < y.values.size(); ++i) {
+      y.values[i] += beta * operands[2].values[c(i)];
+    }
+  }
+  return y;
+}
+
+Numbers batched_matrix_product(const LayerSpec& spec, Operands operands) {
+  const MatrixShape shape = matrix_shape(spec);
+  const Broadcast a(spec, shape.a_batch, shape.batch);
+  const Broadcast b(spec, shape.b_batch, shape.batch);
+  Numbers y = zeros_like_output(spec);
+  const auto batch = static_cast<std::size_t>(product(shape.batch));
+  for (std::size_t n = 0; n < batch; ++n) {
+    multiply(shape,
+             operands[0].values.data() + a(n) * shape.rows * shape.depth,
+             operands[1].values.data() + b(n) * shape.depth * shape.columns,
+             y.values.data() + n * shape.rows * shape.columns);
+  }
+  return y;
+}
+
+}  // namespace plumb::reference

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "harness/model/layer_spec.hpp"
+
+namespace plumb::reference {
+
+using Dims = std::vector<std::int64_t>;
+
+/// Holds a dense tensor as float64; empty for an operand left out.
+struct Numbers {
+  Dims dims;
+  std::vector<double> values;
+};
+
+/// Are a layer's operands in the key's order, sizes checked against the spec.
+using Operands = std::span<const Numbers>;
+
+/// Throws Error{kUser} naming the layer's operator and what its shapes contradict.
+void require(bool condition, const LayerSpec& spec, std::string_view what);
+
+/// Makes zeros in the shape of the layer's output `index`.
+[[nodiscard]] Numbers zeros_like_output(const LayerSpec& spec, std::size_t index = 0);
+
+/// Multiplies extents [begin, end).
+[[nodiscard]] std::int64_t product(const Dims& dims, std::size_t begin, std::size_t end);
+[[nodiscard]] std::int64_t product(const Dims& dims);
+
+/// Returns the distance in elements between neighbours along each axis of a dense tensor.
+[[nodiscard]] Dims dense_strides(const Dims& dims);
+
+/// Finds the element of a tensor that numpy's broadcasting puts at each element of `to`.
+class Broadcast {
+ public:
+  /// Throws Error{kUser} unless `from` broadcasts to `to`.
+  Broadcast(const LayerSpec& spec, const Dims& from, const Dims& to);
+
+  [[nodiscard]] std::size_t operator()(std::size_t element) const {
+    if (same_) {
+      return element;
+    }
+    std::size_t rest = element;
+    std::size_t found = 0;
+    for (std::size_t axis = extents_.size(); axis-- > 0;) {
+      found += (rest % extents_[axis]) * strides_[axis];
+      rest /= extents_[axis];
+    }
+    return found;
+  }
+
+ private:
+  bool same_;
+  std::vector<std::size_t> extents_;
+  std::vector<std::size_t> strides_;  // 0 where the extent is repeated
+};
+
+}  // namespace plumb::reference

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "runners/engine/reference/numbers.hpp"
+
+/// The reference of each operator of docs/LAYER-KEYS.md, one file a family; the table that names
+/// them is in reference.cpp. All throw Error{kUser} for contradicting shapes; none applies the
+/// epilogue.
+namespace plumb::reference {
+
+// convolution.cpp, convolution_transpose.cpp
+[[nodiscard]] Numbers convolution(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers convolution_transpose(const LayerSpec& spec, Operands operands);
+
+// matrix_product.cpp
+[[nodiscard]] Numbers general_matrix_product(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers batched_matrix_product(const LayerSpec& spec, Operands operands);
+
+// normalization.cpp
+[[nodiscard]] Numbers batch_normalization(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers layer_normalization(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers rms_normalization(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers instance_normalization(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers group_normalization(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers local_response_normalization(const LayerSpec& spec, Operands operands);
+
+// pooling.cpp
+[[nodiscard]] Numbers max_pooling(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers average_pooling(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers lp_pooling(const LayerSpec& spec, Operands operands);
+
+// elementwise.cpp
+using UnaryFunction = double (*)(double x, std::span<const double> parameters);
+struct Unary {
+  UnaryFunction function;
+  std::size_t parameters;  ///< how many it takes
+};
+/// Finds a function of the `eltwise` operator.
+[[nodiscard]] std::optional<Unary> find_unary(std::string_view fn);
+[[nodiscard]] Numbers elementwise(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers parametric_relu(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers cast(const LayerSpec& spec, Operands operands);
+
+// binary.cpp
+using BinaryFunction = double (*)(double a, double b);
+/// Finds a function of the `binary` operator; `integers`: both operands hold integers.
+[[nodiscard]] BinaryFunction find_binary(std::string_view fn, bool integers);
+[[nodiscard]] Numbers binary(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers sum(const LayerSpec& spec, Operands operands);
+
+// softmax.cpp, reduction.cpp, resize.cpp
+[[nodiscard]] Numbers softmax(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers reduce(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers arg_reduce(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers resize(const LayerSpec& spec, Operands operands);
+
+// movement.cpp, selection.cpp: operators that move bytes, exact in every type
+using Tensors = std::span<const Tensor>;
+[[nodiscard]] std::vector<Tensor> concat(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> split(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> slice(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> transpose(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> view(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> expand(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> tile(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> depth_to_space(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> space_to_depth(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> pad(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> gather(const LayerSpec& spec, Tensors operands);
+[[nodiscard]] std::vector<Tensor> where(const LayerSpec& spec, Tensors operands);
+
+}  // namespace plumb::reference

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/reference/reference.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <string_view>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/number_formats.hpp"
+#include "runners/engine/reference/epilogue_chain.hpp"
+#include "runners/engine/reference/operators.hpp"
+
+namespace plumb {
+namespace {
+
+/// Says which function is an operator's reference: one that computes, or one that moves bytes.
+struct Row {
+  std::string_view op;
+  std::size_t inputs;  ///< that must be given
+  reference::Numbers (*compute)(const LayerSpec&, reference::Operands);
+  std::vector<Tensor> (*move)(const LayerSpec&, reference::Tensors) = nullptr;
+};
+
+constexpr std::array kTable = std::to_array<Row>({
+    {"conv", 2, reference::convolution},
+    {"conv_transpose", 2, reference::convolution_transpose},
+    {"gemm", 2, reference::general_matrix_product},
+    {"matmul", 2, reference::batched_matrix_product},
+    {"batch_norm", 5, reference::batch_normalization},
+    {"layer_norm", 2, reference::layer_normalization},
+    {"rms_norm", 2, reference::rms_normalization},
+    {"instance_norm", 3, reference::instance_normalization},
+    {"group_norm", 3, reference::group_normalization},
+    {"lrn", 1, reference::local_response_normalization},
+    {"max_pool", 1, reference::max_pooling},
+    {"average_pool", 1, reference::average_pooling},
+    {"lp_pool", 1, reference::lp_pooling},
+    {"eltwise", 1, reference::elementwise},
+    {"prelu", 2, reference::parametric_relu},
+    {"binary", 2, reference::binary},
+    {"sum", 1, reference::sum},
+    {"softmax", 1, reference::softmax},
+    {"concat", 1, nullptr, reference::concat},
+    {"split", 1, nullptr, reference::split},
+    {"slice", 1, nullptr, reference::slice},
+    {"pad", 1, nullptr, reference::pad},
+    {"transpose", 1, nullptr, reference::transpose},
+    {"view", 1, nullptr, reference::view},
+    {"gather", 2, nullptr, reference::gather},
+    {"resize", 1, reference::resize},
+    {"reduce", 1, reference::reduce},
+    {"arg_reduce", 1, reference::arg_reduce},
+    {"where", 3, nullptr, reference::where},
+    {"cast", 1, reference::cast},
+    {"expand", 1, nullptr, reference::expand},
+    {"tile", 1, nullptr, reference::tile},
+    {"depth_to_space", 1, nullptr, reference::depth_to_space},
+    {"space_to_depth", 1, nullptr, reference::space_to_depth},
+});
+
+const Row* find_row(std::string_view op) {
+  for (const Row& row : kTable) {
+    if (row.op == op) {
+      return &row;
+    }
+  }
+  return nullptr;
+}
+
+void apply(const reference::EpilogueChain& epilogue, std::vector<double>& values) {
+  for (std::size_t i = 0; !epilogue.empty() && i < values.size(); ++i) {
+    values[i] = epilogue(values[i], i);
+  }
+}
+
+}  // namespace
+
+Outcome reference_support(const LayerSpec& spec) {
+  const auto unsupported = [](std::string reason) {
+    return Outcome{Outcome::Kind::kUnsupported, std::move(reason)};
+  };
+  const Row* row = find_row(spec.op);
+  if (row == nullptr) {
+    return unsupported(fmt::format("operator {} has no reference", spec.op));
+  }
+  for (std::size_t i = 0; i < row->inputs; ++i) {
+    if (!spec.has_input(i)) {
+      return unsupported(fmt::format("operand {} of a {} layer is missing", i, spec.op));
+    }
+  }
+  if (spec.outputs.empty() || (spec.outputs.size() > 1 && row->compute != nullptr)) {
+    return unsupported(
+        fmt::format("a {} layer with {} outputs has no reference", spec.op, spec.outputs.size()));
+  }
+  std::vector<TensorType> types = spec.outputs;
+  for (const std::optional<TensorType>& input : spec.inputs) {
+    if (input) {
+      types.push_back(*input);
+    }
+  }
+  for (const TensorType& type : types) {
+    if (!is_number(type.dtype)) {
+      return unsupported(fmt::format("type {} has no reference", to_text(type.dtype)));
+    }
+  }
+  return {};
+}
+
+void check_reference_operands(const LayerSpec& spec, std::span<const Tensor> operands) {
+  const Outcome support = reference_support(spec);
+  if (!support.ok()) {
+    throw Error(Error::Kind::kUser, support.reason);
+  }
+  reference::require(
+      operands.size() == spec.inputs.size(), spec, "operands are missing or too many");
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (spec.has_input(i)) {
+      reference::require(
+          operands[i].type.dtype == spec.inputs[i]->dtype &&
+              operands[i].type.dims == spec.inputs[i]->dims &&
+              operands[i].data.size() == static_cast<std::size_t>(byte_size(*spec.inputs[i]).value),
+          spec,
+          "an operand has another type, shape or size than the key says");
+    }
+  }
+}
+
+std::vector<Tensor> reference_outputs(const LayerSpec& spec, std::span<const Tensor> operands) {
+  check_reference_operands(spec, operands);
+  const reference::EpilogueChain epilogue(spec, operands);
+  const LayerSpec own = reference::without_epilogue(spec);
+  const Row& row = *find_row(spec.op);
+  if (row.move != nullptr) {
+    std::vector<Tensor> outputs = row.move(own, operands.first(own.inputs.size()));
+    if (!epilogue.empty()) {
+      std::vector<double> values = numbers_of(outputs[0]);
+      apply(epilogue, values);
+      outputs[0] = tensor_from(spec.outputs[0], values);
+    }
+    return outputs;
+  }
+  std::vector<reference::Numbers> numbers(own.inputs.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (own.has_input(i)) {
+      numbers[i] = {operands[i].type.dims, numbers_of(operands[i])};
+    }
+  }
+  reference::Numbers y = row.compute(own, numbers);
+  apply(epilogue, y.values);
+  return {tensor_from(spec.outputs[0], y.values)};
+}
+
+}  // namespace plumb

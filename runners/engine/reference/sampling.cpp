@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/number_formats.hpp"
+#include "runners/engine/random_stream.hpp"
+#include "runners/engine/reference/convolution_shape.hpp"
+#include "runners/engine/reference/epilogue_chain.hpp"
+#include "runners/engine/reference/matrix_shape.hpp"
+#include "runners/engine/reference/reference.hpp"
+
+namespace plumb {
+namespace {
+
+using reference::ConvolutionShape;
+using reference::Dims;
+
+/// Picks output elements: corners first, then seeded ones of which every other lies on a border.
+std::vector<std::size_t> picked_elements(const Dims& dims, std::size_t count, std::uint64_t seed) {
+  const auto total = static_cast<std::size_t>(reference::product(dims));
+  if (total <= count) {
+    std::vector<std::size_t> all(total);
+    std::iota(all.begin(), all.end(), std::size_t{0});
+    return all;
+  }
+  std::set<std::size_t> picked;
+  const RandomStream random(seed);
+  const std::size_t corners = std::size_t{1} << std::min<std::size_t>(dims.size(), 5);
+  for (std::uint64_t draw = 0; picked.size() < count; ++draw) {
+    std::size_t element = 0;
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      const auto extent = static_cast<std::uint64_t>(dims[axis]);
+      std::uint64_t at = random.below(draw * 8 + axis, extent);
+      const bool border = draw % 2 == 0 && axis == random.below(draw * 8 + 7, dims.size());
+      if (draw < corners || border) {
+        const bool end = draw < corners ? ((draw >> axis) & 1U) != 0 : at % 2 == 0;
+        at = end ? extent - 1 : 0;
+      }
+      element = element * extent + at;
+    }
+    picked.insert(element);
+  }
+  return {picked.begin(), picked.end()};
+}
+
+ConvolutionShape::Spatial position_of(std::int64_t element,
+                                      const ConvolutionShape::Spatial& extents) {
+  return {
+      element / (extents[1] * extents[2]), element / extents[2] % extents[1], element % extents[2]};
+}
+
+bool inside(const ConvolutionShape::Spatial& at, const ConvolutionShape::Spatial& extents) {
+  return at[0] >= 0 && at[0] < extents[0] && at[1] >= 0 && at[1] < extents[1] && at[2] >= 0 &&
+         at[2] < extents[2];
+}
+
+std::int64_t element_of(const ConvolutionShape::Spatial& at,
+                        const ConvolutionShape::Spatial& extents) {
+  return (at[0] * extents[1] + at[1]) * extents[2] + at[2];
+}
+
+/// Finds the input position that the kernel position pairs with an output position; false if there
+/// is none.
+bool input_position(const ConvolutionShape& shape,
+                    bool transposed,
+                    const ConvolutionShape::Spatial& out,
+                    const ConvolutionShape::Spatial& tap,
+                    ConvolutionShape::Spatial& in) {
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    if (transposed) {
+      const std::int64_t origin = out[axis] + shape.pads[axis] - tap[axis] * shape.dilations[axis];
+      if (origin < 0 || origin % shape.strides[axis] != 0) {
+        return false;
+      }
+      in[axis] = origin / shape.strides[axis];
+    } else {
+      in[axis] = shape.image_position(axis, out[axis], tap[axis]);
+    }
+  }
+  return inside(in, transposed ? shape.grid : shape.image);
+}
+
+double convolution_element(const LayerSpec& spec,
+                           const ConvolutionShape& shape,
+                           std::span<const Tensor> operands,
+                           std::size_t element) {
+  const bool transposed = spec.op == "conv_transpose";
+  const ConvolutionShape::Spatial& out = transposed ? shape.image : shape.grid;
+  const ConvolutionShape::Spatial& in = transposed ? shape.grid : shape.image;
+  const std::int64_t in_channels = transposed ? shape.grid_channels : shape.image_channels;
+  const std::int64_t out_channels = transposed ? shape.image_channels : shape.grid_channels;
+  const std::int64_t in_group = in_channels / shape.group;
+  const std::int64_t out_group = out_channels / shape.group;
+  const std::int64_t out_volume = ConvolutionShape::volume(out);
+  const std::int64_t in_volume = ConvolutionShape::volume(in);
+  const std::int64_t taps = ConvolutionShape::volume(shape.kernel);
+
+  const auto at = static_cast<std::int64_t>(element);
+  const std::int64_t channel = at / out_volume % out_channels;
+  const std::int64_t batch = at / out_volume / out_channels;
+  const std::int64_t group = channel / out_group;
+  const ConvolutionShape::Spatial position = position_of(at % out_volume, out);
+  double result =
+      spec.has_input(2) ? number_at(operands[2], static_cast<std::size_t>(channel)) : 0.0;
+  for (std::int64_t tap = 0; tap < taps; ++tap) {
+    ConvolutionShape::Spatial from{};
+    if (!input_position(shape, transposed, position, position_of(tap, shape.kernel), from)) {
+      continue;
+    }
+    for (std::int64_t c = 0; c < in_group; ++c) {
+      const std::int64_t x =
+          (batch * in_channels + group * in_group + c) * in_volume + element_of(from, in);
+      const std::int64_t w =
+          transposed ? ((group * in_group + c) * out_group + channel % out_group) * taps + tap
+                     : (channel * in_group + c) * taps + tap;
+      result += number_at(operands[0], static_cast<std::size_t>(x)) *
+                number_at(operands[1], static_cast<std::size_t>(w));
+    }
+  }
+  return result;
+}
+
+double matrix_element(const LayerSpec& spec,
+                      const reference::MatrixShape& shape,
+                      std::span<const Tensor> operands,
+                      std::size_t element) {
+  const std::size_t column = element % shape.columns;
+  const std::size_t row = element / shape.columns % shape.rows;
+  const std::size_t batch = element / shape.columns / shape.rows;
+  const reference::Broadcast a_batch(spec, shape.a_batch, shape.batch);
+  const reference::Broadcast b_batch(spec, shape.b_batch, shape.batch);
+  const std::size_t a = a_batch(batch) * shape.rows * shape.depth + row * shape.a_row;
+  const std::size_t b = b_batch(batch) * shape.depth * shape.columns + column * shape.b_column;
+  double result = 0.0;
+  for (std::size_t k = 0; k < shape.depth; ++k) {
+    result += number_at(operands[0], a + k * shape.a_depth) *
+              number_at(operands[1], b + k * shape.b_depth);
+  }
+  if (spec.op == "gemm") {
+    result *= spec.real("alpha");
+    if (spec.has_input(2)) {
+      const reference::Broadcast c(spec, spec.inputs[2]->dims, spec.outputs[0].dims);
+      result += spec.real("beta") * number_at(operands[2], c(element));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+bool has_sampled_reference(const LayerSpec& spec) {
+  return spec.op == "conv" || spec.op == "conv_transpose" || spec.op == "gemm" ||
+         spec.op == "matmul";
+}
+
+std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
+                                              std::span<const Tensor> operands,
+                                              std::size_t count,
+                                              std::uint64_t seed) {
+  PLUMB_CHECK(has_sampled_reference(spec));
+  check_reference_operands(spec, operands);
+  const reference::EpilogueChain epilogue(spec, operands);
+  const LayerSpec own = reference::without_epilogue(spec);
+  const bool is_convolution = spec.op == "conv" || spec.op == "conv_transpose";
+  const ConvolutionShape convolution =
+      is_convolution ? reference::convolution_shape(own) : ConvolutionShape{};
+  const reference::MatrixShape matrix =
+      is_convolution ? reference::MatrixShape{} : reference::matrix_shape(own);
+  std::vector<SampledElement> samples;
+  for (const std::size_t element : picked_elements(spec.outputs[0].dims, count, seed)) {
+    const double value = is_convolution ? convolution_element(own, convolution, operands, element)
+                                        : matrix_element(own, matrix, operands, element);
+    samples.push_back({0, element, epilogue(value, element)});
+  }
+  return samples;
+}
+
+}  // namespace plumb

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/verification.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "harness/base/hash64.hpp"
+#include "runners/engine/number_formats.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::array kMovers = std::to_array<std::string_view>({
+    "concat",
+    "split",
+    "slice",
+    "pad",
+    "transpose",
+    "view",
+    "gather",
+    "where",
+    "expand",
+    "tile",
+    "depth_to_space",
+    "space_to_depth",
+});
+
+std::int64_t extents(const TensorType& type, std::size_t begin) {
+  std::int64_t product = 1;
+  for (std::size_t axis = begin; axis < type.dims.size(); ++axis) {
+    product *= type.dims[axis];
+  }
+  return product;
+}
+
+std::int64_t volume(const std::vector<std::int64_t>& extents) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents) {
+    product *= extent;
+  }
+  return product;
+}
+
+bool is_half(DataType type) {
+  return type == DataType::kBf16 || type == DataType::kF16;
+}
+
+/// Follows the worst element of one output.
+class Comparison {
+ public:
+  Comparison(const TensorType& type, std::size_t output, double largest, double tolerance)
+      : type_(type),
+        output_(output),
+        scale_(largest > 0.0 ? largest : 1.0),
+        tolerance_(tolerance) {}
+
+  void add(std::size_t element, double expected, double actual) {
+    const bool same_special = std::isnan(expected) ? std::isnan(actual) : expected == actual;
+    if (same_special) {
+      return;
+    }
+    const double error = std::fabs(actual - expected) / scale_;
+    if (!std::isfinite(error)) {
+      note(element, expected, actual, "a value that is not finite");
+      finite_ = false;
+    } else {
+      if (error > tolerance_ && !(error <= worst_)) {
+        note(element,
+             expected,
+             actual,
+             fmt::format("an error of {:.3g} of the largest value {:.6g}, allowed are {:.3g}",
+                         error,
+                         scale_,
+                         tolerance_));
+      }
+      worst_ = std::max(worst_, error);
+    }
+  }
+
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] bool finite() const { return finite_; }
+  [[nodiscard]] double worst() const { return worst_; }
+
+ private:
+  void note(std::size_t element, double expected, double actual, std::string_view what) {
+    if (!finite_) {
+      return;
+    }
+    std::vector<std::size_t> position(type_.dims.size());
+    std::size_t rest = element;
+    for (std::size_t axis = position.size(); axis-- > 0;) {
+      position[axis] = rest % static_cast<std::size_t>(type_.dims[axis]);
+      rest /= static_cast<std::size_t>(type_.dims[axis]);
+    }
+    reason_ = fmt::format("output {} at [{}] (element {}): expected {:.9g}, got {:.9g}: {}",
+                          output_,
+                          fmt::join(position, ","),
+                          element,
+                          expected,
+                          actual,
+                          what);
+  }
+
+  const TensorType& type_;
+  std::size_t output_;
+  double scale_;
+  double tolerance_;
+  double worst_ = 0.0;
+  bool finite_ = true;
+  std::string reason_;
+};
+
+double largest_finite(std::span<const double> values) {
+  double largest = 0.0;
+  for (const double value : values) {
+    largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;
+  }
+  return largest;
+}
+
+std::string describe(const TensorType& type) {
+  return fmt::format("{}[{}]", to_text(type.dtype), fmt::join(type.dims, ","));
+}
+
+/// Says what is wrong with the form of the outputs; empty if nothing.
+std::string difference_in_form(const LayerSpec& spec, std::span<const Tensor> actual) {
+  if (actual.size() != spec.outputs.size()) {
+    return fmt::format("expected {} outputs, got {}", spec.outputs.size(), actual.size());
+  }
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const TensorType& wanted = spec.outputs[i];
+    const Tensor& got = actual[i];
+    if (got.type.dtype != wanted.dtype || got.type.dims != wanted.dims ||
+        got.data.size() != static_cast<std::size_t>(byte_size(wanted).value)) {
+      return fmt::format("output {} should be {}, is {} with {} bytes",
+                         i,
+                         describe(wanted),
+                         describe(got.type),
+                         got.data.size());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string output_hash(std::span<const Tensor> outputs) {
+  std::uint64_t hash = 0;
+  for (const Tensor& output : outputs) {
+    hash = hash64(output.data, hash);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+std::int64_t reduction_length(const LayerSpec& spec) {
+  const TensorType& x = spec.inputs.at(0).value();
+  if (spec.op == "conv") {
+    return extents(spec.inputs.at(1).value(), 1);
+  }
+  if (spec.op == "conv_transpose") {
+    const TensorType& w = spec.inputs.at(1).value();
+    const std::int64_t group = std::max<std::int64_t>(1, spec.integer("group"));
+    return w.dims.empty() ? 1 : w.dims[0] / group * extents(w, 2);
+  }
+  if (spec.op == "gemm") {
+    return x.dims.at(spec.integer("trans_a") != 0 ? 0 : 1);
+  }
+  if (spec.op == "matmul") {
+    return x.dims.empty() ? 1 : x.dims.back();
+  }
+  if (spec.op == "max_pool" || spec.op == "average_pool" || spec.op == "lp_pool") {
+    return volume(spec.integers("kernel"));
+  }
+  if (spec.op == "layer_norm" || spec.op == "rms_norm" || spec.op == "softmax") {
+    return extents(x, static_cast<std::size_t>(spec.integer("axis")));
+  }
+  if (spec.op == "instance_norm" || spec.op == "group_norm") {
+    return extents(x, spec.op == "instance_norm" ? 2 : 1);
+  }
+  if (spec.op == "reduce") {
+    return std::max<std::int64_t>(1, extents(x, 0)) /
+           std::max<std::int64_t>(1, extents(spec.outputs.at(0), 0));
+  }
+  return spec.op == "lrn" ? spec.integer("size") : 1;
+}
+
+double tolerance_of(const LayerSpec& spec, std::size_t index) {
+  const bool moves = std::find(kMovers.begin(), kMovers.end(), spec.op) != kMovers.end();
+  const DataType output = spec.outputs.at(index).dtype;
+  if ((moves && spec.epilogue.empty()) || !is_floating(output)) {
+    return 0.0;
+  }
+  bool half = is_half(output) || spec.math == MathClass::kDownConvert;
+  for (const std::optional<TensorType>& input : spec.inputs) {
+    half = half || (input && is_half(input->dtype));
+  }
+  if (half) {
+    return 2e-2;
+  }
+  if (spec.math == MathClass::kTf32) {
+    return 5e-3;
+  }
+  return 1e-5 * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, reduction_length(spec))));
+}
+
+Verifier::Verifier(const LayerSpec& spec,
+                   std::span<const Tensor> operands,
+                   const VerifyOptions& options)
+    : spec_(spec), support_(reference_support(spec)) {
+  if (!support_.ok()) {
+    return;
+  }
+  const double macs = static_cast<double>(element_count(spec.outputs[0])) *
+                      static_cast<double>(reduction_length(spec));
+  sampled_ = has_sampled_reference(spec) && macs > static_cast<double>(options.fully_below_macs);
+  if (sampled_) {
+    elements_ = sampled_reference(spec, operands, options.samples, options.seed);
+  } else {
+    expected_ = reference_outputs(spec, operands);
+  }
+}
+
+Verdict Verifier::verify(std::span<const Tensor> actual) const {
+  Verdict verdict;
+  verdict.output_hash = output_hash(actual);
+  if (!support_.ok()) {
+    verdict.outcome = support_;
+    return verdict;
+  }
+  verdict.outcome.reason = difference_in_form(spec_, actual);
+  if (!verdict.outcome.reason.empty()) {
+    verdict.outcome.kind = Outcome::Kind::kWrongResult;
+    return verdict;
+  }
+  bool finite = true;
+  double worst = 0.0;
+  const auto finish = [&](const Comparison& comparison) {
+    finite = finite && comparison.finite();
+    worst = std::max(worst, comparison.worst());
+    if (!comparison.reason().empty() && verdict.outcome.ok()) {
+      verdict.outcome = {Outcome::Kind::kWrongResult, comparison.reason()};
+    }
+  };
+  if (sampled_) {
+    std::vector<double> expected;
+    for (const SampledElement& sample : elements_) {
+      expected.push_back(sample.value);
+    }
+    Comparison comparison(spec_.outputs[0], 0, largest_finite(expected), tolerance_of(spec_));
+    for (const SampledElement& sample : elements_) {
+      comparison.add(sample.element, sample.value, number_at(actual[0], sample.element));
+    }
+    verdict.compared = elements_.size();
+    finish(comparison);
+  } else {
+    for (std::size_t i = 0; i < expected_.size(); ++i) {
+      const std::vector<double> expected = numbers_of(expected_[i]);
+      const std::vector<double> got = numbers_of(actual[i]);
+      Comparison comparison(spec_.outputs[i], i, largest_finite(expected), tolerance_of(spec_, i));
+      for (std::size_t element = 0; element < expected.size(); ++element) {
+        comparison.add(element, expected[element], got[element]);
+      }
+      verdict.compared += expected.size();
+      finish(comparison);
+    }
+  }
+  if (finite && verdict.compared > 0) {
+    verdict.maximum_error = worst;
+  }
+  return verdict;
+}
+
+Verdict verify(const LayerSpec& spec,
+               std::span<const Tensor> operands,
+               std::span<const Tensor> actual,
+               const VerifyOptions& options) {
+  return Verifier(spec, operands, options).verify(actual);
+}
+
+}  // namespace plumb

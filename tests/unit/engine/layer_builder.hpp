@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/model/layer_spec.hpp"
+#include "runners/engine/number_formats.hpp"
+#include "runners/engine/reference/reference.hpp"
+
+namespace plumb::testing {
+
+/// Reads a key written without its version, its accumulation type and its math class.
+inline LayerSpec layer(const std::string& op_in_out, const std::string& attributes = "") {
+  return parse_key(
+      {"v1:" + op_in_out + ";acc=f32;math=strict" + (attributes.empty() ? "" : ";" + attributes)});
+}
+
+/// Makes a layer's operands from numbers, one list an operand; an empty list: absent.
+inline std::vector<Tensor> operands(const LayerSpec& spec,
+                                    const std::vector<std::vector<double>>& numbers) {
+  std::vector<Tensor> tensors;
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    tensors.push_back(spec.has_input(i) ? tensor_from(*spec.inputs[i], numbers.at(i)) : Tensor{});
+  }
+  return tensors;
+}
+
+/// Computes the first output from lists of numbers.
+inline std::vector<double> outputs(const LayerSpec& spec,
+                                   const std::vector<std::vector<double>>& numbers) {
+  return numbers_of(reference_outputs(spec, operands(spec, numbers)).at(0));
+}
+
+}  // namespace plumb::testing

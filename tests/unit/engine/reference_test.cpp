@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/reference/reference.hpp"
+
+#include <cmath>
+
+#include "harness/base/error.hpp"
+#include "tests/unit/engine/layer_builder.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::DoubleNear;
+using ::testing::ElementsAre;
+using ::testing::FloatEq;
+using testing::layer;
+using testing::operands;
+using testing::outputs;
+using ::testing::Pointwise;
+
+const std::string kPlainConv = "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]";
+const std::vector<double> kNine{0, 1, 2, 3, 4, 5, 6, 7, 8};
+
+TEST(Reference, convolves_with_asymmetric_pads_and_bias) {
+  // A 3×3 image, a kernel of ones 2×2, one row of padding above only: rows sum pairs.
+  const LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c,f32[1]c;out=f32[1,1,3,2]",
+                               "dilations=[1,1];group=1;pads=[1,0,0,0];strides=[1,1]");
+  EXPECT_THAT(outputs(spec, {kNine, {1, 1, 1, 1}, {10}}), ElementsAre(11, 13, 18, 22, 30, 34));
+}
+
+TEST(Reference, convolves_groups_with_strides_and_dilations) {
+  // Two groups of one channel in 1-D; the second kernel doubles. Taps two apart, every third
+  // position.
+  const LayerSpec spec = layer("conv;in=f32[1,2,6],f32[2,1,2]c;out=f32[1,2,2]",
+                               "dilations=[2];group=2;pads=[0,0];strides=[3]");
+  EXPECT_THAT(outputs(spec, {{1, 2, 3, 4, 5, 6, 1, 1, 1, 2, 2, 2}, {1, 1, 2, 2}}),
+              ElementsAre(1 + 3, 4 + 6, 2 + 2, 4 + 4));
+}
+
+TEST(Reference, convolves_in_three_dimensions) {
+  const LayerSpec spec = layer("conv;in=f32[1,1,2,2,2],f32[1,1,2,2,2]c;out=f32[1,1,1,1,1]",
+                               "dilations=[1,1,1];group=1;pads=[0,0,0,0,0,0];strides=[1,1,1]");
+  EXPECT_THAT(outputs(spec, {{1, 2, 3, 4, 5, 6, 7, 8}, {1, 0, 0, 0, 0, 0, 0, 10}}),
+              ElementsAre(81));
+}
+
+TEST(Reference, computes_int8_convolutions_exactly) {
+  const LayerSpec spec = parse_key(
+      {"v1:conv;in=u8[1,1,1,2],s8[1,1,1,2]c;out=s32[1,1,1,1];acc=s32;math=strict;" + kPlainConv});
+  EXPECT_THAT(outputs(spec, {{255, 254}, {-128, 127}}), ElementsAre(255 * -128 + 254 * 127));
+}
+
+TEST(Reference, transposes_convolutions) {
+  // Stride 2: each input spreads over its own pair; output_padding adds a column of bias only.
+  const LayerSpec spec = layer("conv_transpose;in=f32[1,1,2],f32[1,1,2]c,f32[1]c;out=f32[1,1,5]",
+                               "dilations=[1];group=1;output_padding=[1];pads=[0,0];strides=[2]");
+  EXPECT_THAT(outputs(spec, {{3, 4}, {1, 10}, {100}}), ElementsAre(103, 130, 104, 140, 100));
+}
+
+TEST(Reference, multiplies_matrices) {
+  const LayerSpec gemm = layer("gemm;in=f32[3,2],f32[2,3],f32[2];out=f32[2,2]",
+                               "alpha=0.5;beta=2.0;trans_a=1;trans_b=1");
+  // a' = [1 3 5; 2 4 6], b' = [1 0; 0 1; 1 1]
+  EXPECT_THAT(outputs(gemm, {{1, 2, 3, 4, 5, 6}, {1, 0, 1, 0, 1, 1}, {10, 20}}),
+              ElementsAre(23, 44, 24, 45));
+  const LayerSpec batched = layer("matmul;in=f32[2,1,2],f32[2,1];out=f32[2,1,1]");
+  EXPECT_THAT(outputs(batched, {{1, 2, 3, 4}, {10, 1}}), ElementsAre(12, 34));
+  const LayerSpec vectors = layer("matmul;in=f32[3],f32[3];out=f32[]");
+  EXPECT_THAT(outputs(vectors, {{1, 2, 3}, {4, 5, 6}}), ElementsAre(32));
+}
+
+TEST(Reference, normalizes) {
+  const LayerSpec batch =
+      layer("batch_norm;in=f32[1,2,2],f32[2]c,f32[2]c,f32[2]c,f32[2]c;out=f32[1,2,2]",
+            "epsilon=1.0;mode=spatial");
+  EXPECT_THAT(outputs(batch, {{1, 5, 2, 4}, {2, 10}, {1, 0}, {1, 2}, {3, 0}}),
+              ElementsAre(1, 5, 0, 20));
+  const LayerSpec layers =
+      layer("layer_norm;in=f32[1,2],f32[2]c,f32[2]c;out=f32[1,2]", "axis=1;epsilon=0.0");
+  EXPECT_THAT(outputs(layers, {{1, 3}, {1, 10}, {5, 5}}), ElementsAre(4, 15));
+  const LayerSpec rms = layer("rms_norm;in=f32[1,2],f32[2]c;out=f32[1,2]", "axis=1;epsilon=0.5");
+  EXPECT_THAT(outputs(rms, {{3, 4}, {1, 2}}),
+              Pointwise(DoubleNear(1e-6), {3 / std::sqrt(13.0), 8 / std::sqrt(13.0)}));
+  const LayerSpec groups =
+      layer("group_norm;in=f32[1,4],f32[4]c,f32[4]c;out=f32[1,4]", "epsilon=0.0;groups=2");
+  EXPECT_THAT(outputs(groups, {{1, 3, 10, 30}, {1, 1, 2, 2}, {0, 0, 1, 1}}),
+              ElementsAre(-1, 1, -1, 3));
+  const LayerSpec instance =
+      layer("instance_norm;in=f32[1,2,2],f32[2]c,f32[2]c;out=f32[1,2,2]", "epsilon=0.0");
+  EXPECT_THAT(outputs(instance, {{1, 3, 10, 30}, {1, 2}, {0, 1}}), ElementsAre(-1, 1, -1, 3));
+  const LayerSpec lrn =
+      layer("lrn;in=f32[1,3,1];out=f32[1,3,1]", "alpha=3.0;beta=1.0;bias=1.0;size=3");
+  EXPECT_THAT(outputs(lrn, {{1, 2, 3}}), Pointwise(FloatEq(), {1.0F / 6, 2.0F / 15, 3.0F / 14}));
+}
+
+TEST(Reference, pools_with_ceil_mode_and_pads) {
+  const std::string shape = ";in=f32[1,1,5];out=f32[1,1,3]";
+  const std::string attributes = "dilations=[1];kernel=[2];";
+  const std::vector<double> x{1, 5, 2, 4, 3};
+  EXPECT_THAT(
+      outputs(layer("max_pool" + shape, "ceil_mode=1;" + attributes + "pads=[0,0];strides=[2]"),
+              {x}),
+      ElementsAre(5, 4, 3));
+  EXPECT_THAT(
+      outputs(layer("average_pool" + shape,
+                    "ceil_mode=0;count_include_pad=1;" + attributes + "pads=[1,0];strides=[2]"),
+              {x}),
+      ElementsAre(0.5, 3.5, 3.5));
+  EXPECT_THAT(
+      outputs(layer("average_pool" + shape,
+                    "ceil_mode=0;count_include_pad=0;" + attributes + "pads=[1,0];strides=[2]"),
+              {x}),
+      ElementsAre(1, 3.5, 3.5));
+  // The window that hangs over the end counts what lies within the padding only, here one element.
+  EXPECT_THAT(
+      outputs(layer("average_pool" + shape,
+                    "ceil_mode=1;count_include_pad=1;" + attributes + "pads=[0,0];strides=[2]"),
+              {x}),
+      ElementsAre(3, 3, 3));
+  EXPECT_THAT(outputs(layer("lp_pool;in=f32[1,1,2];out=f32[1,1,1]",
+                            "ceil_mode=0;dilations=[1];kernel=[2];p=2;pads=[0,0];strides=[1]"),
+                      {{3, -4}}),
+              ElementsAre(5));
+}
+
+TEST(Reference, takes_softmax_over_an_axis_or_all_behind_it) {
+  const double e = std::exp(1.0);
+  const LayerSpec axis = layer("softmax;in=f32[2,2];out=f32[2,2]", "axis=0;coerce=0;log=0");
+  EXPECT_THAT(outputs(axis, {{0, 1, 1, 1}}),
+              Pointwise(DoubleNear(1e-7), {1 / (1 + e), 0.5, e / (1 + e), 0.5}));
+  const LayerSpec all = layer("softmax;in=f32[2,2];out=f32[2,2]", "axis=0;coerce=1;log=1");
+  EXPECT_THAT(outputs(all, {{7, 7, 7, 7}}),
+              Pointwise(DoubleNear(1e-6), std::vector<double>(4, -std::log(4.0))));
+}
+
+TEST(Reference, applies_the_epilogue_in_order) {
+  const LayerSpec spec =
+      parse_key({"v1:gemm;in=f32[1,1],f32[1,2],-,f32[1,2];out=f32[1,2];acc=f32;math=strict;alpha=1."
+                 "0;beta=1.0;"
+                 "trans_a=0;trans_b=0;epilogue=add@3,relu,clip(0.0,5.0)"});
+  EXPECT_THAT(outputs(spec, {{2}, {3, -3}, {}, {10, 1}}), ElementsAre(5, 0));
+}
+
+TEST(Reference, refuses_what_it_cannot_compute) {
+  LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c;out=f32[1,1,2,2]", kPlainConv);
+  EXPECT_TRUE(reference_support(spec).ok());
+  const std::vector<Tensor> tensors = operands(spec, {kNine, {1, 1, 1, 1}});
+  spec.outputs[0].dims = {1, 1, 3, 3};
+  EXPECT_THROW((void)reference_outputs(spec, tensors), Error);
+  spec.outputs[0].dims = {1, 1, 2, 2};
+  EXPECT_THROW((void)reference_outputs(spec, std::span(tensors).first(1)), Error);
+  spec.op = "einsum";
+  EXPECT_EQ(reference_support(spec).kind, Outcome::Kind::kUnsupported);
+  EXPECT_THROW((void)reference_outputs(spec, tensors), Error);
+}
+
+TEST(Reference, survives_hostile_attributes) {
+  const std::string most = "4611686018427387904";
+  LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c;out=f32[1,1,2,2]",
+                         "dilations=[" + most + ",1];group=1;pads=[0,0,0,0];strides=[1,1]");
+  EXPECT_THROW((void)outputs(spec, {kNine, {1, 1, 1, 1}}), Error);
+  spec = layer("slice;in=f32[9];out=f32[3]", "axes=[0];starts=[8];steps=[-" + most + "]");
+  EXPECT_THROW((void)outputs(spec, {kNine}), Error);
+  spec = layer("gather;in=f32[9],s64[1];out=f32[1]", "axis=0;distribution=uniform");
+  EXPECT_THROW((void)outputs(spec, {kNine, {9}}), Error);
+  EXPECT_THROW((void)outputs(spec, {kNine, {-10}}), Error);
+}
+
+TEST(Reference, samples_what_it_computes_in_full) {
+  const std::vector<LayerSpec> specs{
+      layer("conv;in=f32[2,4,9,7],f32[6,2,3,2]c,f32[6]c;out=f32[2,6,5,7]",
+            "dilations=[1,2];group=2;pads=[1,0,1,2];strides=[2,1]"),
+      layer("conv_transpose;in=f32[1,4,5,3],f32[4,3,3,3]c;out=f32[1,6,9,6]",
+            "dilations=[1,1];group=2;output_padding=[0,1];pads=[1,1,1,1];strides=[2,2]"),
+      layer("gemm;in=f32[13,20],f32[33,13],f32[33];out=f32[20,33]",
+            "alpha=1.5;beta=0.5;trans_a=1;trans_b=1"),
+      layer("matmul;in=f32[3,1,4,5],f32[2,5,17];out=f32[3,2,4,17]"),
+  };
+  for (const LayerSpec& spec : specs) {
+    std::vector<std::vector<double>> numbers;
+    for (const std::optional<TensorType>& input : spec.inputs) {
+      std::vector<double>& list = numbers.emplace_back();
+      for (std::int64_t i = 0; i < element_count(*input); ++i) {
+        list.push_back(static_cast<double>((i * 37 + 11) % 19 - 9));
+      }
+    }
+    const std::vector<double> full = outputs(spec, numbers);
+    const std::vector<SampledElement> sampled =
+        sampled_reference(spec, operands(spec, numbers), 4096, 1);
+    ASSERT_EQ(sampled.size(), full.size());
+    for (const SampledElement& sample : sampled) {
+      ASSERT_EQ(sample.value, full[sample.element]) << spec.op << " element " << sample.element;
+    }
+    const std::vector<SampledElement> few = sampled_reference(spec, operands(spec, numbers), 50, 1);
+    ASSERT_EQ(few.size(), 50U);
+    EXPECT_EQ(few.front().element, 0U);  // both outermost corners
+    EXPECT_EQ(few.back().element, full.size() - 1);
+  }
+}
+
+}  // namespace
+}  // namespace plumb

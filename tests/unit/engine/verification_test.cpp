@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/verification.hpp"
+
+#include <cmath>
+#include <limits>
+
+#include "runners/engine/random_operands.hpp"
+#include "tests/unit/engine/layer_builder.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::layer;
+
+LayerSpec matmul(const std::string& type) {
+  return layer("matmul;in=" + type + "[4,25]," + type + "[25,6];out=" + type + "[4,6]");
+}
+
+/// Adds `share` of the largest output to one element.
+std::vector<Tensor> off_by(const std::vector<Tensor>& outputs, std::size_t element, double share) {
+  std::vector<double> numbers = numbers_of(outputs[0]);
+  double largest = 0.0;
+  for (const double number : numbers) {
+    largest = std::max(largest, std::fabs(number));
+  }
+  numbers[element] += share * largest;
+  return {tensor_from(outputs[0].type, numbers)};
+}
+
+TEST(Verification, accepts_errors_within_the_tolerance_only) {
+  const LayerSpec spec = matmul("f32");
+  const std::vector<Tensor> operands = random_operands(spec, 7);
+  const std::vector<Tensor> right = reference_outputs(spec, operands);
+  const Verifier verifier(spec, operands);
+  EXPECT_DOUBLE_EQ(tolerance_of(spec), 5e-5);  // 1e-5 · √25
+  EXPECT_TRUE(verifier.verify(right).outcome.ok());
+  EXPECT_EQ(verifier.verify(right).maximum_error, 0.0);
+  EXPECT_EQ(verifier.verify(right).compared, 24U);
+  const Verdict close = verifier.verify(off_by(right, 9, 4e-5));
+  EXPECT_TRUE(close.outcome.ok());
+  EXPECT_NEAR(close.maximum_error.value(), 4e-5, 1e-6);
+  const Verdict wrong = verifier.verify(off_by(right, 9, 7e-5));
+  EXPECT_EQ(wrong.outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_THAT(wrong.outcome.reason, HasSubstr("output 0 at [1,3] (element 9): expected"));
+  EXPECT_NE(wrong.output_hash, verifier.verify(right).output_hash);
+}
+
+TEST(Verification, is_wider_for_half_types_and_exact_for_integers) {
+  EXPECT_DOUBLE_EQ(tolerance_of(matmul("bf16")), 2e-2);
+  EXPECT_DOUBLE_EQ(tolerance_of(matmul("f16")), 2e-2);
+  EXPECT_EQ(tolerance_of(layer("view;in=f32[2];out=f32[2,1]")), 0.0);
+  const LayerSpec spec = layer("matmul;in=u8[2,3],s8[3,2];out=s32[2,2]");
+  const std::vector<Tensor> operands = random_operands(spec, 1);
+  std::vector<Tensor> outputs = reference_outputs(spec, operands);
+  EXPECT_TRUE(verify(spec, operands, outputs).outcome.ok());
+  outputs[0].as<std::int32_t>()[3] += 1;
+  EXPECT_EQ(verify(spec, operands, outputs).outcome.kind, Outcome::Kind::kWrongResult);
+}
+
+TEST(Verification, rejects_nan_infinity_and_other_shapes) {
+  const LayerSpec spec = matmul("f32");
+  const std::vector<Tensor> operands = random_operands(spec, 7);
+  const std::vector<Tensor> right = reference_outputs(spec, operands);
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
+    std::vector<Tensor> outputs = right;
+    outputs[0].as<float>()[23] = bad;
+    const Verdict verdict = verify(spec, operands, outputs);
+    EXPECT_EQ(verdict.outcome.kind, Outcome::Kind::kWrongResult);
+    EXPECT_THAT(verdict.outcome.reason, HasSubstr("not finite"));
+    EXPECT_FALSE(verdict.maximum_error.has_value());
+  }
+  std::vector<Tensor> outputs = right;
+  outputs[0].type.dims = {6, 4};
+  EXPECT_THAT(verify(spec, operands, outputs).outcome.reason, HasSubstr("should be f32[4,6]"));
+  EXPECT_EQ(verify(spec, operands, {}).outcome.kind, Outcome::Kind::kWrongResult);
+}
+
+TEST(Verification, agrees_on_nan_where_the_reference_has_it) {
+  const LayerSpec spec = layer("eltwise;in=f32[2];out=f32[2]", "fn=sqrt;parameters=[]");
+  const std::vector<Tensor> operands = testing::operands(spec, {{-1, 4}});
+  const TensorType type{DataType::kF32, {2}};
+  EXPECT_TRUE(verify(spec, operands, std::vector{tensor_from(type, std::vector{std::nan(""), 2.0})})
+                  .outcome.ok());
+  EXPECT_FALSE(
+      verify(spec, operands, std::vector{tensor_from(type, std::vector{0.0, 2.0})}).outcome.ok());
+}
+
+TEST(Verification, samples_large_layers) {
+  const LayerSpec spec = layer("conv;in=f32[1,8,40,40],f32[16,8,3,3]c;out=f32[1,16,38,38]",
+                               "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]");
+  const std::vector<Tensor> operands = random_operands(spec, 3);
+  std::vector<Tensor> outputs = reference_outputs(spec, operands);
+  VerifyOptions options;
+  options.fully_below_macs = 1000;
+  const Verifier verifier(spec, operands, options);
+  EXPECT_TRUE(verifier.verify(outputs).outcome.ok());
+  EXPECT_EQ(verifier.verify(outputs).compared, 4096U);
+  outputs[0].as<float>()[0] += 100.0F;  // a corner is always among them
+  EXPECT_EQ(verifier.verify(outputs).outcome.kind, Outcome::Kind::kWrongResult);
+}
+
+TEST(Verification, says_when_there_is_no_reference) {
+  LayerSpec spec = matmul("f32");
+  spec.outputs[0].dtype = DataType::kF8E4M3;
+  const Verdict verdict = verify(spec, random_operands(matmul("f32"), 1), {});
+  EXPECT_EQ(verdict.outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_THAT(verdict.outcome.reason, HasSubstr("f8e4m3"));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -10,10 +10,11 @@ namespace plumb {
 /// 17).
 class RandomStream {
  public:
-  explicit RandomStream(std::uint64_t seed) : seed_(mixed(seed)) {}
+  explicit RandomStream(std::uint64_t seed) : seed_(seed) {}
   /// Makes a stream of its own for the `index`-th of several uses of a seed.
   RandomStream(std::uint64_t seed, std::uint64_t index) : seed_(mixed(mixed(seed) + index)) {}
 
+  /// Returns the SplitMix64 output number `position`, from 0.
   [[nodiscard]] std::uint64_t bits(std::uint64_t position) const {
     return mixed(seed_ + position * 0x9E3779B97F4A7C15U);
   }

@@ -23,11 +23,12 @@ struct ModelInstance {
 
 /// Is one bound or estimate (DESIGN §4; the kinds are in docs/BOUNDS.md).
 struct Bound {
-  std::string kind;   ///< hardware, library, library_parallel, predicted, benanza_sequential, benanza_parallel
-  std::string mode;   ///< "plain", "fusion"
+  std::string kind;  ///< hardware, library, library_parallel, predicted, benanza_sequential,
+                     ///< benanza_parallel
+  std::string mode;  ///< "plain", "fusion"
   Seconds seconds{};
   Interval interval{};
-  bool complete = false;             ///< every layer has a time; else the sum of those that have one
+  bool complete = false;  ///< every layer has a time; else the sum of those that have one
   std::optional<Timestamp> oldest_row;
   std::vector<RowId> inputs;
 };
@@ -35,7 +36,7 @@ struct Bound {
 /// Is one step of a cover or of the critical path: a layer, or several fused into one.
 struct CoverStep {
   std::vector<LayerId> layers;
-  std::string rewrite;      ///< empty: the plain layer
+  std::string rewrite;  ///< empty: the plain layer
   LayerKey key;
   std::optional<KeyTime> time;  ///< absent: not measured
   bool critical = false;        ///< one of its layers lies on the critical path
@@ -44,7 +45,8 @@ struct CoverStep {
 /// Is everything about one model that layers alone give.
 struct ModelBounds {
   ModelInstance instance;
-  std::size_t measured_layers = 0;  ///< layers with a time, plus views and folded ones, which cost nothing
+  std::size_t measured_layers =
+      0;  ///< layers with a time, plus views and folded ones, which cost nothing
   std::size_t total_layers = 0;
   struct Unsupported {
     std::string layer;
@@ -53,13 +55,17 @@ struct ModelBounds {
   };
   std::vector<Unsupported> unsupported;
   std::vector<Bound> bounds;
-  std::vector<CoverStep> cover;          ///< of `library`, mode fusion: topological order
-  std::vector<CoverStep> critical_steps; ///< of `library_parallel`, mode fusion: source to sink; their times add up to it
-  std::vector<LayerId> critical_path;    ///< the layers of critical_steps, source to sink
-  std::vector<std::string> findings;     ///< fell back to a reference; a bound above another it must not exceed…
+  std::vector<CoverStep> cover;           ///< of `library`, mode fusion: topological order
+  std::vector<CoverStep> critical_steps;  ///< of `library_parallel`, mode fusion: source to sink;
+                                          ///< their times add up to it
+  std::vector<LayerId> critical_path;     ///< the layers of critical_steps, source to sink
+  std::vector<std::string>
+      findings;  ///< fell back to a reference; a bound above another it must not exceed…
 };
 
 /// Computes all bounds of one model from one run's rows. Pure.
-[[nodiscard]] ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const ResultSet& results);
+[[nodiscard]] ModelBounds bounds_of(const ModelInstance& instance,
+                                    const Graph& graph,
+                                    const ResultSet& results);
 
 }  // namespace plumb

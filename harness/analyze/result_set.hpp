@@ -13,7 +13,7 @@ namespace plumb {
 
 /// Is the time of one key in one cache mode, as analyses use it: floor-corrected.
 struct KeyTime {
-  SampleSummary time;                  ///< corrected
+  SampleSummary time;  ///< corrected
   SampleSummary raw;
   std::string variant;
   RowId row = 0;
@@ -24,14 +24,17 @@ struct KeyTime {
 /// Indexes the rows of one run for analysis. Pure: no store, no clock.
 class ResultSet {
  public:
-  explicit ResultSet(std::vector<StoredMeasurement> rows, std::optional<Calibration> calibration = {});
+  explicit ResultSet(std::vector<StoredMeasurement> rows,
+                     std::optional<Calibration> calibration = {});
 
-  /// Returns the fastest variant, as confirmed in a fresh process where it was; else the fastest full row.
-  /// Falls back from kWeights to kNone where the layer has no weights. Absent: nothing timed.
+  /// Returns the fastest variant, as confirmed in a fresh process where it was; else the fastest
+  /// full row. Falls back from kWeights to kNone where the layer has no weights. Absent: nothing
+  /// timed.
   [[nodiscard]] std::optional<KeyTime> best(const LayerKey& key, CacheMode cache) const;
   /// Returns what the library picks when asked for nothing.
   [[nodiscard]] std::optional<KeyTime> library_choice(const LayerKey& key, CacheMode cache) const;
-  /// Returns why there is no time: the worst outcome seen. Absent if there is a time, or no row at all.
+  /// Returns why there is no time: the worst outcome seen. Absent if there is a time, or no row at
+  /// all.
   [[nodiscard]] std::optional<Outcome> failure(const LayerKey& key) const;
   [[nodiscard]] bool fell_back_to_reference(const LayerKey& key) const;
   [[nodiscard]] const std::optional<Calibration>& calibration() const { return calibration_; }

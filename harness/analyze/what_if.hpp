@@ -13,8 +13,8 @@ namespace plumb {
 
 /// Is the answer to "what would this change of mode bring?".
 struct WhatIfResult {
-  std::string name;    ///< best_variant, fusion, bf16
-  std::string mode;    ///< what would be switched on, in words
+  std::string name;  ///< best_variant, fusion, bf16
+  std::string mode;  ///< what would be switched on, in words
   std::optional<Seconds> baseline;
   std::optional<Seconds> predicted;
   Interval predicted_interval{};
@@ -26,12 +26,13 @@ struct WhatIfResult {
     Seconds after{};
     std::string change;  ///< "jit:avx2 → brgconv:avx512_core"
   };
-  std::vector<LayerSaving> layers;            ///< largest saving first
+  std::vector<LayerSaving> layers;  ///< largest saving first
   std::vector<std::string> prerequisites;
-  std::string why_not;                        ///< non-empty: no prediction, and why
+  std::string why_not;  ///< non-empty: no prediction, and why
 };
 
-/// Is what a what-if looks at: one model's graph, its rows, and the graph in other precisions where the run has them.
+/// Is what a what-if looks at: one model's graph, its rows, and the graph in other precisions where
+/// the run has them.
 struct WhatIfInput {
   const ModelInstance& instance;
   const Graph& graph;

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace plumb {
@@ -143,13 +142,6 @@ Disturbance disturbance_between(const DisturbanceReading& begin,
     result.load = std::max(0.0, *end.load - 1.0);
   }
   return result;
-}
-
-DisturbanceWatch::DisturbanceWatch(std::filesystem::path proc)
-    : proc_(std::move(proc)), start_(read_disturbance(proc_)) {}
-
-Disturbance DisturbanceWatch::finish() const {
-  return disturbance_between(start_, read_disturbance(proc_));
 }
 
 }  // namespace plumb

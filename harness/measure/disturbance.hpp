@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "harness/base/units.hpp"
@@ -50,15 +51,7 @@ struct DisturbanceReading {
                                               const DisturbanceReading& end,
                                               const DisturbanceLimits& limits = {});
 
-/// Watches one block of measurement, from construction to finish().
-class DisturbanceWatch {
- public:
-  explicit DisturbanceWatch(std::filesystem::path proc = "/proc");
-  [[nodiscard]] Disturbance finish() const;
-
- private:
-  std::filesystem::path proc_;
-  DisturbanceReading start_;
-};
+/// Reads the counters; injected, so that tests can script it.
+using DisturbanceSource = std::function<DisturbanceReading()>;
 
 }  // namespace plumb

@@ -13,6 +13,8 @@ constexpr double kStillFaster =
     0.98;                         // a batch this much below the fastest so far is still warming up
 constexpr int kQuietBatches = 3;  // so many batches without getting faster end the warm-up
 constexpr double kOverrun = 4.0;  // budgets after which even too few samples must do
+constexpr double kLeastShare =
+    0.1;  // of the budget, before which no interval is believed: drift takes longer
 constexpr double kCheckGrowth = 1.25;  // the interval is looked at again when n has grown so much
 
 struct Batch {
@@ -97,7 +99,8 @@ Samples sample(TimedRegion& region, const SamplingPlan& plan, const Clock& clock
     if (last || n >= next_check) {
       // Looked at rarely, because sorting at every sample would cost more than a short sample
       // lasts.
-      result.converged = is_tight(summarize(result.seconds), plan.relative_half_width);
+      result.converged = timed >= plan.budget * kLeastShare &&
+                         is_tight(summarize(result.seconds), plan.relative_half_width);
       next_check = static_cast<std::size_t>(std::ceil(static_cast<double>(n) * kCheckGrowth));
     }
     if (last || result.converged) {

@@ -17,13 +17,15 @@ namespace plumb {
 
 /// Binds what an exported model leaves open.
 struct ReadOptions {
-  std::optional<std::int64_t> batch;          ///< replaces a symbolic or fixed first dimension of every input
-  std::map<std::string, std::int64_t> dims;   ///< symbolic dimensions by name (`--dim name=value`)
+  std::optional<std::int64_t>
+      batch;  ///< replaces a symbolic or fixed first dimension of every input
+  std::map<std::string, std::int64_t> dims;  ///< symbolic dimensions by name (`--dim name=value`)
 };
 
-/// Reads an ONNX file (binary, or text for .onnxtxt/.textproto), folds constants, infers every shape and keys
-/// every layer. Weights may be inline, external (inside the model's folder only) or absent.
-/// Throws Error{kUser} for a file that is not a usable model, naming the node and the values.
+/// Reads an ONNX file (binary, or text for .onnxtxt/.textproto), folds constants, infers every
+/// shape and keys every layer. Weights may be inline, external (inside the model's folder only) or
+/// absent. Throws Error{kUser} for a file that is not a usable model, naming the node and the
+/// values.
 [[nodiscard]] Graph read_model(const std::filesystem::path& path, const ReadOptions& options = {});
 
 /// Does the same for a model in memory. `folder` is where external data may lie; empty: nowhere.

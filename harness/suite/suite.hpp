@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/model/layer_key.hpp"
@@ -64,14 +65,16 @@ struct SuiteSpec {
 };
 
 /// Reads a suite file. Unknown keys are errors that name the line and the nearest known key.
-/// Throws Error{kUser}: "suites/mine.toml:7: unknown key 'dtyp' in [defaults]; did you mean 'dtype'?".
+/// Throws Error{kUser}: "suites/mine.toml:7: unknown key 'dtyp' in [defaults]; did you mean
+/// 'dtype'?".
 [[nodiscard]] SuiteSpec read_suite(const std::filesystem::path& file);
 
-/// Is a suite with every default explicit and every range expanded: what runs. Printable as JSON, hashed.
+/// Is a suite with every default explicit and every range expanded: what runs. Printable as JSON,
+/// hashed.
 struct ResolvedSuite {
   struct Model {
-    std::string name;                          ///< zoo name, or the file's stem
-    std::optional<std::filesystem::path> path; ///< absolute; absent: from the zoo
+    std::string name;                           ///< zoo name, or the file's stem
+    std::optional<std::filesystem::path> path;  ///< absolute; absent: from the zoo
     std::int64_t batch = 1;
     std::string dtype = "f32";
     std::map<std::string, std::int64_t> dims;
@@ -92,8 +95,10 @@ struct ResolvedSuite {
   std::vector<LayerEntry> layers;
 };
 
-/// Fills in all defaults (batch 1, f32, caches none and weights, reuse always, no scenario) and expands ranges.
-/// Reads the shape files that it names, relative to the suite's folder.
+/// Fills in all defaults (batch 1, f32, caches none and weights, reuse always, no scenario) and
+/// expands ranges. Reads the shape files that it names, relative to the suite's folder. Whether a
+/// zoo name exists is the caller's question. Throws Error{kUser} with file and line: a bad step, a
+/// model listed twice, more than 10,000 entries.
 [[nodiscard]] ResolvedSuite resolve(const SuiteSpec& spec);
 
 /// Writes the resolved suite as canonical JSON (sorted keys): what is stored and hashed.

@@ -20,31 +20,34 @@ namespace plumb {
 
 /// Names one way to execute a key.
 struct Variant {
-  std::string text;                 ///< canonical "name=value;…", unique for the key
-  bool library_choice = false;      ///< what the library picks when asked for nothing
+  std::string text;                       ///< canonical "name=value;…", unique for the key
+  bool library_choice = false;            ///< what the library picks when asked for nothing
   bool reference_implementation = false;  ///< slow reference: timed only where nothing else exists
 };
 
 /// Says what preparing a program cost and what it needs.
 struct ProgramFacts {
-  std::string implementation;          ///< the library's own words
-  std::optional<Seconds> creation;     ///< primitive creation, cache cold
+  std::string implementation;       ///< the library's own words
+  std::optional<Seconds> creation;  ///< primitive creation, cache cold
   Bytes workspace;
-  Bytes activation_bytes;              ///< of one slot, in this program's layouts
+  Bytes activation_bytes;  ///< of one slot, in this program's layouts
   Bytes weight_bytes;
 };
 
-/// Is a layer prepared on a backend: allocated, compiled, ready to be timed. Only the timed region is left.
-/// Not thread-safe. Lives only inside a worker.
+/// Is a layer prepared on a backend: allocated, compiled, ready to be timed. Only the timed region
+/// is left. Not thread-safe. Lives only inside a worker.
 class Program {
  public:
   virtual ~Program() = default;
   [[nodiscard]] virtual ProgramFacts facts() const = 0;
 
-  /// Makes slot `slot` hold its own copy of the operands (dense, in the key's order; absent operands: empty data),
-  /// reordered into this program's layouts. With `shared_activations`, activations (also the outputs) are slot 0's and
-  /// only the weights are the slot's own. Slots are bound in order 0, 1, 2…
-  virtual void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) = 0;
+  /// Makes slot `slot` hold its own copy of the operands (dense, in the key's order; absent
+  /// operands: empty data), reordered into this program's layouts. With `shared_activations`,
+  /// activations (also the outputs) are slot 0's and only the weights are the slot's own. Slots are
+  /// bound in order 0, 1, 2…
+  virtual void bind(std::size_t slot,
+                    std::span<const Tensor> operands,
+                    bool shared_activations) = 0;
 
   /// Starts one execution on a slot. Nothing else: no allocation, no check, no reorder.
   virtual void enqueue(std::size_t slot) = 0;
@@ -54,7 +57,8 @@ class Program {
   /// Copies a slot's outputs out, dense, in the key's types.
   [[nodiscard]] virtual std::vector<Tensor> outputs(std::size_t slot) = 0;
 
-  /// Measures bringing the plain operands into this program's layouts and the result back, if they differ.
+  /// Measures bringing the plain operands into this program's layouts and the result back, if they
+  /// differ.
   [[nodiscard]] virtual std::optional<Seconds> reorder_time() { return std::nullopt; }
 };
 
@@ -69,8 +73,8 @@ class Backend {
  public:
   virtual ~Backend() = default;
 
-  /// Describes library, device and stack. identity: what a series must not mix ("backend", "library", "device"…);
-  /// facts: versions, paths and hashes of the libraries really mapped.
+  /// Describes library, device and stack. identity: what a series must not mix ("backend",
+  /// "library", "device"…); facts: versions, paths and hashes of the libraries really mapped.
   [[nodiscard]] virtual Environment describe() const = 0;
 
   /// Tells whether the backend has any way to execute the key, and if not, why.
@@ -79,7 +83,8 @@ class Backend {
   /// Lists every way, best first in the library's own ranking. Empty only if unsupported.
   [[nodiscard]] virtual std::vector<Variant> variants(const LayerKey& key) const = 0;
 
-  /// Prepares one way. Library refusals and lack of memory are outcomes; nothing is thrown for them.
+  /// Prepares one way. Library refusals and lack of memory are outcomes; nothing is thrown for
+  /// them.
   [[nodiscard]] virtual Prepared prepare(const LayerKey& key, const std::string& variant) = 0;
 };
 

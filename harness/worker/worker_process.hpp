@@ -20,20 +20,24 @@ namespace plumb {
 struct WorkerOptions {
   Stack stack;
   int threads = 1;
-  std::vector<std::filesystem::path> search_path;  ///< where plumb-worker-BACKEND may lie, first wins
+  std::vector<std::filesystem::path>
+      search_path;  ///< where plumb-worker-BACKEND may lie, first wins
   Seconds start_timeout{20.0};
   Seconds request_timeout{120.0};  ///< for describe, variants and calibrate
 };
 
-/// Owns one worker process: spawns it with its own descriptor for frames, captures its stdout and stderr as a log,
-/// ends it (by request, then TERM, then KILL) when destroyed. Not thread-safe; the thread that makes it must outlive
-/// it, for the system kills the worker when that thread ends, so that no worker survives a kill -9 of its harness.
+/// Owns one worker process: spawns it with its own descriptor for frames, captures its stdout and
+/// stderr as a log, ends it (by request, then TERM, then KILL) when destroyed. Not thread-safe; the
+/// thread that makes it must outlive it, for the system kills the worker when that thread ends, so
+/// that no worker survives a kill -9 of its harness.
 ///
-/// Every call may throw WorkerDied; bad frames count as death. A dead worker is replaced by the caller, and answers
-/// every further call with the same WorkerDied. What a living worker refuses is thrown as the Error it reports.
+/// Every call may throw WorkerDied; bad frames count as death. A dead worker is replaced by the
+/// caller, and answers every further call with the same WorkerDied. What a living worker refuses is
+/// thrown as the Error it reports.
 class WorkerProcess {
  public:
-  /// Throws Error{kEnvironment} if there is no such worker or its hello does not fit, saying what to install or build.
+  /// Throws Error{kEnvironment} if there is no such worker or its hello does not fit, saying what
+  /// to install or build.
   explicit WorkerProcess(const WorkerOptions& options);
   ~WorkerProcess();
   WorkerProcess(WorkerProcess&&) noexcept;
@@ -59,10 +63,12 @@ class WorkerProcess {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Says that a worker process ended, hung or broke the protocol during a request. The row in progress gets `outcome`.
+/// Says that a worker process ended, hung or broke the protocol during a request. The row in
+/// progress gets `outcome`.
 class WorkerDied : public std::runtime_error {
  public:
-  explicit WorkerDied(Outcome outcome) : std::runtime_error(outcome.reason), outcome_(std::move(outcome)) {}
+  explicit WorkerDied(Outcome outcome)
+      : std::runtime_error(outcome.reason), outcome_(std::move(outcome)) {}
   [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
  private:

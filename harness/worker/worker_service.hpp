@@ -19,24 +19,26 @@ struct MeasureRequest {
   std::vector<std::string> variants;  ///< empty: all, raced; else exactly these, by the full method
   Purpose purpose = Purpose::kFull;   ///< of the rows that are not races
   SamplingPlan sampling;
-  Seconds race_budget{0.004};         ///< for each variant's first, short measurement
-  double race_margin = 0.10;          ///< variants within this of the best get the full method
-  std::uint64_t seed = 1;             ///< of the random inputs
+  Seconds race_budget{0.004};  ///< for each variant's first, short measurement
+  double race_margin = 0.10;   ///< variants within this of the best get the full method
+  std::uint64_t seed = 1;      ///< of the random inputs
   bool verify = true;
   std::int64_t verify_fully_below_macs = 1'000'000'000;  ///< above: 4,096 seeded elements
   std::int64_t disturbed_attempts = 3;  ///< how often a block on a disturbed host is measured again
 };
 
-/// Is what a worker process does; the protocol carries exactly this. `runners/engine` implements it over a Backend,
-/// `runners/fake` from a script.
+/// Is what a worker process does; the protocol carries exactly this. `runners/engine` implements it
+/// over a Backend, `runners/fake` from a script.
 class WorkerService {
  public:
   virtual ~WorkerService() = default;
   [[nodiscard]] virtual Environment describe() = 0;
   [[nodiscard]] virtual std::vector<Variant> variants(const LayerKey& key) = 0;
-  /// Measures and hands each finished row to `emit` at once, so that a crash loses only the row in progress.
-  /// At least one row is emitted per key and cache mode: an outcome says why there is no time.
-  virtual void measure(const MeasureRequest& request, const std::function<void(Measurement)>& emit) = 0;
+  /// Measures and hands each finished row to `emit` at once, so that a crash loses only the row in
+  /// progress. At least one row is emitted per key and cache mode: an outcome says why there is no
+  /// time.
+  virtual void measure(const MeasureRequest& request,
+                       const std::function<void(Measurement)>& emit) = 0;
   /// Measures ceilings with the worker's thread count (about two seconds).
   [[nodiscard]] virtual Calibration calibrate() = 0;
 };

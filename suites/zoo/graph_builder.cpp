@@ -49,14 +49,6 @@ void set_value(onnx::AttributeProto& attribute, const std::vector<std::int64_t>&
   }
 }
 
-std::int64_t product(const Shape& shape) {
-  std::int64_t elements = 1;
-  for (const std::int64_t extent : shape) {
-    elements *= extent;
-  }
-  return elements;
-}
-
 std::string lower(std::string_view op) {
   std::string text(op);
   for (char& letter : text) {
@@ -65,28 +57,6 @@ std::string lower(std::string_view op) {
     }
   }
   return text;
-}
-
-std::int64_t extent_after(std::int64_t extent,
-                          std::int64_t kernel,
-                          std::int64_t stride,
-                          std::int64_t pads) {
-  return (extent + pads - kernel) / stride + 1;
-}
-
-Wire pool(GraphBuilder& builder, std::string_view op, const Wire& x, const Pool2d& window) {
-  const Shape& in = x.shape();
-  const Shape& pads = window.pads;
-  Shape out{in[0],
-            in[1],
-            extent_after(in[2], window.kernel, window.stride, pads[0] + pads[2]),
-            extent_after(in[3], window.kernel, window.stride, pads[1] + pads[3])};
-  return builder.node(op,
-                      {x},
-                      std::move(out),
-                      {{"kernel_shape", Shape{window.kernel, window.kernel}},
-                       {"pads", pads},
-                       {"strides", Shape{window.stride, window.stride}}});
 }
 
 }  // namespace
@@ -121,7 +91,7 @@ Wire GraphBuilder::weight(std::string_view name, Shape shape) {
 Wire GraphBuilder::integers(std::string_view name,
                             const std::vector<std::int64_t>& values,
                             Shape shape) {
-  PLUMB_CHECK(product(shape) == static_cast<std::int64_t>(values.size()));
+  PLUMB_CHECK(element_count(shape) == static_cast<std::int64_t>(values.size()));
   auto& tensor = *model_->mutable_graph()->add_initializer();
   tensor.set_name(std::string(name));
   tensor.set_data_type(onnx::TensorProto::INT64);
@@ -198,160 +168,6 @@ std::string GraphBuilder::next_name(std::string_view op, std::string_view label)
 
 onnx::ModelProto GraphBuilder::finish() {
   return std::move(*model_);
-}
-
-Wire Wire::conv(const Conv2d& spec, std::string_view label) const {
-  const std::string name = builder_->next_name("Conv", label);
-  const std::int64_t channels = shape_[1];
-  PLUMB_CHECK(channels % spec.group == 0);
-  std::vector<Wire> inputs{
-      *this,
-      builder_->weight(name + "_weight",
-                       {spec.filters, channels / spec.group, spec.kernel, spec.kernel})};
-  if (spec.bias) {
-    inputs.push_back(builder_->weight(name + "_bias", {spec.filters}));
-  }
-  Shape out{shape_[0],
-            spec.filters,
-            extent_after(shape_[2], spec.kernel, spec.stride, 2 * spec.pad),
-            extent_after(shape_[3], spec.kernel, spec.stride, 2 * spec.pad)};
-  return builder_->node("Conv",
-                        inputs,
-                        std::move(out),
-                        {{"dilations", Shape{1, 1}},
-                         {"group", spec.group},
-                         {"kernel_shape", Shape{spec.kernel, spec.kernel}},
-                         {"pads", Shape(4, spec.pad)},
-                         {"strides", Shape{spec.stride, spec.stride}}},
-                        name);
-}
-
-Wire Wire::batch_norm() const {
-  const std::string name = builder_->next_name("BatchNorm", {});
-  const Shape per_channel{shape_[1]};
-  std::vector<NodeAttribute> attributes{{"epsilon", 1e-5F}, {"momentum", 0.9F}};
-  if (builder_->opset() < 9) {
-    attributes.emplace_back("spatial", std::int64_t{1});
-  }
-  return builder_->node("BatchNormalization",
-                        {*this,
-                         builder_->weight(name + "_gamma", per_channel),
-                         builder_->weight(name + "_beta", per_channel),
-                         builder_->weight(name + "_running_mean", per_channel),
-                         builder_->weight(name + "_running_var", per_channel)},
-                        shape_,
-                        attributes,
-                        name);
-}
-
-Wire Wire::relu() const {
-  return builder_->node("Relu", {*this}, shape_);
-}
-
-Wire Wire::max_pool(const Pool2d& window) const {
-  return pool(*builder_, "MaxPool", *this, window);
-}
-
-Wire Wire::average_pool(const Pool2d& window) const {
-  return pool(*builder_, "AveragePool", *this, window);
-}
-
-Wire Wire::global_average_pool() const {
-  return builder_->node("GlobalAveragePool", {*this}, {shape_[0], shape_[1], 1, 1});
-}
-
-Wire Wire::lrn(std::int64_t size, float alpha, float bias) const {
-  return builder_->node(
-      "LRN", {*this}, shape_, {{"alpha", alpha}, {"beta", 0.75F}, {"bias", bias}, {"size", size}});
-}
-
-Wire Wire::gemm(std::int64_t units, std::string_view label) const {
-  const std::string name = builder_->next_name("Gemm", label);
-  return builder_->node(
-      "Gemm",
-      {*this,
-       builder_->weight(name + "_weight", {units, shape_[1]}),
-       builder_->weight(name + "_bias", {units})},
-      {shape_[0], units},
-      {{"alpha", 1.0F}, {"beta", 1.0F}, {"transA", std::int64_t{0}}, {"transB", std::int64_t{1}}},
-      name);
-}
-
-Wire Wire::matmul(const Wire& right, std::string_view label) const {
-  PLUMB_CHECK(shape_.back() == right.shape()[right.shape().size() - 2]);
-  Shape out = shape_;
-  out.back() = right.shape().back();
-  return builder_->node(
-      "MatMul", {*this, right}, std::move(out), {}, builder_->next_name("MatMul", label));
-}
-
-Wire Wire::add(const Wire& right, std::string_view label) const {
-  return builder_->node("Add", {*this, right}, shape_, {}, builder_->next_name("Add", label));
-}
-
-Wire Wire::mul(const Wire& right, std::string_view label) const {
-  return builder_->node("Mul", {*this, right}, shape_, {}, builder_->next_name("Mul", label));
-}
-
-Wire Wire::div(const Wire& right, std::string_view label) const {
-  return builder_->node("Div", {*this, right}, shape_, {}, builder_->next_name("Div", label));
-}
-
-Wire Wire::flatten() const {
-  return builder_->node("Flatten", {*this}, {shape_[0], product(shape_) / shape_[0]});
-}
-
-Wire Wire::reshape(const Shape& target) const {
-  Shape out = target;
-  std::int64_t known = 1;
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    if (out[i] == 0) {
-      out[i] = shape_[i];
-    }
-    known *= out[i] == -1 ? 1 : out[i];
-  }
-  for (std::int64_t& extent : out) {
-    extent = extent == -1 ? product(shape_) / known : extent;
-  }
-  PLUMB_CHECK(product(out) == product(shape_));
-  const std::string name = builder_->next_name("Reshape", {});
-  const auto rank = static_cast<std::int64_t>(target.size());
-  const Wire shape = builder_->integers(name + "_shape", target, {rank});
-  return builder_->node("Reshape", {*this, shape}, std::move(out), {}, name);
-}
-
-Wire Wire::transpose(const std::vector<std::int64_t>& permutation) const {
-  Shape out;
-  for (const std::int64_t axis : permutation) {
-    out.push_back(shape_[static_cast<std::size_t>(axis)]);
-  }
-  return builder_->node("Transpose", {*this}, std::move(out), {{"perm", permutation}});
-}
-
-Wire Wire::unsqueeze(const std::vector<std::int64_t>& axes) const {
-  Shape out = shape_;
-  for (const std::int64_t axis : axes) {
-    out.insert(out.begin() + axis, 1);
-  }
-  const std::string name = builder_->next_name("Unsqueeze", {});
-  if (builder_->opset() < 13) {
-    return builder_->node("Unsqueeze", {*this}, std::move(out), {{"axes", axes}}, name);
-  }
-  const auto count = static_cast<std::int64_t>(axes.size());
-  const Wire list = builder_->integers(name + "_axes", axes, {count});
-  return builder_->node("Unsqueeze", {*this, list}, std::move(out), {}, name);
-}
-
-Wire Wire::dropout(float ratio) const {
-  return builder_->node("Dropout", {*this}, shape_, {{"ratio", ratio}});
-}
-
-Wire Wire::dropout_with_mask(float ratio) const {
-  return builder_->node("Dropout", {*this}, shape_, {{"ratio", ratio}}, {}, {"_mask"});
-}
-
-Wire Wire::softmax(std::int64_t axis) const {
-  return builder_->node("Softmax", {*this}, shape_, {{"axis", axis}});
 }
 
 }  // namespace plumb::zoo

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/model/tensor.hpp"
+#include "suites/zoo/wire.hpp"
 
 namespace onnx {
 class ModelProto;
@@ -18,75 +19,10 @@ class ModelProto;
 
 namespace plumb::zoo {
 
-class GraphBuilder;
-
-using Shape = std::vector<std::int64_t>;
-
 /// Sets one attribute of a node: an integer, a real, a word or a list of integers.
 using NodeAttribute =
     std::pair<std::string,
               std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>>>;
-
-/// Describes a square two-dimensional convolution.
-struct Conv2d {
-  std::int64_t filters = 0;
-  std::int64_t kernel = 1;
-  std::int64_t stride = 1;
-  std::int64_t pad = 0;  ///< on all four sides
-  std::int64_t group = 1;
-  bool bias = false;
-};
-
-/// Describes a square two-dimensional pooling window.
-struct Pool2d {
-  std::int64_t kernel = 0;
-  std::int64_t stride = 1;
-  Shape pads = {0, 0, 0, 0};  ///< top, left, bottom, right
-};
-
-/// Names one tensor of a graph under construction. A small value; valid as long as its builder.
-///
-/// Each method appends one node that reads this tensor and returns the node's output, so that a
-/// network reads like the architecture table of its paper: `x.conv({.filters = 64}).relu()`.
-/// `label` names the node; empty: the operator and a number.
-class Wire {
- public:
-  Wire(GraphBuilder& builder, std::string name, Shape shape)
-      : builder_(&builder), name_(std::move(name)), shape_(std::move(shape)) {}
-
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] const Shape& shape() const { return shape_; }
-
-  Wire conv(const Conv2d& spec, std::string_view label = {}) const;
-  Wire batch_norm() const;
-  Wire relu() const;
-  Wire max_pool(const Pool2d& window) const;
-  Wire average_pool(const Pool2d& window) const;
-  Wire global_average_pool() const;
-  /// Normalises across `size` channels with the given alpha; beta 0.75.
-  Wire lrn(std::int64_t size, float alpha, float bias) const;
-  /// Appends the fully connected layer x·Wᵀ + b with W of [units, features].
-  Wire gemm(std::int64_t units, std::string_view label = {}) const;
-  Wire matmul(const Wire& right, std::string_view label = {}) const;
-  /// Appends an element-wise node; the output has this tensor's shape.
-  Wire add(const Wire& right, std::string_view label = {}) const;
-  Wire mul(const Wire& right, std::string_view label = {}) const;
-  Wire div(const Wire& right, std::string_view label = {}) const;
-  Wire flatten() const;
-  /// Appends a Reshape; at most one −1, and 0 keeps the extent, so that any batch passes.
-  Wire reshape(const Shape& target) const;
-  Wire transpose(const std::vector<std::int64_t>& permutation) const;
-  Wire unsqueeze(const std::vector<std::int64_t>& axes) const;
-  Wire dropout(float ratio) const;
-  /// Appends a Dropout that also writes its mask, as Caffe2 exports it.
-  Wire dropout_with_mask(float ratio) const;
-  Wire softmax(std::int64_t axis) const;
-
- private:
-  GraphBuilder* builder_;
-  std::string name_;
-  Shape shape_;
-};
 
 /// Builds a weight-free ONNX model node by node, in the order of the calls.
 ///

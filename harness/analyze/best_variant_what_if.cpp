@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "harness/analyze/model_cover.hpp"
+#include "harness/analyze/what_if_rows.hpp"
+
+namespace plumb {
+
+WhatIfResult best_variant_what_if(const WhatIfInput& input) {
+  WhatIfResult result;
+  result.mode =
+      "fastest variant of every layer instead of the library's own choice; not fused, hot";
+  const ModelCover plain = cover_of(input.graph, input.results, CoverMode::kPlain);
+  std::vector<CoverStep> before = plain.steps;
+  std::vector<CoverStep> after = plain.steps;
+  std::string first_missing;
+  std::size_t missing = 0;
+  for (std::size_t i = 0; i < plain.steps.size(); ++i) {
+    const std::string name = name_of(input.graph, plain.steps[i].layers);
+    before[i].time = input.results.library_choice(plain.steps[i].key, CacheMode::kNone);
+    if (!before[i].time) {
+      first_missing = missing++ == 0 ? name : first_missing;
+      continue;
+    }
+    // A confirmed winner may read slower than the choice that nothing confirmed: then keep the
+    // choice.
+    if (!after[i].time || after[i].time->time.median >= before[i].time->time.median) {
+      after[i].time = before[i].time;
+      continue;
+    }
+    result.layers.push_back(
+        {name,
+         plain.steps[i].key,
+         before[i].time->time.median,
+         after[i].time->time.median,
+         fmt::format("{} → {}", before[i].time->variant, after[i].time->variant)});
+  }
+  if (missing > 0) {
+    result.layers.clear();
+    result.why_not =
+        fmt::format("no time of the library's own choice for {} of {} layers, first {}",
+                    missing,
+                    plain.steps.size(),
+                    first_missing);
+    return result;
+  }
+  result.prerequisites = {"a way to tell the library which implementation to use for a layer"};
+  const StepSum sum = sum_of(after);
+  conclude(result, sum_of(before).seconds, sum.seconds, sum.interval);
+  return result;
+}
+
+}  // namespace plumb

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "harness/analyze/model_cover.hpp"
+#include "harness/analyze/what_if_rows.hpp"
+
+namespace plumb {
+namespace {
+
+/// Says which layers of the lower precision have no time, and why the first has none.
+std::string missing_text(const Graph& graph,
+                         const ResultSet& results,
+                         const std::vector<CoverStep>& steps,
+                         std::size_t missing) {
+  for (const CoverStep& step : steps) {
+    if (!step.time) {
+      const Layer& layer = graph.layers[step.layers.front()];
+      return fmt::format("no bf16 time for {} of {} layers, first {}: {}",
+                         missing,
+                         steps.size(),
+                         layer.name,
+                         reason_of(layer, results));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+WhatIfResult bf16_what_if(const WhatIfInput& input) {
+  WhatIfResult result;
+  result.mode = "bf16 tensors, accumulation in f32; not fused, fastest variants, hot";
+  if (input.instance.dtype != "f32") {
+    result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
+    return result;
+  }
+  const ModelCover full = cover_of(input.graph, input.results, CoverMode::kPlain);
+  const StepSum before = sum_of(full.steps);
+  if (before.missing > 0) {
+    result.why_not = fmt::format(
+        "no f32 time for {} of {} layers to compare with", before.missing, full.steps.size());
+    return result;
+  }
+  const Graph lower = with_precision(input.graph, DataType::kBf16);
+  const ModelCover half = cover_of(lower, input.results, CoverMode::kPlain);
+  const StepSum after = sum_of(half.steps);
+  if (after.missing > 0) {
+    result.why_not = missing_text(lower, input.results, half.steps, after.missing);
+    return result;
+  }
+  for (std::size_t i = 0; i < full.steps.size(); ++i) {
+    const CoverStep& from = full.steps[i];
+    const CoverStep& to = half.steps[i];
+    if (from.key != to.key) {
+      result.layers.push_back({name_of(lower, to.layers),
+                               to.key,
+                               from.time->time.median,
+                               to.time->time.median,
+                               fmt::format("{} → {}", from.time->variant, to.time->variant)});
+    }
+  }
+  result.prerequisites = {
+      "weights converted to bf16 once, inputs and outputs at the edges of the model",
+      "accuracy checked on the task: bf16 keeps 8 bits of mantissa"};
+  if (input.results.calibration() &&
+      input.results.calibration()->peak_bf16.value <= input.results.calibration()->peak_f32.value) {
+    result.prerequisites.emplace_back(
+        "a CPU with bf16 arithmetic (AVX512_BF16 or AMX): here it is no faster than f32");
+  }
+  conclude(result, before.seconds, after.seconds, after.interval);
+  return result;
+}
+
+}  // namespace plumb

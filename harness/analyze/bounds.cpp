@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/bounds.hpp"
+
+#include "harness/analyze/findings.hpp"
+#include "harness/analyze/hardware_bound.hpp"
+#include "harness/analyze/model_cover.hpp"
+
+namespace plumb {
+namespace {
+
+void count_layers(const Graph& graph, const ResultSet& results, ModelBounds& model) {
+  model.total_layers = graph.layers.size();
+  for (const Layer& layer : graph.layers) {
+    const bool costs = layer.role == Layer::Role::kCompute;
+    const bool keyed = layer.role != Layer::Role::kUnsupported;
+    if (keyed && (!costs || results.best(layer.key, CacheMode::kNone))) {
+      ++model.measured_layers;
+    } else {
+      model.unsupported.push_back({layer.name, layer.key.text, reason_of(layer, results)});
+    }
+  }
+}
+
+std::optional<Bound> hardware_of(const Graph& graph, const ResultSet& results) {
+  if (!results.calibration()) {
+    return std::nullopt;
+  }
+  const std::optional<HardwareFloor> floor = hardware_floor(graph, *results.calibration());
+  if (!floor) {
+    return std::nullopt;
+  }
+  Bound bound;
+  bound.kind = "hardware";
+  bound.mode = "any";
+  bound.seconds = floor->seconds();
+  bound.interval = {bound.seconds, bound.seconds};
+  bound.complete = true;
+  for (const Layer& layer : graph.layers) {
+    bound.complete = bound.complete && layer.role != Layer::Role::kUnsupported;
+  }
+  return bound;
+}
+
+/// Prices a cover as a network would run it: the library's own choice, weights not in the cache.
+std::vector<CoverStep> in_network(std::vector<CoverStep> steps, const ResultSet& results) {
+  for (CoverStep& step : steps) {
+    if (step.key.text.empty()) {
+      continue;
+    }
+    step.time = results.library_choice(step.key, CacheMode::kWeights);
+    if (!step.time) {
+      step.time = results.best(step.key, CacheMode::kWeights);
+    }
+  }
+  return steps;
+}
+
+/// Makes the bound along the critical path. It is as complete as the cover that it belongs to.
+Bound parallel_bound(std::string_view kind, CoverMode mode, const ModelCover& cover) {
+  Bound bound = bound_of(kind, to_text(mode), cover.critical);
+  bound.complete = sum_of(cover.steps).missing == 0;
+  return bound;
+}
+
+}  // namespace
+
+ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const ResultSet& results) {
+  ModelBounds model;
+  model.instance = instance;
+  count_layers(graph, results, model);
+  if (std::optional<Bound> hardware = hardware_of(graph, results)) {
+    model.bounds.push_back(std::move(*hardware));
+  }
+  ModelCover plain = cover_of(graph, results, CoverMode::kPlain);
+  ModelCover fusion = cover_of(graph, results, CoverMode::kFusion);
+  for (const auto& [mode, cover] :
+       {std::pair(CoverMode::kFusion, &fusion), std::pair(CoverMode::kPlain, &plain)}) {
+    model.bounds.push_back(bound_of("library", to_text(mode), cover->steps));
+    model.bounds.push_back(parallel_bound("library_parallel", mode, *cover));
+    model.bounds.push_back(bound_of("predicted", to_text(mode), in_network(cover->steps, results)));
+  }
+  model.bounds.push_back(bound_of("benanza_sequential", "plain", plain.steps));
+  model.bounds.push_back(parallel_bound("benanza_parallel", CoverMode::kPlain, plain));
+
+  model.cover = std::move(fusion.steps);
+  model.critical_steps = std::move(fusion.critical);
+  for (const CoverStep& step : model.critical_steps) {
+    model.critical_path.insert(model.critical_path.end(), step.layers.begin(), step.layers.end());
+  }
+  model.findings = findings_of(graph, results, model);
+  if (!fusion.optimal) {
+    model.findings.emplace_back(
+        "the fusions overlap too much to be sure of the cheapest cover: library may be too high");
+  }
+  return model;
+}
+
+}  // namespace plumb

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+
+#include "harness/analyze/model_cover.hpp"
+#include "harness/analyze/what_if_rows.hpp"
+
+namespace plumb {
+
+WhatIfResult fusion_what_if(const WhatIfInput& input) {
+  WhatIfResult result;
+  result.mode = "fusion and folding wherever it is faster, fastest variants, hot";
+  const ModelCover plain = cover_of(input.graph, input.results, CoverMode::kPlain);
+  const StepSum before = sum_of(plain.steps);
+  if (before.missing > 0) {
+    result.why_not = fmt::format(
+        "no time for {} of {} unfused layers to compare with", before.missing, plain.steps.size());
+    return result;
+  }
+  bool any_measured = false;
+  const std::vector<Match> found = matches(input.graph);
+  for (const Match& match : found) {
+    any_measured = any_measured || input.results.best(match.key, CacheMode::kNone).has_value();
+  }
+  if (!any_measured) {
+    result.why_not = found.empty() ? "nothing in this model can be fused by the rules there are"
+                                   : "none of the fused layers has a time in this run";
+    return result;
+  }
+  const ModelCover fused = cover_of(input.graph, input.results, CoverMode::kFusion);
+  std::map<LayerId, Seconds> alone;
+  for (const CoverStep& step : plain.steps) {
+    alone[step.layers.front()] = step.time->time.median;
+  }
+  for (const CoverStep& step : fused.steps) {
+    if (step.rewrite.empty()) {
+      continue;
+    }
+    Seconds parts{};
+    for (const LayerId layer : step.layers) {
+      parts += alone[layer];
+    }
+    result.layers.push_back(
+        {name_of(input.graph, step.layers), step.key, parts, step.time->time.median, step.rewrite});
+  }
+  result.prerequisites = {
+      "an executor that hands the library fused layers",
+      "BatchNorm and constant scales folded into the weights once, before the run"};
+  const StepSum after = sum_of(fused.steps);
+  conclude(result, before.seconds, after.seconds, after.interval);
+  return result;
+}
+
+}  // namespace plumb

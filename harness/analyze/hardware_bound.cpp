@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/hardware_bound.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace plumb {
+namespace {
+
+bool is_low_precision(const Layer& layer) {
+  const DataType type = layer.spec.outputs.front().dtype;
+  return type == DataType::kBf16 || type == DataType::kF16;
+}
+
+/// Says how much of its i-th operand a layer must read. `passed_on`: how much its readers read of
+/// what it makes.
+std::int64_t demand(const Layer& layer, std::size_t i, Bytes whole, std::int64_t passed_on) {
+  if (layer.role == Layer::Role::kView) {
+    return i == 0 ? std::min(whole.value, passed_on) : 0;
+  }
+  if (layer.role != Layer::Role::kCompute || i >= layer.spec.inputs.size()) {
+    return 0;  // folded, unknown, or an operand that only configures
+  }
+  const std::string& op = layer.spec.op;
+  if ((op == "batch_norm" && i > 0) || (op == "binary" && layer.spec.inputs[i]->constant)) {
+    return 0;  // may be folded into the weights of another layer
+  }
+  if (i == 0 && (op == "gather" || op == "slice" || op == "split")) {
+    std::int64_t taken = 0;
+    for (const TensorType& output : layer.spec.outputs) {
+      taken += byte_size(output).value;
+    }
+    return std::min(whole.value, taken);
+  }
+  return whole.value;
+}
+
+/// Says how much of each value must be read, found from the end of the model to its beginning.
+std::vector<std::int64_t> bytes_read(const Graph& graph) {
+  std::vector<std::int64_t> read(graph.values.size(), 0);
+  for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) {
+    std::int64_t passed_on = 0;
+    for (const ValueId output : layer->outputs) {
+      passed_on = std::max(passed_on, read[output]);
+    }
+    for (std::size_t i = 0; i < layer->inputs.size(); ++i) {
+      if (layer->inputs[i]) {
+        const ValueId input = *layer->inputs[i];
+        const Bytes whole = byte_size(graph.values[input].type);
+        read[input] = std::max(read[input], demand(*layer, i, whole, passed_on));
+      }
+    }
+  }
+  return read;
+}
+
+}  // namespace
+
+Bytes compulsory_bytes(const Graph& graph) {
+  const std::vector<std::int64_t> read = bytes_read(graph);
+  std::vector<bool> produced_by_run(graph.values.size(), false);
+  for (const Layer& layer : graph.layers) {
+    for (const ValueId output : layer.outputs) {
+      produced_by_run[output] = layer.role != Layer::Role::kFolded;
+    }
+  }
+  Bytes total;
+  for (ValueId value = 0; value < graph.values.size(); ++value) {
+    if (!produced_by_run[value]) {
+      total += Bytes{read[value]};
+    }
+  }
+  for (const ValueId output : graph.outputs) {
+    if (produced_by_run[output]) {
+      total += byte_size(graph.values[output].type);
+    }
+  }
+  return total;
+}
+
+std::optional<HardwareFloor> hardware_floor(const Graph& graph, const Calibration& calibration) {
+  const double peak_f32 = std::max(calibration.peak_f32.value,
+                                   calibration.theoretical_f32.value_or(FlopsPerSecond{}).value);
+  const double peak_low = std::max(peak_f32, calibration.peak_bf16.value);
+  if (calibration.memory_bandwidth.value <= 0.0 || peak_f32 <= 0.0) {
+    return std::nullopt;
+  }
+  HardwareFloor floor;
+  floor.compulsory = compulsory_bytes(graph);
+  const Bytes beyond{
+      std::max<std::int64_t>(0, floor.compulsory.value - calibration.last_level_cache.value)};
+  floor.transfer = beyond / calibration.memory_bandwidth;
+  for (const Layer& layer : graph.layers) {
+    if (layer.role != Layer::Role::kCompute || layer.cost.macs == 0) {
+      continue;
+    }
+    // Only products: a rewrite may make all else disappear.
+    const double rest = layer.cost.flops.value - 2.0 * static_cast<double>(layer.cost.macs);
+    const Flops products{layer.cost.minimum_flops.value - rest};
+    floor.compute += products / FlopsPerSecond{is_low_precision(layer) ? peak_low : peak_f32};
+  }
+  return floor;
+}
+
+}  // namespace plumb

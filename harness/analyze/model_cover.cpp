@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/model_cover.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "harness/analyze/critical_path.hpp"
+
+namespace plumb {
+namespace {
+
+std::vector<CoverStep> possible_steps(const Graph& graph,
+                                      const ResultSet& results,
+                                      CoverMode mode) {
+  std::vector<CoverStep> steps;
+  for (LayerId id = 0; id < graph.layers.size(); ++id) {
+    const Layer& layer = graph.layers[id];
+    if (layer.role == Layer::Role::kCompute) {
+      steps.push_back({{id}, {}, layer.key, results.best(layer.key, CacheMode::kNone), false});
+    } else if (layer.role == Layer::Role::kUnsupported) {
+      steps.push_back({{id}, {}, layer.key, std::nullopt, false});
+    }
+  }
+  if (mode == CoverMode::kPlain) {
+    return steps;
+  }
+  for (Match& match : matches(graph)) {
+    if (std::optional<KeyTime> time = results.best(match.key, CacheMode::kNone)) {
+      steps.push_back({std::move(match.layers),
+                       std::string(match.rewrite),
+                       std::move(match.key),
+                       std::move(time),
+                       false});
+    }
+  }
+  return steps;
+}
+
+/// Collects the half intervals of one row and how often it is used.
+struct RowUse {
+  double count = 0.0;
+  double below = 0.0;
+  double above = 0.0;
+};
+
+}  // namespace
+
+std::string_view to_text(CoverMode mode) {
+  return mode == CoverMode::kPlain ? "plain" : "fusion";
+}
+
+ModelCover cover_of(const Graph& graph, const ResultSet& results, CoverMode mode) {
+  const std::vector<CoverStep> steps = possible_steps(graph, results, mode);
+  std::vector<CoverOption> options;
+  options.reserve(steps.size());
+  for (const CoverStep& step : steps) {
+    options.push_back(
+        {step.layers, step.time ? std::optional(step.time->time.median) : std::nullopt});
+  }
+  const Cover cover = cheapest_cover(graph.layers.size(), options);
+  const CriticalPath path = shortest_critical_path(graph, options, cover);
+
+  ModelCover result;
+  result.optimal = cover.optimal;
+  result.critical_length = path.length;
+  std::set<LayerId> critical;
+  for (const std::size_t index : path.options) {
+    result.critical.push_back(steps[index]);
+    result.critical.back().critical = true;
+    critical.insert(steps[index].layers.begin(), steps[index].layers.end());
+  }
+  for (const std::size_t index : cover.chosen) {
+    CoverStep step = steps[index];
+    step.critical = std::any_of(step.layers.begin(), step.layers.end(), [&](LayerId layer) {
+      return critical.contains(layer);
+    });
+    result.steps.push_back(std::move(step));
+  }
+  return result;
+}
+
+StepSum sum_of(const std::vector<CoverStep>& steps) {
+  StepSum sum;
+  std::map<RowId, RowUse> uses;
+  for (const CoverStep& step : steps) {
+    if (!step.time) {
+      ++sum.missing;
+      continue;
+    }
+    const SampleSummary& time = step.time->time;
+    sum.seconds += time.median;
+    RowUse& use = uses[step.time->row];
+    use.count += 1.0;
+    use.below = std::max(0.0, (time.median - time.interval.low).count());
+    use.above = std::max(0.0, (time.interval.high - time.median).count());
+    if (!sum.oldest_row || step.time->measured < *sum.oldest_row) {
+      sum.oldest_row = step.time->measured;
+    }
+  }
+  double below = 0.0;
+  double above = 0.0;
+  for (const auto& [row, use] : uses) {
+    sum.inputs.push_back(row);
+    below += use.count * use.below * use.count * use.below;
+    above += use.count * use.above * use.count * use.above;
+  }
+  sum.interval = {sum.seconds - Seconds(std::sqrt(below)), sum.seconds + Seconds(std::sqrt(above))};
+  return sum;
+}
+
+Bound bound_of(std::string_view kind, std::string_view mode, const std::vector<CoverStep>& steps) {
+  StepSum sum = sum_of(steps);
+  Bound bound;
+  bound.kind = kind;
+  bound.mode = mode;
+  bound.seconds = sum.seconds;
+  bound.interval = sum.interval;
+  bound.complete = sum.missing == 0;
+  bound.oldest_row = sum.oldest_row;
+  bound.inputs = std::move(sum.inputs);
+  return bound;
+}
+
+std::string name_of(const Graph& graph, const std::vector<LayerId>& layers) {
+  constexpr std::size_t kNamed = 4;
+  if (layers.size() > kNamed) {
+    return fmt::format("{} … {} ({} layers)",
+                       graph.layers[layers.front()].name,
+                       graph.layers[layers.back()].name,
+                       layers.size());
+  }
+  std::string names;
+  for (const LayerId layer : layers) {
+    names += names.empty() ? "" : " + ";
+    names += graph.layers[layer].name;
+  }
+  return names;
+}
+
+std::string reason_of(const Layer& layer, const ResultSet& results) {
+  if (layer.role == Layer::Role::kUnsupported) {
+    return layer.reason;
+  }
+  if (const std::optional<Outcome> failure = results.failure(layer.key)) {
+    return fmt::format("{}: {}", to_text(failure->kind), failure->reason);
+  }
+  return "not measured in this run";
+}
+
+}  // namespace plumb

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/what_if.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "harness/analyze/what_if_rows.hpp"
+
+namespace plumb {
+namespace {
+
+// The table of what-ifs: docs/ADDING-A-WHAT-IF.md.
+constexpr std::array kWhatIfs = std::to_array<WhatIf>({
+    {"best_variant",
+     "what if the library picked its fastest variant for every layer?",
+     best_variant_what_if},
+    {"fusion", "what if layers were fused wherever the library can?", fusion_what_if},
+    {"bf16", "what if the model ran in bf16?", bf16_what_if},
+});
+
+}  // namespace
+
+std::span<const WhatIf> what_ifs() {
+  return kWhatIfs;
+}
+
+ModelWhatIfs what_ifs_of(const WhatIfInput& input) {
+  ModelWhatIfs result;
+  result.instance = input.instance;
+  for (const WhatIf& row : kWhatIfs) {
+    result.whatifs.push_back(row.evaluate(input));
+    result.whatifs.back().name = row.name;
+  }
+  return result;
+}
+
+void conclude(WhatIfResult& result, Seconds baseline, Seconds predicted, Interval interval) {
+  result.baseline = baseline;
+  result.predicted = predicted;
+  result.predicted_interval = interval;
+  if (predicted > Seconds{}) {
+    result.predicted_speedup = baseline / predicted;
+  }
+  std::stable_sort(
+      result.layers.begin(), result.layers.end(), [](const auto& left, const auto& right) {
+        return left.before - left.after > right.before - right.after;
+      });
+}
+
+}  // namespace plumb

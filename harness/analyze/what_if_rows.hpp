@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/analyze/what_if.hpp"
+
+namespace plumb {
+
+/// Answers: what if the library picked the fastest variant it has, instead of its own choice?
+[[nodiscard]] WhatIfResult best_variant_what_if(const WhatIfInput& input);
+
+/// Answers: what if layers were fused wherever the library can (harness/rewrite)?
+[[nodiscard]] WhatIfResult fusion_what_if(const WhatIfInput& input);
+
+/// Answers: what if the model ran in bf16, accumulating in f32?
+[[nodiscard]] WhatIfResult bf16_what_if(const WhatIfInput& input);
+
+/// Fills in predicted time, interval and speed-up over `baseline`, and sorts the savings.
+void conclude(WhatIfResult& result, Seconds baseline, Seconds predicted, Interval interval);
+
+}  // namespace plumb

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/model/layer_spec.hpp"
+#include "harness/model/node_view.hpp"
+
+namespace plumb {
+
+/// Holds what a node computes in the terms of docs/LAYER-KEYS.md.
+struct MappedLayer {
+  LayerSpec spec;
+  std::vector<std::size_t> operands;  ///< for each of spec.inputs, the node's input
+  std::size_t outputs = 1;            ///< the node's first outputs stand in spec.outputs
+};
+
+/// Turns a node of the default domain into a layer. Throws Unsupported, saying why, where that
+/// cannot be done.
+[[nodiscard]] MappedLayer map_node(const NodeView& node);
+
+/// Tells whether there is a mapping for an operator of the default domain.
+[[nodiscard]] bool is_mapped_operator(std::string_view op);
+
+/// Begins a mapping: operator, operands by the node's input index, first output, accumulation type.
+[[nodiscard]] MappedLayer begin_layer(const NodeView& node,
+                                      std::string op,
+                                      std::vector<std::size_t> operands);
+
+/// Makes the mapping of a node that renames its first input's bytes.
+[[nodiscard]] MappedLayer view_layer(const NodeView& node);
+
+// One function an operator family, each in the file of that name.
+[[nodiscard]] MappedLayer map_conv(const NodeView& node);
+[[nodiscard]] MappedLayer map_conv_transpose(const NodeView& node);
+[[nodiscard]] MappedLayer map_gemm(const NodeView& node);
+[[nodiscard]] MappedLayer map_matmul(const NodeView& node);
+[[nodiscard]] MappedLayer map_batch_norm(const NodeView& node);
+[[nodiscard]] MappedLayer map_layer_norm(const NodeView& node);
+[[nodiscard]] MappedLayer map_rms_norm(const NodeView& node);
+[[nodiscard]] MappedLayer map_instance_norm(const NodeView& node);
+[[nodiscard]] MappedLayer map_group_norm(const NodeView& node);
+[[nodiscard]] MappedLayer map_lrn(const NodeView& node);
+[[nodiscard]] MappedLayer map_softmax(const NodeView& node);
+[[nodiscard]] MappedLayer map_pool(const NodeView& node);
+[[nodiscard]] MappedLayer map_global_pool(const NodeView& node);
+[[nodiscard]] MappedLayer map_activation(const NodeView& node);
+[[nodiscard]] MappedLayer map_clip(const NodeView& node);
+[[nodiscard]] MappedLayer map_prelu(const NodeView& node);
+[[nodiscard]] MappedLayer map_binary(const NodeView& node);
+[[nodiscard]] MappedLayer map_variadic(const NodeView& node);
+[[nodiscard]] MappedLayer map_where(const NodeView& node);
+[[nodiscard]] MappedLayer map_cast(const NodeView& node);
+[[nodiscard]] MappedLayer map_view(const NodeView& node);
+[[nodiscard]] MappedLayer map_dropout(const NodeView& node);
+[[nodiscard]] MappedLayer map_concat(const NodeView& node);
+[[nodiscard]] MappedLayer map_split(const NodeView& node);
+[[nodiscard]] MappedLayer map_slice(const NodeView& node);
+[[nodiscard]] MappedLayer map_pad(const NodeView& node);
+[[nodiscard]] MappedLayer map_transpose(const NodeView& node);
+[[nodiscard]] MappedLayer map_gather(const NodeView& node);
+[[nodiscard]] MappedLayer map_expand(const NodeView& node);
+[[nodiscard]] MappedLayer map_tile(const NodeView& node);
+[[nodiscard]] MappedLayer map_depth_to_space(const NodeView& node);
+[[nodiscard]] MappedLayer map_space_to_depth(const NodeView& node);
+[[nodiscard]] MappedLayer map_resize(const NodeView& node);
+[[nodiscard]] MappedLayer map_reduce(const NodeView& node);
+[[nodiscard]] MappedLayer map_arg_reduce(const NodeView& node);
+
+}  // namespace plumb

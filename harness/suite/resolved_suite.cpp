@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <tuple>
+
+#include "harness/base/error.hpp"
+#include "harness/suite/shapes_file.hpp"
+#include "harness/suite/suite.hpp"
+
+namespace plumb {
+namespace {
+
+/// More than any suite needs; a typing error in a range should not make a million programs.
+constexpr std::size_t kMaximumInstances = 10'000;
+
+[[noreturn]] void fail_at(const SuiteSpec& spec, int line, const std::string& problem) {
+  throw Error(Error::Kind::kUser, fmt::format("{}:{}: {}", spec.file.string(), line, problem));
+}
+
+[[noreturn]] void fail_size(const SuiteSpec& spec, int line) {
+  fail_at(spec,
+          line,
+          fmt::format("the suite expands to more than {} entries: narrow a range or split it",
+                      kMaximumInstances));
+}
+
+/// Lists from, from × k, … or from, from + k, … up to `to`.
+std::vector<std::int64_t> expand(const SuiteSpec& spec,
+                                 int line,
+                                 const std::string& name,
+                                 const SuiteSpec::DimensionRange& range) {
+  const std::string& step = range.step;
+  std::int64_t amount = 0;
+  const char* const end = step.data() + step.size();
+  const bool times = step.starts_with('x');
+  const bool valid = (times || step.starts_with('+')) && step.size() > 1 &&
+                     std::from_chars(step.data() + 1, end, amount).ptr == end &&
+                     amount >= (times ? 2 : 1);
+  if (!valid) {
+    fail_at(spec,
+            line,
+            fmt::format("step '{}' of dim.{} must be x and a factor of at least 2, or + and an "
+                        "increment of at least 1, such as \"x2\" or \"+64\"",
+                        step.substr(0, 32),
+                        name));
+  }
+  std::vector<std::int64_t> values;
+  for (std::int64_t value = range.from;;) {
+    values.push_back(value);
+    if (values.size() > kMaximumInstances) {
+      fail_size(spec, line);
+    }
+    const bool last = times ? value > range.to / amount : amount > range.to - value;
+    if (last) {
+      return values;
+    }
+    value = times ? value * amount : value + amount;
+  }
+}
+
+/// Combines every extent of every dimension.
+std::vector<std::map<std::string, std::int64_t>> combinations(const SuiteSpec& spec,
+                                                              const SuiteSpec::ModelEntry& entry) {
+  std::vector<std::map<std::string, std::int64_t>> all(1);
+  for (const auto& [name, range] : entry.dims) {
+    const auto values = expand(spec, entry.line, name, range);
+    if (all.size() * values.size() > kMaximumInstances) {
+      fail_size(spec, entry.line);
+    }
+    std::vector<std::map<std::string, std::int64_t>> longer;
+    for (const auto& dims : all) {
+      for (const std::int64_t value : values) {
+        longer.push_back(dims);
+        longer.back()[name] = value;
+      }
+    }
+    all = std::move(longer);
+  }
+  return all;
+}
+
+template <typename T>
+T first_of(const std::optional<T>& own, const std::optional<T>& inherited, T otherwise) {
+  return own ? *own : inherited.value_or(std::move(otherwise));
+}
+
+/// Is everything that tells one instance of a model from another.
+using Instance = std::tuple<std::string,
+                            std::optional<std::filesystem::path>,
+                            std::int64_t,
+                            std::string,
+                            std::map<std::string, std::int64_t>>;
+
+void add_models(const SuiteSpec& spec,
+                const SuiteSpec::ModelEntry& entry,
+                ResolvedSuite& suite,
+                std::set<Instance>& seen) {
+  using Batches = std::vector<std::int64_t>;
+  using Words = std::vector<std::string>;
+  const auto batches = first_of(entry.overrides.batch, spec.defaults.batch, Batches{1});
+  const auto dtypes = first_of(entry.overrides.dtype, spec.defaults.dtype, Words{"f32"});
+  ResolvedSuite::Model model;
+  model.scenarios = first_of(entry.overrides.scenario, spec.defaults.scenario, Words{});
+  if (entry.path) {
+    const auto folder = std::filesystem::absolute(spec.file).parent_path();
+    model.path = (folder / *entry.path).lexically_normal();
+    model.name = entry.path->stem().string();
+  } else {
+    model.name = *entry.name;
+  }
+  const auto all = combinations(spec, entry);
+  if (suite.models.size() + batches.size() * dtypes.size() * all.size() > kMaximumInstances) {
+    fail_size(spec, entry.line);
+  }
+  for (const std::int64_t batch : batches) {
+    for (const std::string& dtype : dtypes) {
+      for (const auto& dims : all) {
+        model.batch = batch;
+        model.dtype = dtype;
+        model.dims = dims;
+        if (!seen.insert({model.name, model.path, batch, dtype, dims}).second) {
+          fail_at(spec,
+                  entry.line,
+                  fmt::format(
+                      "model '{}' at batch {} in {} is listed twice", model.name, batch, dtype));
+        }
+        suite.models.push_back(model);
+      }
+    }
+  }
+}
+
+void add_layers(const SuiteSpec& spec, const SuiteSpec::LayersEntry& entry, ResolvedSuite& suite) {
+  const auto file = spec.file.parent_path() / entry.file;
+  for (ShapesRow& row : read_shapes(file)) {
+    suite.layers.push_back(
+        {.key = std::move(row.key), .count = row.count, .file = entry.file.generic_string()});
+  }
+  if (suite.layers.size() > kMaximumInstances) {
+    fail_size(spec, entry.line);
+  }
+}
+
+}  // namespace
+
+ResolvedSuite resolve(const SuiteSpec& spec) {
+  ResolvedSuite suite;
+  suite.name = spec.name;
+  suite.version = spec.version;
+  suite.reuse = spec.reuse ? parse_reuse(*spec.reuse) : ReusePolicy{};
+  if (spec.budget) {
+    suite.budget = parse_duration(*spec.budget);
+  }
+  if (spec.defaults.cache) {
+    suite.caches.clear();
+    for (const std::string& word : *spec.defaults.cache) {
+      const auto mode = parse_cache_mode(word);
+      PLUMB_CHECK(mode.has_value());
+      suite.caches.push_back(*mode);
+    }
+  }
+  std::set<Instance> seen;
+  for (const auto& entry : spec.models) {
+    add_models(spec, entry, suite, seen);
+  }
+  for (const auto& entry : spec.layers) {
+    add_layers(spec, entry, suite);
+  }
+  return suite;
+}
+
+std::string to_json(const ResolvedSuite& suite) {
+  using Json = nlohmann::json;
+  Json document{{"schema_version", 1},
+                {"name", suite.name},
+                {"version", suite.version},
+                {"reuse", to_text(suite.reuse)},
+                {"cache", Json::array()},
+                {"models", Json::array()},
+                {"layers", Json::array()}};
+  if (suite.budget) {
+    document["budget_seconds"] = suite.budget->count();
+  }
+  for (const CacheMode mode : suite.caches) {
+    document["cache"].push_back(to_text(mode));
+  }
+  for (const auto& model : suite.models) {
+    Json row{{"name", model.name},
+             {"batch", model.batch},
+             {"dtype", model.dtype},
+             {"dims", model.dims},
+             {"scenario", model.scenarios}};
+    if (model.path) {
+      row["path"] = model.path->string();
+    }
+    document["models"].push_back(std::move(row));
+  }
+  for (const auto& layer : suite.layers) {
+    document["layers"].push_back(
+        Json{{"key", layer.key.text}, {"count", layer.count}, {"file", layer.file}});
+  }
+  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace plumb

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/backend_service.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "harness/measure/parallel_efficiency.hpp"
+#include "runners/engine/calibration.hpp"
+#include "runners/engine/layer_measurement.hpp"
+
+namespace plumb {
+
+BackendService::BackendService(Backend& backend, BackendServiceOptions options)
+    : backend_(backend),
+      options_(std::move(options)),
+      timing_(options_.clock, options_.disturbance, options_.filter),
+      flush_(options_.last_level_cache) {}
+
+Environment BackendService::describe() {
+  Environment environment = backend_.describe();
+  const TimerFacts timer = measure_timer(options_.clock);
+  environment.facts["measure.timer_tick_seconds"] = fmt::format("{:.3g}", timer.tick.count());
+  environment.facts["measure.timer_read_seconds"] = fmt::format("{:.3g}", timer.read.count());
+  environment.facts["measure.floor_seconds"] = fmt::format("{:.3g}", timing_.floor().at(1).count());
+  environment.facts["measure.last_level_cache_bytes"] =
+      std::to_string(options_.last_level_cache.value);
+  return environment;
+}
+
+std::vector<Variant> BackendService::variants(const LayerKey& key) {
+  return backend_.variants(key);
+}
+
+void BackendService::measure(const MeasureRequest& request,
+                             const std::function<void(Measurement)>& emit) {
+  LayerMeasurement({backend_, timing_, flush_, options_.slot_memory}, request, emit).run();
+}
+
+Calibration BackendService::calibrate() {
+  Calibration calibration;
+  calibration.peak_f32 = measure_peak(backend_, DataType::kF32, options_.clock);
+  calibration.peak_bf16 = measure_peak(backend_, DataType::kBf16, options_.clock);
+  if (calibration.peak_bf16 < calibration.peak_f32) {
+    calibration.peak_bf16 = {};  // no faster: the reader is not to count on it
+  }
+  calibration.memory_bandwidth =
+      measure_bandwidth(options_.threads, options_.last_level_cache, options_.clock);
+  calibration.last_level_cache = options_.last_level_cache;
+  calibration.floor = timing_.floor().at(1);
+  calibration.timer_tick = measure_timer(options_.clock).tick;
+  calibration.parallel_efficiency = measure_parallel_efficiency(options_.threads);
+  return calibration;
+}
+
+}  // namespace plumb

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/measure/cache_facts.hpp"
+#include "harness/worker/backend.hpp"
+#include "harness/worker/worker_service.hpp"
+#include "runners/engine/cache_rotation.hpp"
+#include "runners/engine/layer_timing.hpp"
+
+namespace plumb {
+
+/// Says how a worker measures; the defaults are what a worker process uses.
+struct BackendServiceOptions {
+  int threads = 1;  ///< that the backend was set up with: for calibration
+  Bytes last_level_cache = read_cache_facts().last_level;
+  Bytes slot_memory{std::int64_t{1} << 30};  ///< for the slots of one program
+  std::string filter;  ///< Google Benchmark's, over "key/variant/cache/purpose"; empty: all
+  Clock clock = steady_clock();
+  DisturbanceSource disturbance = [] { return read_disturbance(); };
+};
+
+/// Is what a worker process does with a backend: verifies, races and times layers
+/// (docs/MEASUREMENT.md). Not thread-safe.
+class BackendService final : public WorkerService {
+ public:
+  /// Keeps a reference to the backend.
+  explicit BackendService(Backend& backend, BackendServiceOptions options = {});
+
+  /// Returns the backend's own description and, as facts, the timer, the floor and the cache size that
+  /// measurements here have to do with.
+  [[nodiscard]] Environment describe() override;
+  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
+  void measure(const MeasureRequest& request,
+               const std::function<void(Measurement)>& emit) override;
+  [[nodiscard]] Calibration calibrate() override;
+
+ private:
+  Backend& backend_;
+  BackendServiceOptions options_;
+  LayerTiming timing_;
+  CacheFlush flush_;
+};
+
+}  // namespace plumb

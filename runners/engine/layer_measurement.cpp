@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/layer_measurement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/layer_race.hpp"
+#include "runners/engine/program_region.hpp"
+#include "runners/engine/random_operands.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kWinnersAtMost = 3;  // beside the library's choice
+constexpr double kColdWall =
+    4.0;  // sampling budgets that a cold block may take, preparation included
+constexpr double kColdHalfWidth = 0.01;  // cold samples scatter more: no tighter than this
+
+bool has_constants(const LayerSpec& spec) {
+  return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
+    return input.has_value() && input->constant;
+  });
+}
+
+/// Removes doubles; weights of a layer without constant operands cannot be cold: hot it is.
+std::vector<CacheMode> applicable(const std::vector<CacheMode>& asked, const LayerSpec& spec) {
+  std::vector<CacheMode> result;
+  for (CacheMode cache : asked) {
+    if (cache == CacheMode::kWeights && !has_constants(spec)) {
+      cache = CacheMode::kNone;
+    }
+    if (std::find(result.begin(), result.end(), cache) == result.end()) {
+      result.push_back(cache);
+    }
+  }
+  return result;
+}
+
+/// Is the short plan: enough to tell a variant that is 10% slower, not enough to compare.
+SamplingPlan race_plan(const SamplingPlan& full, Seconds budget, Seconds first_call) {
+  SamplingPlan plan = full;
+  plan.budget = budget;
+  plan.relative_half_width = std::max(plan.relative_half_width, 0.02);
+  plan.samples_at_least = 3;
+  plan.warm_up_at_least = std::min(plan.warm_up_at_least, budget / 10.0);
+  // The first call has warmed up what runs longer than the whole race.
+  plan.warm_up_at_most = first_call > budget ? Seconds(0.0) : budget / 2.0;
+  return plan;
+}
+
+/// Is the brief plan of slow reference implementations: two or three executions, however long.
+SamplingPlan reference_plan(const SamplingPlan& full) {
+  SamplingPlan plan = full;
+  plan.warm_up_at_most = Seconds(0.0);
+  plan.budget = std::max(plan.budget, Seconds(0.5));
+  plan.samples_at_least = 2;
+  plan.samples_at_most = 3;
+  return plan;
+}
+
+}  // namespace
+
+LayerMeasurement::LayerMeasurement(Instruments instruments,
+                                   const MeasureRequest& request,
+                                   const std::function<void(Measurement)>& emit)
+    : instruments_(instruments), request_(request), emit_(emit), caches_(request.caches) {
+  if (caches_.empty()) {
+    caches_.push_back(CacheMode::kNone);
+  }
+}
+
+void LayerMeasurement::run() {
+  Measurement row;
+  guarded(row, [&] {
+    spec_ = parse_key(request_.key);
+    cost_ = cost_of(spec_);
+    caches_ = applicable(caches_, spec_);
+    // The worker's log: names the key if the library takes the process down, and the seed of its
+    // inputs.
+    fmt::print(stderr, "measuring {} (seed {})\n", request_.key.text, request_.seed);
+    row.outcome = instruments_.backend.supports(request_.key);
+    if (row.outcome.ok()) {
+      measure_variants();
+    }
+  });
+  if (!row.outcome.ok()) {
+    emit_failure(row, row.outcome);
+  }
+  fill_missing_rows();
+}
+
+void LayerMeasurement::measure_variants() {
+  const std::vector<Variant> offered = instruments_.backend.variants(request_.key);
+  std::vector<Candidate> candidates;
+  const auto add = [&](const Variant& variant) {
+    Candidate candidate;
+    candidate.variant = variant;
+    candidate.row.key = request_.key;
+    candidate.row.variant = variant.text;
+    candidate.row.library_choice = variant.library_choice;
+    candidate.row.reference_implementation = variant.reference_implementation;
+    candidates.push_back(std::move(candidate));
+  };
+  if (request_.variants.empty()) {
+    std::for_each(offered.begin(), offered.end(), add);
+  }
+  for (const std::string& name : request_.variants) {
+    const auto found = std::find_if(offered.begin(), offered.end(), [&](const Variant& variant) {
+      return variant.text == name;
+    });
+    if (found != offered.end()) {
+      add(*found);
+      continue;
+    }
+    Measurement unknown;
+    unknown.variant = name;
+    emit_failure(unknown,
+                 {Outcome::Kind::kUnsupported,
+                  fmt::format("the backend has no variant '{}' of this key here", name)});
+  }
+  if (candidates.empty() && request_.variants.empty()) {
+    emit_failure({}, {Outcome::Kind::kUnsupported, "the backend lists no variant of this key"});
+    return;
+  }
+  operands_ = random_operands(spec_, request_.seed);
+  if (!request_.variants.empty()) {
+    for (Candidate& candidate : candidates) {
+      if (make_ready(candidate)) {
+        const bool slow = candidate.variant.reference_implementation;
+        measure_fully(candidate, slow ? reference_plan(request_.sampling) : request_.sampling);
+      }
+      candidate.program.reset();
+    }
+    return;
+  }
+  measure_all(candidates);
+  measure_references(candidates);
+}
+
+void LayerMeasurement::measure_all(std::vector<Candidate>& candidates) {
+  race(candidates);
+  std::vector<RaceEntry> entries;
+  for (const Candidate& candidate : candidates) {
+    entries.push_back({candidate.raced, candidate.variant.library_choice});
+  }
+  SamplingPlan hot = request_.sampling;
+  // The race was the warm-up but for the caches.
+  hot.warm_up_at_most = std::min(hot.warm_up_at_most, hot.budget / 2.0);
+  for (const std::size_t winner : race_winners(entries, request_.race_margin, kWinnersAtMost)) {
+    Candidate& candidate = candidates[winner];
+    if (make_ready(candidate)) {
+      measure_fully(candidate, hot);
+    }
+    candidate.program.reset();
+  }
+}
+
+void LayerMeasurement::race(std::vector<Candidate>& candidates) {
+  const auto fast =
+      std::count_if(candidates.begin(), candidates.end(), [](const Candidate& candidate) {
+        return !candidate.variant.reference_implementation;
+      });
+  for (Candidate& candidate : candidates) {
+    if (candidate.variant.reference_implementation) {
+      continue;
+    }
+    const Seconds begin = instruments_.timing.clock()();
+    if (!make_ready(candidate)) {
+      continue;
+    }
+    if (fast == 1) {
+      candidate.raced = candidate.execution;  // nobody to race against
+      continue;
+    }
+    Measurement row = candidate.row;
+    row.purpose = Purpose::kRace;
+    guarded(row, [&] {
+      const Seconds first = candidate.row.first_call.value_or(Seconds(0.0));
+      time_hot(candidate, race_plan(request_.sampling, request_.race_budget, first), row);
+    });
+    row.wall = instruments_.timing.clock()() - begin;
+    if (row.outcome.timed()) {
+      candidate.raced = row.corrected().median;
+      emit(row);
+    } else {
+      emit_failure(row, row.outcome);
+      candidate.program.reset();
+    }
+    drop_losers(candidates);
+  }
+}
+
+void LayerMeasurement::drop_losers(std::vector<Candidate>& candidates) const {
+  Seconds best{};
+  for (const Candidate& candidate : candidates) {
+    if (candidate.raced && (best == Seconds(0.0) || *candidate.raced < best)) {
+      best = *candidate.raced;
+    }
+  }
+  Bytes kept;
+  for (Candidate& candidate : candidates) {
+    if (!candidate.program) {
+      continue;
+    }
+    const bool lost = candidate.raced && !candidate.variant.library_choice &&
+                      *candidate.raced > best * (1.0 + request_.race_margin);
+    kept +=
+        candidate.facts.weight_bytes + candidate.facts.activation_bytes + candidate.facts.workspace;
+    if (lost || kept > instruments_.slot_memory) {
+      candidate.program.reset();
+    }
+  }
+}
+
+void LayerMeasurement::measure_references(std::vector<Candidate>& candidates) {
+  for (Candidate& candidate : candidates) {
+    if (!candidate.variant.reference_implementation) {
+      continue;
+    }
+    if (timed_) {
+      emit_failure(
+          candidate.row,
+          {Outcome::Kind::kSkipped, "available; a reference implementation while others exist"});
+      continue;
+    }
+    if (make_ready(candidate)) {
+      measure_fully(candidate, reference_plan(request_.sampling));
+    }
+    candidate.program.reset();
+  }
+}
+
+bool LayerMeasurement::make_ready(Candidate& candidate) {
+  if (candidate.program) {
+    return true;
+  }
+  const Clock& clock = instruments_.timing.clock();
+  const Seconds begin = clock();
+  Measurement& row = candidate.row;
+  guarded(row, [&] {
+    Prepared prepared = instruments_.backend.prepare(request_.key, candidate.variant.text);
+    row.outcome = prepared.outcome;
+    if (!row.outcome.ok()) {
+      return;
+    }
+    PLUMB_CHECK(prepared.program != nullptr);
+    candidate.program = std::move(prepared.program);
+    const Seconds bound = clock();
+    candidate.program->bind(0, operands_, false);
+    candidate.slots = 1;
+    candidate.bind = clock() - bound;
+    const Seconds called = clock();
+    candidate.program->enqueue(0);
+    candidate.program->synchronize();
+    const Seconds first_call = clock() - called;
+    if (!candidate.verified) {
+      candidate.facts = candidate.program->facts();
+      row.creation = candidate.facts.creation;
+      row.workspace = candidate.facts.workspace;
+      row.first_call = first_call;
+      candidate.execution = first_call;
+      verify(candidate);
+    }
+  });
+  row.wall = clock() - begin;
+  if (!row.outcome.ok()) {
+    candidate.program.reset();
+    emit_failure(row, row.outcome);
+  }
+  return row.outcome.ok();
+}
+
+void LayerMeasurement::verify(Candidate& candidate) {
+  const std::vector<Tensor> outputs = candidate.program->outputs(0);
+  candidate.verified = true;
+  if (!request_.verify) {
+    candidate.row.output_hash = output_hash(outputs);
+    return;
+  }
+  if (!verifier_) {
+    VerifyOptions options;
+    options.fully_below_macs = request_.verify_fully_below_macs;
+    options.seed = request_.seed;
+    verifier_.emplace(spec_, operands_, options);
+  }
+  const Verdict verdict = verifier_->verify(outputs);
+  candidate.row.maximum_error = verdict.maximum_error;
+  candidate.row.output_hash = verdict.output_hash;
+  // Where there is no reference the absent error says that nothing was compared.
+  if (verdict.outcome.kind != Outcome::Kind::kUnsupported) {
+    candidate.row.outcome = verdict.outcome;
+  }
+}
+
+void LayerMeasurement::measure_fully(Candidate& candidate, const SamplingPlan& hot) {
+  for (const CacheMode cache : caches_) {
+    const Seconds begin = instruments_.timing.clock()();
+    Measurement row = candidate.row;
+    row.cache = cache;
+    row.purpose = request_.purpose;
+    guarded(row, [&] {
+      if (!candidate.row.reorder) {
+        candidate.row.reorder = row.reorder = candidate.program->reorder_time();
+      }
+      if (cache == CacheMode::kNone) {
+        time_hot(candidate, hot, row);
+      } else {
+        time_cold(candidate, row);
+      }
+    });
+    row.wall = instruments_.timing.clock()() - begin;
+    if (cache == caches_.front() && !candidate.raced) {
+      row.wall += candidate.row.wall;  // preparation and verification
+    }
+    timed_ = timed_ || row.outcome.timed();
+    emit(std::move(row));
+  }
+}
+
+void LayerMeasurement::time_hot(Candidate& candidate, const SamplingPlan& plan, Measurement& row) {
+  HotRegion region(*candidate.program);
+  instruments_.timing.time(region, plan, request_.disturbed_attempts, row);
+  if (row.outcome.timed()) {
+    candidate.execution = row.corrected().median;
+  }
+}
+
+Bytes LayerMeasurement::rotating_bytes(const Candidate& candidate, CacheMode cache) const {
+  Bytes bytes =
+      candidate.facts.weight_bytes.value > 0 ? candidate.facts.weight_bytes : cost_.weight_bytes;
+  if (cache == CacheMode::kAll) {
+    bytes += candidate.facts.activation_bytes.value > 0 ? candidate.facts.activation_bytes
+                                                        : cost_.input_bytes + cost_.output_bytes;
+  }
+  return bytes;
+}
+
+void LayerMeasurement::time_cold(Candidate& candidate, Measurement& row) {
+  const bool weights_only = row.cache == CacheMode::kWeights;
+  const bool slow = candidate.variant.reference_implementation;
+  RotationCosts costs;
+  costs.slot = rotating_bytes(candidate, row.cache);
+  costs.cache = instruments_.flush.cache();
+  costs.memory = instruments_.slot_memory;
+  costs.bind = candidate.bind;
+  costs.flush = instruments_.flush.cost();
+  costs.execution = candidate.execution;
+  costs.wall = request_.sampling.budget * kColdWall;
+  const Rotation rotation = plan_rotation(costs);
+
+  std::vector<std::size_t> ring;
+  for (std::size_t i = rotation.flush ? 0 : 1; i < rotation.slots; ++i) {
+    candidate.program->bind(candidate.slots, operands_, weights_only);
+    ring.push_back(candidate.slots++);
+  }
+  if (!rotation.flush) {
+    ring.push_back(0);
+  }
+  RotatingRegion region(*candidate.program,
+                        std::move(ring),
+                        rotation.flush ? &instruments_.flush : nullptr,
+                        weights_only);
+  if (!rotation.flush) {
+    region.run(1);  // what all slots share is warm from here on
+  }
+  SamplingPlan plan = slow ? reference_plan(request_.sampling) : request_.sampling;
+  plan.warm_up_at_most = Seconds(0.0);
+  plan.relative_half_width = std::max(plan.relative_half_width, kColdHalfWidth);
+  plan.samples_at_most = std::min(plan.samples_at_most, rotation.samples);
+  plan.samples_at_least = std::min(plan.samples_at_least, plan.samples_at_most);
+  instruments_.timing.time(region, plan, request_.disturbed_attempts, row);
+}
+
+void LayerMeasurement::guarded(Measurement& row, const std::function<void()>& step) const {
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    row.outcome = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
+  } catch (const Error& error) {
+    if (error.kind() == Error::Kind::kInternal) {
+      throw;
+    }
+    row.outcome = {Outcome::Kind::kUnsupported, error.what()};
+  } catch (const std::exception& error) {
+    row.outcome = {Outcome::Kind::kCrashed, fmt::format("the backend threw: {}", error.what())};
+  }
+}
+
+void LayerMeasurement::emit(Measurement row) {
+  row.key = request_.key;
+  if (row.purpose != Purpose::kRace) {
+    emitted_.push_back(row.cache);
+  }
+  emit_(std::move(row));
+}
+
+void LayerMeasurement::emit_failure(const Measurement& shared, Outcome outcome) {
+  if (!worst_ || outcome.kind != Outcome::Kind::kSkipped) {
+    worst_ = outcome;
+  }
+  Measurement row = shared;
+  row.cache = caches_.empty() ? CacheMode::kNone : caches_.front();
+  row.purpose = request_.purpose;
+  row.outcome = std::move(outcome);
+  row.samples.clear();
+  row.summary = {};
+  emit(std::move(row));
+}
+
+void LayerMeasurement::fill_missing_rows() {
+  for (const CacheMode cache : caches_) {
+    if (std::find(emitted_.begin(), emitted_.end(), cache) != emitted_.end()) {
+      continue;
+    }
+    Measurement row;
+    row.cache = cache;
+    row.purpose = request_.purpose;
+    row.outcome = worst_.value_or(Outcome{Outcome::Kind::kSkipped, "no variant was measured"});
+    emit(std::move(row));
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/layer_timing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "runners/engine/benchmark_block.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr int kPatience = 3;
+
+Outcome judged(const SampleSummary& summary) {
+  if (summary.n < 2) {
+    return {Outcome::Kind::kUnstable, "only one sample within the budget"};
+  }
+  const auto width = relative_half_width(summary);
+  if (width && *width > LayerTiming::kUnstableAbove) {
+    return {
+        Outcome::Kind::kUnstable,
+        fmt::format("the median's interval is ±{:.1f}% after {} samples; up to ±{:.0f}% is stable",
+                    *width * 100.0,
+                    summary.n,
+                    LayerTiming::kUnstableAbove * 100.0)};
+  }
+  return {};
+}
+
+Timestamp now() {
+  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+LayerTiming::LayerTiming(Clock clock, DisturbanceSource disturbance, std::string filter)
+    : clock_(std::move(clock)), disturbance_(std::move(disturbance)), filter_(std::move(filter)) {}
+
+const HarnessFloor& LayerTiming::floor() {
+  if (!floor_known_) {
+    floor_ = measure_floor(clock_);
+    floor_known_ = true;
+  }
+  return floor_;
+}
+
+void LayerTiming::time(TimedRegion& region,
+                       const SamplingPlan& plan,
+                       std::int64_t attempts,
+                       Measurement& row) {
+  const std::string name = fmt::format(
+      "{}/{}/{}/{}", row.key.text, row.variant, to_text(row.cache), to_text(row.purpose));
+  const std::int64_t allowed =
+      stayed_disturbed_ >= kPatience ? 1 : std::max<std::int64_t>(attempts, 1);
+  row.started = now();
+  for (row.attempt = 1;; ++row.attempt) {
+    const DisturbanceReading begin = disturbance_();
+    auto samples = run_as_benchmark(name, filter_, [&] { return sample(region, plan, clock_); });
+    if (!samples) {
+      row.outcome = {Outcome::Kind::kSkipped,
+                     fmt::format("the filter '{}' leaves it out", filter_)};
+      return;
+    }
+    row.disturbance = disturbance_between(begin, disturbance_());
+    row.repetitions = static_cast<std::int64_t>(samples->repetitions);
+    row.samples = std::move(samples->seconds);
+    if (!row.disturbance.disturbed || row.attempt >= allowed) {
+      break;
+    }
+  }
+  stayed_disturbed_ = row.disturbance.disturbed ? stayed_disturbed_ + 1 : 0;
+  row.summary = summarize(row.samples);
+  row.floor = floor().at(static_cast<std::size_t>(row.repetitions));
+  row.outcome = row.purpose == Purpose::kRace ? Outcome{} : judged(row.summary);
+}
+
+}  // namespace plumb

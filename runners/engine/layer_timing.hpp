@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "harness/measure/disturbance.hpp"
+#include "harness/measure/sampler.hpp"
+#include "harness/results/measurement.hpp"
+#include "runners/engine/harness_floor.hpp"
+
+namespace plumb {
+
+/// Times blocks of measurement and fills their rows: through Google Benchmark, with the floor of
+/// this process and the disturbance of each block.
+///
+/// A disturbed block is measured again, up to the attempts allowed. Where blocks stay disturbed one
+/// after the other the host will not get quieter by asking: after three of them each gets one
+/// attempt, until a quiet one is seen.
+class LayerTiming {
+ public:
+  /// `filter` is Google Benchmark's: a regular expression over "key/variant/cache/purpose"; empty:
+  /// all.
+  explicit LayerTiming(
+      Clock clock = steady_clock(),
+      DisturbanceSource disturbance = [] { return read_disturbance(); },
+      std::string filter = {});
+
+  /// Fills samples, repetitions, summary, floor, disturbance, attempt and started of a row whose
+  /// key, variant, cache and purpose are set. Sets the outcome to kSkipped if the filter leaves the
+  /// row out, and, but in races, to kUnstable if the interval's half width is above kUnstableAbove
+  /// or there is only one sample.
+  void time(TimedRegion& region, const SamplingPlan& plan, std::int64_t attempts, Measurement& row);
+
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+  /// Returns the harness's own cost, measured at the first call.
+  [[nodiscard]] const HarnessFloor& floor();
+
+  static constexpr double kUnstableAbove = 0.10;
+
+ private:
+  Clock clock_;
+  DisturbanceSource disturbance_;
+  std::string filter_;
+  bool floor_known_ = false;
+  HarnessFloor floor_;
+  int stayed_disturbed_ = 0;  // blocks in a row
+};
+
+}  // namespace plumb

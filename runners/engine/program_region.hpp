@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "harness/measure/sampler.hpp"
+#include "harness/worker/backend.hpp"
+#include "runners/engine/cache_rotation.hpp"
+
+namespace plumb {
+
+/// Runs one slot of a program again and again: everything hot.
+class HotRegion final : public TimedRegion {
+ public:
+  explicit HotRegion(Program& program) : program_(program) {}
+  void run(std::size_t repetitions) override;
+
+ private:
+  Program& program_;
+};
+
+/// Runs each execution on the next of some slots, so that what they hold is cold.
+class RotatingRegion final : public TimedRegion {
+ public:
+  /// `flush` may be null: the slots are a ring large enough by themselves. With it, it runs before
+  /// each pass over the slots, and `warm` then executes slot 0 once, so that what all slots share
+  /// is warm again. Keeps references.
+  RotatingRegion(Program& program, std::vector<std::size_t> slots, CacheFlush* flush, bool warm);
+  void run(std::size_t repetitions) override;
+  void before_sample() override;
+
+ private:
+  Program& program_;
+  std::vector<std::size_t> slots_;
+  CacheFlush* flush_;
+  bool warm_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace plumb

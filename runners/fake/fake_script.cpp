@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/fake/fake_script.hpp"
+
+#include <fmt/core.h>
+#include <toml++/toml.h>
+
+#include <array>
+#include <utility>
+
+#include "harness/base/error.hpp"
+
+namespace plumb::fake {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Rule::Action>, 7> kActions{{
+    {"none", Rule::Action::kNone},
+    {"crash", Rule::Action::kCrash},
+    {"exit", Rule::Action::kExit},
+    {"hang", Rule::Action::kHang},
+    {"flood", Rule::Action::kFlood},
+    {"out_of_memory", Rule::Action::kOutOfMemory},
+    {"fail", Rule::Action::kFail},
+}};
+
+/// Reads one script file; every message names the file and the line.
+class ScriptReader {
+ public:
+  explicit ScriptReader(const std::filesystem::path& path) : path_(path) {}
+
+  Script read() {
+    try {
+      const toml::table table = toml::parse_file(path_.string());
+      for (const auto& [key, node] : table) {
+        read_section(key.str(), node);
+      }
+    } catch (const toml::parse_error& problem) {
+      fail(problem.source(), std::string(problem.description()));
+    }
+    return std::move(script_);
+  }
+
+ private:
+  [[noreturn]] void fail(const toml::source_region& where, const std::string& text) const {
+    throw Error(Error::Kind::kUser,
+                fmt::format("{}:{}: {}", path_.string(), where.begin.line, text));
+  }
+
+  template <typename Value>
+  Value value(std::string_view key, const toml::node& node) const {
+    const auto found = node.value<Value>();
+    if (!found) {
+      fail(node.source(), fmt::format("'{}' has a value of another type than it should", key));
+    }
+    return *found;
+  }
+
+  const toml::table& table(std::string_view key, const toml::node& node) const {
+    const toml::table* found = node.as_table();
+    if (found == nullptr) {
+      fail(node.source(), fmt::format("'{}' must be a table", key));
+    }
+    return *found;
+  }
+
+  void read_section(std::string_view key, const toml::node& node) {
+    if (key == "identity") {
+      read_facts(table(key, node), script_.environment.identity);
+    } else if (key == "facts") {
+      read_facts(table(key, node), script_.environment.facts);
+    } else if (key == "calibration") {
+      read_calibration(table(key, node));
+    } else if (key == "rule" && node.is_array_of_tables()) {
+      for (const toml::node& entry : *node.as_array()) {
+        script_.rules.push_back(read_rule(*entry.as_table()));
+      }
+    } else {
+      fail(node.source(),
+           fmt::format("'{}' is none of identity, facts, calibration, [[rule]]", key));
+    }
+  }
+
+  void read_facts(const toml::table& entries, Facts& facts) const {
+    for (const auto& [key, node] : entries) {
+      facts[std::string(key.str())] = value<std::string>(key.str(), node);
+    }
+  }
+
+  void read_calibration(const toml::table& entries) {
+    Calibration& calibration = script_.calibration;
+    for (const auto& [key, node] : entries) {
+      const auto number = value<double>(key.str(), node);
+      if (key == "peak_f32_flops_per_second") {
+        calibration.peak_f32 = {number};
+      } else if (key == "peak_bf16_flops_per_second") {
+        calibration.peak_bf16 = {number};
+      } else if (key == "memory_bytes_per_second") {
+        calibration.memory_bandwidth = {number};
+      } else if (key == "last_level_cache_bytes") {
+        calibration.last_level_cache = {value<std::int64_t>(key.str(), node)};
+      } else if (key == "floor_seconds") {
+        calibration.floor = Seconds(number);
+      } else {
+        fail(node.source(), fmt::format("unknown key '{}' of [calibration]", key.str()));
+      }
+    }
+  }
+
+  Rule read_rule(const toml::table& entries) const {
+    Rule rule;
+    for (const auto& [key, node] : entries) {
+      if (key == "match") {
+        rule.match = value<std::string>(key.str(), node);
+      } else if (key == "variant") {
+        rule.variant = value<std::string>(key.str(), node);
+      } else if (key == "reason") {
+        rule.outcome.reason = value<std::string>(key.str(), node);
+      } else if (key == "log") {
+        rule.log = value<std::string>(key.str(), node);
+      } else if (key == "seconds") {
+        rule.time = Seconds(value<double>(key.str(), node));
+      } else if (key == "delay_seconds") {
+        rule.delay = Seconds(value<double>(key.str(), node));
+      } else if (key == "outcome") {
+        rule.outcome.kind = read_outcome(node);
+      } else if (key == "action") {
+        rule.action = read_action(node);
+      } else {
+        fail(node.source(), fmt::format("unknown key '{}' of a rule", key.str()));
+      }
+    }
+    return rule;
+  }
+
+  Outcome::Kind read_outcome(const toml::node& node) const {
+    const auto name = value<std::string>("outcome", node);
+    const std::optional<Outcome::Kind> kind = parse_outcome_kind(name);
+    if (!kind) {
+      fail(node.source(), fmt::format("'{}' is no outcome", name));
+    }
+    return *kind;
+  }
+
+  Rule::Action read_action(const toml::node& node) const {
+    const auto name = value<std::string>("action", node);
+    for (const auto& [text, action] : kActions) {
+      if (text == name) {
+        return action;
+      }
+    }
+    fail(node.source(),
+         fmt::format("'{}' is none of none, crash, exit, hang, flood, out_of_memory, fail", name));
+  }
+
+  std::filesystem::path path_;
+  Script script_ = default_script();
+};
+
+}  // namespace
+
+const Rule* Script::rule_for(std::string_view key, std::string_view variant) const {
+  for (const Rule& rule : rules) {
+    if (matches_pattern(rule.match, key) && matches_pattern(rule.variant, variant)) {
+      return &rule;
+    }
+  }
+  return nullptr;
+}
+
+Script default_script() {
+  Script script;
+  script.environment.identity = {
+      {"backend", "fake"}, {"device", "no device"}, {"library", "fake 1.0"}};
+  script.environment.facts = {{"library.path", "none"}};
+  script.calibration.peak_f32 = {1e11};
+  script.calibration.peak_bf16 = {2e11};
+  script.calibration.memory_bandwidth = {2e10};
+  script.calibration.last_level_cache = {std::int64_t{32} << 20};
+  script.calibration.floor = Seconds(1e-7);
+  script.calibration.timer_tick = Seconds(1e-9);
+  return script;
+}
+
+Script read_script(const std::filesystem::path& path) {
+  return ScriptReader(path).read();
+}
+
+bool matches_pattern(std::string_view pattern, std::string_view text) {
+  std::size_t at_pattern = 0;
+  std::size_t at_text = 0;
+  std::size_t star = std::string_view::npos;
+  std::size_t resume = 0;
+  while (at_text < text.size()) {
+    if (at_pattern < pattern.size() && pattern[at_pattern] == '*') {
+      star = at_pattern++;
+      resume = at_text;
+    } else if (at_pattern < pattern.size() && pattern[at_pattern] == text[at_text]) {
+      ++at_pattern;
+      ++at_text;
+    } else if (star != std::string_view::npos) {
+      at_pattern = star + 1;
+      at_text = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (at_pattern < pattern.size() && pattern[at_pattern] == '*') {
+    ++at_pattern;
+  }
+  return at_pattern == pattern.size();
+}
+
+}  // namespace plumb::fake

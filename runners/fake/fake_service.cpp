@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/fake/fake_service.hpp"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <new>
+#include <thread>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "harness/model/layer_cost.hpp"
+#include "harness/model/layer_spec.hpp"
+
+namespace plumb::fake {
+namespace {
+
+constexpr Seconds kFloor{1e-7};
+constexpr std::string_view kStarted = "2026-01-01T00:00:00Z";
+/// Of the full method's samples, in parts of the median; their median is 1.
+constexpr std::array<double, 9> kSpread{
+    1.000, 0.998, 1.002, 0.999, 1.001, 1.000, 1.003, 0.997, 1.010};
+
+double fraction_of_hash(const std::string& text) {
+  const std::string digest = sha256(text);
+  return static_cast<double>(std::stoul(digest.substr(0, 4), nullptr, 16)) / 65536.0;
+}
+
+void act(const Rule& rule) {
+  if (!rule.log.empty()) {
+    fmt::print(stderr, "{}\n", rule.log);
+  }
+  std::this_thread::sleep_for(rule.delay);
+  switch (rule.action) {
+    case Rule::Action::kNone:
+      break;
+    case Rule::Action::kCrash:
+      std::abort();
+    case Rule::Action::kExit:
+      ::_exit(3);
+    case Rule::Action::kHang:
+      while (true) {
+        ::pause();
+      }
+    case Rule::Action::kFlood: {
+      const std::string line(1023, '~');
+      for (int i = 0; i < 16 * 1024; ++i) {
+        fmt::print("{}\n", line);
+      }
+      break;
+    }
+    case Rule::Action::kOutOfMemory:
+      throw std::bad_alloc();
+    case Rule::Action::kFail:
+      throw Error(Error::Kind::kInternal, "the script says that this fails");
+  }
+}
+
+/// Tells whether a rule settles the whole key at once, without a variant having been tried.
+bool refuses_key(const Rule* rule) {
+  return rule != nullptr && rule->variant == "*" && !rule->outcome.timed();
+}
+
+}  // namespace
+
+Seconds fake_time(const LayerKey& key, const std::string& variant, CacheMode cache) {
+  LayerCost cost;
+  cost.flops = Flops{1e6};
+  double rate = 5e10;
+  try {
+    const LayerSpec spec = parse_key(key);
+    cost = cost_of(spec);
+    if (spec.has_input(0) && spec.inputs[0]->dtype == DataType::kBf16) {
+      rate *= 2;
+    }
+  } catch (const Error&) {
+    // Scripts may use any text as a key.
+  }
+  Bytes bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
+  if (cache != CacheMode::kNone) {
+    bytes += cost.weight_bytes;
+  }
+  const Seconds ideal = std::max(cost.flops / FlopsPerSecond{rate}, bytes / BytesPerSecond{1e10});
+  return (ideal + Seconds(1e-6)) * (1.0 + 0.5 * fraction_of_hash(key.text + "|" + variant));
+}
+
+std::vector<Variant> FakeService::variants(const LayerKey& key) {
+  if (refuses_key(script_.rule_for(key.text, ""))) {
+    return {};
+  }
+  return {
+      {.text = "algorithm=direct", .library_choice = true, .reference_implementation = false},
+      {.text = "algorithm=gemm", .library_choice = false, .reference_implementation = false},
+      {.text = "algorithm=winograd", .library_choice = false, .reference_implementation = false}};
+}
+
+Measurement FakeService::row(const MeasureRequest& request,
+                             CacheMode cache,
+                             const Variant& variant,
+                             Purpose purpose) const {
+  Measurement row;
+  row.key = request.key;
+  row.variant = variant.text;
+  row.library_choice = variant.library_choice;
+  row.cache = cache;
+  row.purpose = purpose;
+  row.started = parse_timestamp(kStarted);
+  const Rule* rule = script_.rule_for(request.key.text, variant.text);
+  if (rule != nullptr) {
+    act(*rule);
+    row.outcome = rule->outcome;
+    if (!row.outcome.timed()) {
+      return row;
+    }
+  }
+  const Seconds time =
+      rule != nullptr && rule->time ? *rule->time : fake_time(request.key, variant.text, cache);
+  const std::size_t count = purpose == Purpose::kRace ? 3 : kSpread.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    row.samples.push_back(time * kSpread[i]);
+    row.wall += row.samples.back();
+  }
+  row.summary = summarize(row.samples);
+  row.floor = kFloor;
+  row.creation = time * 10.0;
+  row.first_call = time * 2.0;
+  if (!variant.library_choice) {
+    row.reorder = time * 0.1;
+  }
+  row.workspace = {variant.text == "algorithm=winograd" ? 65536 : 0};
+  row.maximum_error = 0.0;
+  row.output_hash = sha256(request.key.text);
+  return row;
+}
+
+void FakeService::measure(const MeasureRequest& request,
+                          const std::function<void(Measurement)>& emit) {
+  for (const CacheMode cache : request.caches) {
+    if (refuses_key(script_.rule_for(request.key.text, ""))) {
+      emit(row(request, cache, {}, request.purpose));
+      continue;
+    }
+    std::vector<Variant> chosen = variants(request.key);
+    if (!request.variants.empty()) {
+      std::erase_if(chosen, [&](const Variant& variant) {
+        return std::find(request.variants.begin(), request.variants.end(), variant.text) ==
+               request.variants.end();
+      });
+    } else {
+      std::vector<Measurement> races;
+      Seconds best = Seconds::max();
+      for (const Variant& variant : chosen) {
+        races.push_back(row(request, cache, variant, Purpose::kRace));
+        emit(races.back());
+        if (races.back().outcome.timed()) {
+          best = std::min(best, races.back().summary.median);
+        }
+      }
+      const Seconds limit = best * (1.0 + request.race_margin);
+      for (std::size_t i = races.size(); i-- > 0;) {
+        if (!races[i].outcome.timed() || races[i].summary.median > limit) {
+          chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
+        }
+      }
+    }
+    for (const Variant& variant : chosen) {
+      emit(row(request, cache, variant, request.purpose));
+    }
+  }
+}
+
+}  // namespace plumb::fake

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/worker/worker_service.hpp"
+#include "runners/fake/fake_script.hpp"
+
+namespace plumb::fake {
+
+/// Answers from a script and measures nothing: every time is computed from the key, every moment is
+/// fixed, so that two runs on any two machines give the same rows, bit for bit.
+class FakeService : public WorkerService {
+ public:
+  explicit FakeService(Script script) : script_(std::move(script)) {}
+
+  [[nodiscard]] Environment describe() override { return script_.environment; }
+  /// Lists three ways: "algorithm=direct" (the library's choice), "algorithm=gemm",
+  /// "algorithm=winograd".
+  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
+  void measure(const MeasureRequest& request,
+               const std::function<void(Measurement)>& emit) override;
+  [[nodiscard]] Calibration calibrate() override { return script_.calibration; }
+
+ private:
+  /// Does what the script says of this row, and returns the row as it comes out of it.
+  [[nodiscard]] Measurement row(const MeasureRequest& request,
+                                CacheMode cache,
+                                const Variant& variant,
+                                Purpose purpose) const;
+
+  Script script_;
+};
+
+/// Computes the time of one execution: the longer of operations at 50 GFLOP/s (bf16: 100) and bytes
+/// at 10 GB/s, plus one microsecond; weights count twice when they are cold; a variant adds up to
+/// half, by a hash of its name and the key. Keys that cannot be parsed count as a million
+/// operations.
+[[nodiscard]] Seconds fake_time(const LayerKey& key, const std::string& variant, CacheMode cache);
+
+}  // namespace plumb::fake

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A worker that does what PLUMB_MISBEHAVE says instead of what it is asked: it crashes, hangs,
+// floods, truncates.
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "harness/worker/frame_channel.hpp"
+#include "harness/worker/protocol.pb.h"
+#include "harness/worker/protocol_conversion.hpp"
+
+namespace plumb {
+namespace {
+
+/// Is what a misbehaviour gets to work with: the channel, and the first request after hello.
+struct Scene {
+  int socket;
+  FrameChannel& channel;
+  protocol::Request request;
+
+  void send(const protocol::Reply& reply) const {
+    channel.send(reply.SerializeAsString(), std::nullopt);
+  }
+  void send_raw(const std::string& bytes) const {
+    ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+  void send_row(const LayerKey& key, Seconds sample) const {
+    Measurement row;
+    row.key = key;
+    row.samples = {sample};
+    protocol::Reply reply;
+    *reply.mutable_row() = to_protocol(row);
+    send(reply);
+  }
+  void send_done() const {
+    protocol::Reply reply;
+    reply.mutable_done();
+    send(reply);
+  }
+};
+
+[[noreturn]] void hang() {
+  while (true) {
+    ::pause();
+  }
+}
+
+void die_by(int signal) {
+  // A sanitizer's handler would turn the signal into an exit status.
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
+void flood(const Scene& scene) {
+  const std::string line(1023, '#');
+  for (int i = 0; i < 8192; ++i) {
+    fmt::print(i % 2 == 0 ? stdout : stderr, "{}\n", line);
+  }
+  fmt::print("the last line\n");
+  std::fflush(stdout);
+  scene.send_row({scene.request.measure().key().text()}, Seconds(1));
+  scene.send_done();
+}
+
+void trickle(const Scene& scene) {
+  scene.send_raw(std::string("\x40\x00\x00\x00", 4));
+  while (true) {
+    scene.send_raw("x");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// Leaves a process behind that holds stdout and stderr open, and ignores a polite request.
+void abandon_child(const Scene& scene) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(scene.socket);
+    ::signal(SIGTERM, SIG_IGN);
+    hang();
+  }
+  fmt::print(stderr, "child {}\n", child);
+  die_by(SIGSEGV);
+}
+
+/// Answers describe with what this process sees: its environment and its open descriptors.
+void tell_surroundings(const Scene& scene) {
+  Environment environment;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    const auto target = std::filesystem::read_symlink(entry.path(), error);
+    // The iterator's own descriptor shows up as the folder itself.
+    if (!error && target.string().find("/proc/") == std::string::npos) {
+      environment.identity["fd." + entry.path().filename().string()] = target.string();
+    }
+  }
+  for (char** variable = ::environ; *variable != nullptr; ++variable) {
+    const std::string text = *variable;
+    environment.facts[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
+  }
+  protocol::Reply reply;
+  *reply.mutable_environment() = to_protocol(environment);
+  scene.send(reply);
+}
+
+const std::map<std::string, std::function<void(const Scene&)>>& misbehaviours() {
+  static const std::map<std::string, std::function<void(const Scene&)>> kTable{
+      {"segfault", [](const Scene&) { die_by(SIGSEGV); }},
+      {"killed", [](const Scene&) { die_by(SIGKILL); }},
+      {"exit",
+       [](const Scene&) {
+         fmt::print(stderr, "cannot go on\n");
+         std::fflush(stderr);
+         ::_exit(3);
+       }},
+      {"exit_zero", [](const Scene&) { ::_exit(0); }},
+      {"hang", [](const Scene&) { hang(); }},
+      {"stubborn",
+       [](const Scene&) {
+         ::signal(SIGTERM, SIG_IGN);
+         hang();
+       }},
+      {"close",
+       [](const Scene& scene) {
+         scene.channel.close();
+         hang();
+       }},
+      {"flood", flood},
+      {"truncate",
+       [](const Scene& scene) {
+         scene.send_raw(std::string("\x40\x00\x00\x00half", 8));
+         ::_exit(0);
+       }},
+      {"truncate_length",
+       [](const Scene& scene) {
+         scene.send_raw("\x40");
+         ::_exit(0);
+       }},
+      {"trickle", trickle},
+      {"oversize", [](const Scene& scene) { scene.send_raw("\xff\xff\xff\xff and more"); }},
+      {"garbage", [](const Scene& scene) { scene.channel.send("\xff\xff\xff", std::nullopt); }},
+      {"wrong_reply", [](const Scene& scene) { scene.send(protocol::Reply()); }},
+      {"row_then_crash",
+       [](const Scene& scene) {
+         scene.send_row({scene.request.measure().key().text()}, Seconds(0.5));
+         die_by(SIGABRT);
+       }},
+      {"other_key", [](const Scene& scene) { scene.send_row({"v1:other"}, Seconds(1)); }},
+      {"nan",
+       [](const Scene& scene) {
+         scene.send_row({scene.request.measure().key().text()},
+                        Seconds(std::numeric_limits<double>::quiet_NaN()));
+       }},
+      {"abandon_child", abandon_child},
+      {"surroundings", tell_surroundings},
+  };
+  return kTable;
+}
+
+int run(const std::string& name) {
+  const int socket = std::atoi(std::getenv("PLUMB_WORKER_CHANNEL"));
+  ::fcntl(socket, F_SETFD, FD_CLOEXEC);
+  if (name == "exit_at_start") {
+    fmt::print(stderr, "libmissing.so: cannot open shared object file\n");
+    return 127;
+  }
+  if (name == "silent") {
+    hang();
+  }
+  FrameChannel channel{FileDescriptor(socket)};
+  Scene scene{socket, channel, {}};
+  protocol::Reply hello;
+  hello.mutable_hello()->set_version(kProtocolVersion + (name == "wrong_version" ? 1 : 0));
+  hello.mutable_hello()->set_backend(name == "wrong_backend" ? "other" : "misbehaving");
+  for (bool first = true;; first = false) {
+    const std::optional<std::string> frame = channel.receive(std::nullopt);
+    if (!frame || !scene.request.ParseFromString(*frame) || scene.request.has_shutdown()) {
+      return 0;
+    }
+    if (first) {
+      scene.send(hello);
+    } else {
+      misbehaviours().at(name)(scene);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plumb
+
+int main() {
+  const char* name = std::getenv("PLUMB_MISBEHAVE");
+  return plumb::run(name == nullptr ? "exit_at_start" : name);
+}

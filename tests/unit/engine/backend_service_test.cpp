@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/backend_service.hpp"
+
+#include <gmock/gmock.h>
+
+#include <algorithm>
+
+#include "tests/unit/engine/scripted_backend.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+ScriptedVariant variant(const std::string& name, double seconds) {
+  ScriptedVariant result;
+  result.variant.text = name;
+  result.hot = Seconds(seconds);
+  return result;
+}
+
+ScriptedVariant chosen(ScriptedVariant base) {
+  base.variant.library_choice = true;
+  return base;
+}
+
+ScriptedVariant reference(ScriptedVariant base) {
+  base.variant.reference_implementation = true;
+  return base;
+}
+
+/// The scripted programs compute relu. A constant operand stands in for weights.
+LayerKey key_of(bool with_weights = false) {
+  LayerSpec spec;
+  spec.op = "eltwise";
+  spec.inputs = {TensorType{DataType::kF32, {4, 8}, with_weights, {}}};
+  spec.outputs = {TensorType{DataType::kF32, {4, 8}, false, {}}};
+  spec.attributes["fn"] = std::string("relu");
+  spec.attributes["parameters"] = std::vector<double>{};
+  return to_key(spec);
+}
+
+class Service : public ::testing::Test {
+ protected:
+  std::vector<Measurement> measure(ScriptedBackend& backend, const MeasureRequest& request) {
+    BackendServiceOptions options;
+    options.last_level_cache = Bytes{1 << 16};
+    options.clock = backend.script.clock();
+    options.disturbance = [] { return DisturbanceReading{}; };
+    BackendService service(backend, options);
+    std::vector<Measurement> rows;
+    service.measure(request, [&](Measurement row) { rows.push_back(std::move(row)); });
+    return rows;
+  }
+  static MeasureRequest request(bool with_weights = false) {
+    MeasureRequest result;
+    result.key = key_of(with_weights);
+    return result;
+  }
+  static std::vector<std::string> variants_of(const std::vector<Measurement>& rows,
+                                              Purpose purpose) {
+    std::vector<std::string> names;
+    for (const Measurement& row : rows) {
+      if (row.purpose == purpose && row.outcome.timed()) {
+        names.push_back(row.variant);
+      }
+    }
+    return names;
+  }
+};
+
+TEST_F(Service, races_all_variants_and_measures_the_close_ones_in_full) {
+  ScriptedBackend backend({chosen(variant("a", 2e-3)),
+                           variant("b", 1e-3),
+                           variant("c", 1.05e-3),
+                           variant("d", 1.2e-3)});
+  const auto rows = measure(backend, request());
+  EXPECT_THAT(variants_of(rows, Purpose::kRace), ElementsAre("a", "b", "c", "d"));
+  EXPECT_THAT(variants_of(rows, Purpose::kFull), ElementsAre("b", "c", "a"))
+      << "a is the library's choice";
+  for (const Measurement& row : rows) {
+    EXPECT_EQ(row.key, key_of());
+    EXPECT_EQ(row.library_choice, row.variant == "a");
+    EXPECT_EQ(row.creation, Seconds(0.002));
+    EXPECT_EQ(row.workspace.value, 128);
+    EXPECT_GT(row.first_call->count(), 0.0);
+    EXPECT_THAT(row.output_hash, SizeIs(16));
+    EXPECT_LT(row.maximum_error.value(), 1e-5);
+    EXPECT_GT(row.wall.count(), row.summary.median.count());
+  }
+}
+
+TEST_F(Service, losers_are_dropped_and_winners_prepared_only_once) {
+  ScriptedBackend backend({variant("a", 1e-3), variant("b", 5e-3)});
+  static_cast<void>(measure(backend, request()));
+  EXPECT_THAT(backend.script.log,
+              ElementsAre("prepare a", "bind a 0", "prepare b", "bind b 0", "drop b", "drop a"));
+}
+
+TEST_F(Service, a_single_variant_needs_no_race) {
+  ScriptedBackend backend({chosen(variant("a", 1e-3))});
+  const auto rows = measure(backend, request());
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].purpose, Purpose::kFull);
+  EXPECT_EQ(rows[0].reorder, Seconds(3e-6));
+}
+
+TEST_F(Service, variants_asked_for_are_measured_in_full_with_the_purpose_asked_for) {
+  ScriptedBackend backend({variant("a", 1e-3), variant("b", 9e-3), variant("c", 1e-3)});
+  MeasureRequest confirm = request();
+  confirm.variants = {"b", "nothing"};
+  confirm.purpose = Purpose::kConfirm;
+  const auto rows = measure(backend, confirm);
+  EXPECT_THAT(variants_of(rows, Purpose::kConfirm), ElementsAre("b"));
+  ASSERT_THAT(rows, SizeIs(2));
+  const auto& unknown = rows[0].variant == "nothing" ? rows[0] : rows[1];
+  EXPECT_EQ(unknown.outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_THAT(unknown.outcome.reason, HasSubstr("'nothing'"));
+}
+
+TEST_F(Service, a_wrong_result_is_a_row_and_never_timed) {
+  ScriptedVariant wrong = variant("wrong", 1e-6);
+  wrong.wrong = true;
+  ScriptedBackend backend({wrong, variant("right", 1e-3)});
+  const auto rows = measure(backend, request());
+  ASSERT_GE(rows.size(), 2U);
+  EXPECT_EQ(rows[0].outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_FALSE(rows[0].outcome.reason.empty());
+  EXPECT_GT(rows[0].maximum_error.value(), 0.1);
+  EXPECT_THAT(rows[0].samples, SizeIs(0));
+  EXPECT_THAT(variants_of(rows, Purpose::kFull), ElementsAre("right"));
+  EXPECT_THAT(backend.script.enqueued["wrong"], SizeIs(1)) << "once, to see the result";
+}
+
+TEST_F(Service, without_verification_nothing_is_compared) {
+  ScriptedVariant wrong = variant("wrong", 1e-3);
+  wrong.wrong = true;
+  ScriptedBackend backend({wrong});
+  MeasureRequest trusting = request();
+  trusting.verify = false;
+  const auto rows = measure(backend, trusting);
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_TRUE(rows[0].outcome.ok());
+  EXPECT_FALSE(rows[0].maximum_error.has_value());
+}
+
+TEST_F(Service, failures_of_one_variant_leave_the_others_alone) {
+  ScriptedVariant refused = variant("refused", 1e-3);
+  refused.prepare = {Outcome::Kind::kUnsupported, "isa"};
+  ScriptedVariant hungry = variant("hungry", 1e-3);
+  hungry.throws = "bad_alloc";
+  ScriptedVariant broken = variant("broken", 1e-3);
+  broken.throws = "could not execute a primitive";
+  ScriptedBackend backend({refused, hungry, broken, variant("works", 1e-3)});
+  const auto rows = measure(backend, request());
+  ASSERT_GE(rows.size(), 4U);
+  EXPECT_EQ(rows[0].outcome, (Outcome{Outcome::Kind::kUnsupported, "isa"}));
+  EXPECT_EQ(rows[1].outcome.kind, Outcome::Kind::kOutOfMemory);
+  EXPECT_EQ(rows[2].outcome.kind, Outcome::Kind::kCrashed);
+  EXPECT_THAT(rows[2].outcome.reason, HasSubstr("could not execute a primitive"));
+  EXPECT_THAT(variants_of(rows, Purpose::kFull), ElementsAre("works"));
+}
+
+TEST_F(Service, reference_implementations_are_skipped_where_others_exist) {
+  ScriptedBackend backend({variant("jit", 1e-3), reference(variant("ref", 0.4))});
+  const auto rows = measure(backend, request());
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(rows[0].variant, "jit");
+  EXPECT_EQ(rows[1].variant, "ref");
+  EXPECT_TRUE(rows[1].reference_implementation);
+  EXPECT_EQ(rows[1].outcome.kind, Outcome::Kind::kSkipped);
+  EXPECT_THAT(backend.script.log, Not(Contains("prepare ref")));
+}
+
+TEST_F(Service, a_reference_implementation_is_timed_briefly_where_nothing_else_works) {
+  ScriptedVariant refused = variant("jit", 1e-3);
+  refused.prepare = {Outcome::Kind::kUnsupported, "isa"};
+  ScriptedBackend backend(
+      {refused, reference(variant("ref", 0.4)), reference(variant("ref2", 0.4))});
+  const auto rows = measure(backend, request());
+  ASSERT_THAT(rows, SizeIs(3));
+  EXPECT_EQ(rows[1].variant, "ref");
+  EXPECT_TRUE(rows[1].outcome.timed());
+  EXPECT_LE(rows[1].samples.size(), 3U);
+  EXPECT_GE(rows[1].samples.size(), 2U);
+  EXPECT_EQ(rows[2].outcome.kind, Outcome::Kind::kSkipped);
+}
+
+TEST_F(Service, every_cache_mode_gets_a_row_when_nothing_can_be_measured) {
+  ScriptedVariant refused = variant("jit", 1e-3);
+  refused.prepare = {Outcome::Kind::kUnsupported, "isa"};
+  ScriptedBackend backend({refused});
+  MeasureRequest both = request(true);
+  both.caches = {CacheMode::kNone, CacheMode::kWeights};
+  const auto rows = measure(backend, both);
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(rows[0].cache, CacheMode::kNone);
+  EXPECT_EQ(rows[1].cache, CacheMode::kWeights);
+  EXPECT_EQ(rows[1].outcome, (Outcome{Outcome::Kind::kUnsupported, "isa"}));
+}
+
+TEST_F(Service, keys_that_say_nothing_are_rows) {
+  ScriptedBackend backend({variant("a", 1e-3)});
+  for (const std::string text :
+       {"", "v1:", "v9:conv;in=-;out=-", "nonsense\n\x01", "v1:eltwise;in=f32[-1];out="}) {
+    MeasureRequest bad;
+    bad.key = {text};
+    const auto rows = measure(backend, bad);
+    ASSERT_THAT(rows, SizeIs(1)) << text;
+    EXPECT_EQ(rows[0].outcome.kind, Outcome::Kind::kUnsupported);
+    EXPECT_FALSE(rows[0].outcome.reason.empty());
+    EXPECT_EQ(rows[0].key.text, text);
+  }
+}
+
+TEST_F(Service, what_the_backend_does_not_support_is_a_row_with_its_reason) {
+  ScriptedBackend backend({variant("a", 1e-3)});
+  backend.supported = {Outcome::Kind::kUnsupported, "no bf16 on this processor"};
+  const auto rows = measure(backend, request());
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].outcome, backend.supported);
+}
+
+TEST_F(Service, cold_weights_rotate_beside_shared_activations) {
+  ScriptedVariant cold = variant("a", 1e-4);
+  cold.cold_extra = Seconds(5e-5);
+  cold.weight_bytes = Bytes{4096};
+  ScriptedBackend backend({cold});
+  MeasureRequest both = request(true);
+  both.caches = {CacheMode::kNone, CacheMode::kWeights};
+  const auto rows = measure(backend, both);
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(rows[0].cache, CacheMode::kNone);
+  EXPECT_NEAR(rows[0].summary.median.count(), 1.0e-4, 1e-8);
+  EXPECT_EQ(rows[1].cache, CacheMode::kWeights);
+  EXPECT_NEAR(rows[1].summary.median.count(), 1.5e-4, 1e-8);
+  EXPECT_EQ(rows[1].repetitions, 1);
+  EXPECT_THAT(backend.script.log, Contains("bind a 1 shared"));
+}
+
+TEST_F(Service, all_cold_slots_share_nothing) {
+  ScriptedVariant cold = variant("a", 1e-4);
+  cold.weight_bytes = Bytes{4096};
+  ScriptedBackend backend({cold});
+  MeasureRequest all = request(true);
+  all.caches = {CacheMode::kAll};
+  const auto rows = measure(backend, all);
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].cache, CacheMode::kAll);
+  EXPECT_THAT(backend.script.log, Contains("bind a 1"));
+}
+
+TEST_F(Service, a_layer_without_weights_is_measured_hot_and_once) {
+  ScriptedBackend backend({variant("a", 1e-3)});
+  MeasureRequest both = request();
+  both.caches = {CacheMode::kWeights, CacheMode::kNone, CacheMode::kNone};
+  const auto rows = measure(backend, both);
+  ASSERT_THAT(rows, SizeIs(1));
+  EXPECT_EQ(rows[0].cache, CacheMode::kNone);
+}
+
+TEST_F(Service, describes_how_it_measures) {
+  ScriptedBackend backend({variant("a", 1e-3)});
+  BackendServiceOptions options;
+  options.last_level_cache = Bytes{65536};
+  BackendService service(backend, options);
+  const Environment environment = service.describe();
+  EXPECT_EQ(environment.identity.at("backend"), "scripted");
+  EXPECT_EQ(environment.facts.at("measure.last_level_cache_bytes"), "65536");
+  EXPECT_TRUE(environment.facts.contains("measure.floor_seconds"));
+}
+
+}  // namespace
+}  // namespace plumb

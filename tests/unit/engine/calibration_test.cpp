@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/calibration.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/engine/scripted_backend.hpp"
+
+namespace plumb {
+namespace {
+
+ScriptedVariant variant(const std::string& name, double seconds, bool reference = false) {
+  ScriptedVariant result;
+  result.variant = {name, false, reference};
+  result.hot = Seconds(seconds);
+  return result;
+}
+
+TEST(Calibration, peak_is_the_fastest_product_of_any_variant) {
+  // All products take the same scripted time, so the larger one is the faster: 2 · 2048³ flops in
+  // 0.1 s.
+  ScriptedBackend backend(
+      {variant("slow", 0.4), variant("fast", 0.1), variant("ref", 0.001, true)});
+  const FlopsPerSecond peak = measure_peak(backend, DataType::kF32, backend.script.clock());
+  EXPECT_NEAR(peak.value, 2.0 * 2048.0 * 2048.0 * 2048.0 / 0.1, 1e6);
+}
+
+TEST(Calibration, no_peak_without_support) {
+  ScriptedBackend backend({variant("fast", 0.1)});
+  backend.supported = {Outcome::Kind::kUnsupported, "no bf16 here"};
+  EXPECT_DOUBLE_EQ(measure_peak(backend, DataType::kBf16, backend.script.clock()).value, 0.0);
+}
+
+TEST(Calibration, variants_that_fail_are_passed_over) {
+  ScriptedVariant refused = variant("refused", 0.001);
+  refused.prepare = {Outcome::Kind::kUnsupported, "no"};
+  ScriptedVariant broken = variant("broken", 0.001);
+  broken.throws = "no";
+  ScriptedBackend backend({refused, broken, variant("works", 0.2)});
+  EXPECT_NEAR(measure_peak(backend, DataType::kF32, backend.script.clock()).value,
+              2.0 * 2048.0 * 2048.0 * 2048.0 / 0.2,
+              1e6);
+}
+
+TEST(Calibration, bandwidth_counts_reads_and_writes) {
+  // Each look at this clock takes 1 ms, so that the triad, which moves three arrays of 1 MiB, is
+  // the best.
+  double now = 0.0;
+  const BytesPerSecond rate =
+      measure_bandwidth(1, Bytes{1 << 20}, [&] { return Seconds(now += 1e-3); });
+  EXPECT_NEAR(rate.value, 3.0 * (1 << 20) / 1e-3, 1.0);
+}
+
+TEST(Calibration, bandwidth_of_two_threads_is_measured_on_the_real_clock) {
+  const BytesPerSecond rate = measure_bandwidth(2, Bytes{1 << 20}, steady_clock());
+  EXPECT_GT(rate.value, 1e7);
+  EXPECT_LT(rate.value, 1e14);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/layer_timing.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+
+namespace plumb {
+namespace {
+
+class CostlyRegion final : public TimedRegion {
+ public:
+  CostlyRegion(Seconds& now, std::function<double(int)> cost) : now_(now), cost_(std::move(cost)) {}
+  void run(std::size_t repetitions) override {
+    for (std::size_t i = 0; i < repetitions; ++i) {
+      now_ += Seconds(cost_(count_++));
+    }
+  }
+
+ private:
+  Seconds& now_;
+  std::function<double(int)> cost_;
+  int count_ = 0;
+};
+
+class Timing : public ::testing::Test {
+ protected:
+  /// Makes blocks disturbed (1,000 switches) as long as `disturbed_blocks_` lasts.
+  LayerTiming timing(std::string filter = {}) {
+    return LayerTiming([this] { return now_; },
+                       [this] {
+                         DisturbanceReading reading;
+                         reading.wall = now_;
+                         if (++readings_ % 2 == 0 && disturbed_blocks_-- > 0) {
+                           switches_ += 1000;
+                         }
+                         reading.involuntary_switches = switches_;
+                         return reading;
+                       },
+                       std::move(filter));
+  }
+  static Measurement row(Purpose purpose = Purpose::kFull) {
+    Measurement result;
+    result.key = {"v1:some"};
+    result.variant = "impl=x";
+    result.purpose = purpose;
+    return result;
+  }
+
+  Seconds now_{5.0};
+  int readings_ = 0;
+  int disturbed_blocks_ = 0;
+  std::int64_t switches_ = 0;
+};
+
+TEST_F(Timing, fills_the_row) {
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  Measurement result = row();
+  layer_timing.time(region, SamplingPlan{}, 3, result);
+  EXPECT_TRUE(result.outcome.ok());
+  EXPECT_EQ(result.samples.size(), result.summary.n);
+  EXPECT_NEAR(result.summary.median.count(), 1e-3, 1e-9);
+  EXPECT_EQ(result.repetitions, 1);
+  EXPECT_EQ(result.attempt, 1);
+  EXPECT_FALSE(result.disturbance.disturbed);
+  EXPECT_GT(result.started.time_since_epoch().count(), 0);
+}
+
+TEST_F(Timing, measures_a_disturbed_block_again) {
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  disturbed_blocks_ = 1;
+  Measurement result = row();
+  layer_timing.time(region, SamplingPlan{}, 3, result);
+  EXPECT_EQ(result.attempt, 2);
+  EXPECT_FALSE(result.disturbance.disturbed);
+}
+
+TEST_F(Timing, marks_what_stays_disturbed) {
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  disturbed_blocks_ = 100;
+  Measurement result = row();
+  layer_timing.time(region, SamplingPlan{}, 3, result);
+  EXPECT_EQ(result.attempt, 3);
+  EXPECT_TRUE(result.disturbance.disturbed);
+  EXPECT_TRUE(result.outcome.timed());
+}
+
+TEST_F(Timing, loses_patience_with_a_host_that_stays_disturbed_until_it_is_quiet) {
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  disturbed_blocks_ = 3 * 3 + 1;  // three rows of three attempts, one row of one
+  std::vector<std::int64_t> attempts;
+  for (int i = 0; i < 5; ++i) {
+    Measurement result = row();
+    layer_timing.time(region, SamplingPlan{}, 3, result);
+    attempts.push_back(result.attempt);
+  }
+  EXPECT_EQ(attempts, (std::vector<std::int64_t>{3, 3, 3, 1, 1}));
+  disturbed_blocks_ = 1;
+  Measurement result = row();
+  layer_timing.time(region, SamplingPlan{}, 3, result);
+  EXPECT_EQ(result.attempt, 2) << "the fifth row was quiet: patient again";
+}
+
+TEST_F(Timing, calls_a_wide_interval_unstable_but_not_in_a_race) {
+  CostlyRegion region(now_, [](int i) { return i % 2 == 0 ? 1e-3 : 2e-3; });
+  LayerTiming layer_timing = timing();
+  Measurement full = row();
+  layer_timing.time(region, SamplingPlan{}, 1, full);
+  EXPECT_EQ(full.outcome.kind, Outcome::Kind::kUnstable);
+  EXPECT_TRUE(full.outcome.timed());
+  Measurement race = row(Purpose::kRace);
+  layer_timing.time(region, SamplingPlan{}, 1, race);
+  EXPECT_TRUE(race.outcome.ok());
+}
+
+TEST_F(Timing, one_sample_is_unstable) {
+  CostlyRegion region(now_, [](int) { return 10.0; });
+  LayerTiming layer_timing = timing();
+  Measurement result = row();
+  layer_timing.time(region, SamplingPlan{}, 1, result);
+  EXPECT_EQ(result.outcome.kind, Outcome::Kind::kUnstable);
+  EXPECT_EQ(result.outcome.reason, "only one sample within the budget");
+}
+
+TEST_F(Timing, the_filter_skips_rows) {
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  LayerTiming layer_timing = timing("impl=y");
+  Measurement result = row();
+  layer_timing.time(region, SamplingPlan{}, 1, result);
+  EXPECT_EQ(result.outcome.kind, Outcome::Kind::kSkipped);
+  EXPECT_TRUE(result.samples.empty());
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/measure/sampler.hpp"
+#include "harness/model/layer_spec.hpp"
+#include "harness/worker/backend.hpp"
+
+namespace plumb {
+
+/// Is a clock that only programs move, and what they did with it.
+struct Script {
+  Seconds now{100.0};
+  std::vector<std::string> log;  ///< "prepare NAME", "bind NAME 3 shared", "drop NAME"
+  std::map<std::string, std::vector<std::size_t>> enqueued;
+
+  [[nodiscard]] Clock clock() {
+    return [this] { return now += Seconds(1e-9); };
+  }
+};
+
+/// Says how one variant of the scripted backend behaves. It computes relu by copying what is
+/// positive.
+struct ScriptedVariant {
+  Variant variant;
+  Seconds hot{1e-3};
+  Seconds cold_extra{0.0};  ///< added where the slot is not the last one used
+  Outcome prepare;
+  std::string throws;  ///< at the first execution: "bad_alloc" or a text
+  bool wrong = false;
+  Bytes weight_bytes;
+  Bytes activation_bytes{64};
+};
+
+class ScriptedProgram final : public Program {
+ public:
+  ScriptedProgram(ScriptedVariant variant, Script& script)
+      : variant_(std::move(variant)), script_(script) {}
+  ~ScriptedProgram() override { script_.log.push_back("drop " + variant_.variant.text); }
+  ScriptedProgram(const ScriptedProgram&) = delete;
+  ScriptedProgram& operator=(const ScriptedProgram&) = delete;
+
+  [[nodiscard]] ProgramFacts facts() const override {
+    return {
+        "scripted", Seconds(0.002), Bytes{128}, variant_.activation_bytes, variant_.weight_bytes};
+  }
+  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared) override {
+    script_.log.push_back("bind " + variant_.variant.text + " " + std::to_string(slot) +
+                          (shared ? " shared" : ""));
+    script_.now += Seconds(1e-5);
+    if (slot == 0) {
+      input_ = operands[0];
+    }
+  }
+  void enqueue(std::size_t slot) override {
+    if (variant_.throws == "bad_alloc") {
+      throw std::bad_alloc();
+    }
+    if (!variant_.throws.empty()) {
+      throw std::runtime_error(variant_.throws);
+    }
+    script_.enqueued[variant_.variant.text].push_back(slot);
+    script_.now += variant_.hot + (slot == last_ ? Seconds(0.0) : variant_.cold_extra);
+    last_ = slot;
+  }
+  void synchronize() override {}
+  [[nodiscard]] std::vector<Tensor> outputs(std::size_t /*slot*/) override {
+    Tensor output = input_;
+    output.type.constant = false;
+    const std::size_t count = output.data.size() / sizeof(float);
+    for (std::size_t i = 0; i < count; ++i) {
+      output.as<float>()[i] = variant_.wrong ? 7.0F : std::max(output.as<float>()[i], 0.0F);
+    }
+    return {output};
+  }
+  [[nodiscard]] std::optional<Seconds> reorder_time() override { return Seconds(3e-6); }
+
+ private:
+  ScriptedVariant variant_;
+  Script& script_;
+  Tensor input_;
+  std::size_t last_ = 0;
+};
+
+class ScriptedBackend final : public Backend {
+ public:
+  explicit ScriptedBackend(std::vector<ScriptedVariant> variants)
+      : variants_(std::move(variants)) {}
+
+  [[nodiscard]] Environment describe() const override { return {{{"backend", "scripted"}}, {}}; }
+  [[nodiscard]] Outcome supports(const LayerKey& /*key*/) const override { return supported; }
+  [[nodiscard]] std::vector<Variant> variants(const LayerKey& /*key*/) const override {
+    std::vector<Variant> result;
+    for (const ScriptedVariant& variant : variants_) {
+      result.push_back(variant.variant);
+    }
+    return result;
+  }
+  [[nodiscard]] Prepared prepare(const LayerKey& /*key*/, const std::string& name) override {
+    script.log.push_back("prepare " + name);
+    for (const ScriptedVariant& variant : variants_) {
+      if (variant.variant.text == name) {
+        if (!variant.prepare.ok()) {
+          return {nullptr, variant.prepare};
+        }
+        return {std::make_unique<ScriptedProgram>(variant, script), {}};
+      }
+    }
+    return {nullptr, {Outcome::Kind::kUnsupported, "no such variant"}};
+  }
+
+  Script script;
+  Outcome supported;
+
+ private:
+  std::vector<ScriptedVariant> variants_;
+};
+
+}  // namespace plumb

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "harness/suite/suite.hpp"
+#include "tests/unit/suite/suite_folder.hpp"
+
+namespace plumb {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const std::string kGemm = "v1:matmul;in=f32[64,32],f32[32,16]c;out=f32[64,16];acc=f32;math=strict";
+
+ResolvedSuite resolved(const SuiteFolder& folder, std::string_view text) {
+  return resolve(read_suite(folder.write("s.toml", text)));
+}
+
+std::string error_of(std::string_view text) {
+  const SuiteFolder folder;
+  return user_error(folder, [&] { (void)resolved(folder, text); });
+}
+
+std::vector<std::int64_t> extents(std::string_view range) {
+  const SuiteFolder folder;
+  std::vector<std::int64_t> values;
+  for (const auto& model :
+       resolved(folder, "[[model]]\npath = \"m.onnx\"\ndim.s = " + std::string(range) + "\n")
+           .models) {
+    values.push_back(model.dims.at("s"));
+  }
+  return values;
+}
+
+TEST(ResolvedSuite, makes_every_default_explicit) {
+  const SuiteFolder folder;
+  const ResolvedSuite suite = resolved(folder, "[[model]]\nname = \"lenet\"\n");
+  EXPECT_EQ(suite.name, "s");
+  EXPECT_EQ(suite.version, 1);
+  EXPECT_EQ(suite.reuse.kind, ReusePolicy::Kind::kAlways);
+  EXPECT_EQ(suite.budget, std::nullopt);
+  EXPECT_THAT(suite.caches, ElementsAre(CacheMode::kNone, CacheMode::kWeights));
+  ASSERT_EQ(suite.models.size(), 1U);
+  EXPECT_EQ(suite.models[0].name, "lenet");
+  EXPECT_EQ(suite.models[0].path, std::nullopt);
+  EXPECT_EQ(suite.models[0].batch, 1);
+  EXPECT_EQ(suite.models[0].dtype, "f32");
+  EXPECT_TRUE(suite.models[0].dims.empty());
+  EXPECT_TRUE(suite.models[0].scenarios.empty());
+}
+
+TEST(ResolvedSuite, expands_the_example_of_the_design) {
+  const SuiteFolder folder;
+  folder.write("shapes/deepbench_conv.toml", "[[layer]]\nkey = \"" + kGemm + "\"\ncount = 3\n");
+  const ResolvedSuite suite = resolved(folder, R"([suite]
+name = "quick"
+version = 3
+[defaults]
+batch = [1]
+dtype = ["f32"]
+cache = ["none", "weights"]
+[[model]]
+name = "resnet50-v1"
+batch = [1, 8]
+scenario = ["single_stream"]
+[[model]]
+path = "mine.onnx"
+dim.sequence = {from = 128, to = 1024, step = "x2"}
+[[layers]]
+file = "shapes/deepbench_conv.toml"
+)");
+  EXPECT_EQ(suite.version, 3);
+  ASSERT_EQ(suite.models.size(), 6U);  // batches 1 and 8; sequences 128, 256, 512, 1024
+  EXPECT_EQ(suite.models[0].batch, 1);
+  EXPECT_EQ(suite.models[1].batch, 8);
+  EXPECT_THAT(suite.models[1].scenarios, ElementsAre("single_stream"));
+  EXPECT_EQ(suite.models[2].name, "mine");
+  EXPECT_EQ(suite.models[2].path, folder.path() / "mine.onnx");
+  EXPECT_EQ(suite.models[2].dims.at("sequence"), 128);
+  EXPECT_EQ(suite.models[5].dims.at("sequence"), 1024);
+  EXPECT_TRUE(suite.models[5].scenarios.empty());
+  ASSERT_EQ(suite.layers.size(), 1U);
+  EXPECT_EQ(suite.layers[0].key.text, kGemm);
+  EXPECT_EQ(suite.layers[0].count, 3);
+  EXPECT_EQ(suite.layers[0].file, "shapes/deepbench_conv.toml");
+}
+
+TEST(ResolvedSuite, lets_a_model_override_the_defaults) {
+  const SuiteFolder folder;
+  const ResolvedSuite suite = resolved(folder, R"([defaults]
+batch = [2]
+dtype = ["bf16"]
+scenario = ["offline"]
+cache = ["all"]
+[[model]]
+name = "a"
+[[model]]
+name = "b"
+dtype = ["f32", "bf16"]
+)");
+  EXPECT_THAT(suite.caches, ElementsAre(CacheMode::kAll));
+  ASSERT_EQ(suite.models.size(), 3U);
+  EXPECT_EQ(suite.models[0].dtype, "bf16");
+  EXPECT_EQ(suite.models[0].batch, 2);
+  EXPECT_THAT(suite.models[0].scenarios, ElementsAre("offline"));
+  EXPECT_EQ(suite.models[1].dtype, "f32");
+  EXPECT_EQ(suite.models[2].dtype, "bf16");
+}
+
+TEST(ResolvedSuite, expands_ranges_up_to_their_end) {
+  EXPECT_THAT(extents("128"), ElementsAre(128));
+  EXPECT_THAT(extents("{from = 1, to = 8}"), ElementsAre(1, 2, 4, 8));
+  EXPECT_THAT(extents("{from = 3, to = 20, step = \"x2\"}"), ElementsAre(3, 6, 12));
+  EXPECT_THAT(extents("{from = 64, to = 300, step = \"+64\"}"), ElementsAre(64, 128, 192, 256));
+  EXPECT_THAT(extents("{from = 7, to = 7, step = \"+1\"}"), ElementsAre(7));
+  // Near the largest extent, where a careless step would overflow.
+  EXPECT_THAT(
+      extents("{from = 1099511627775, to = 1099511627776, step = \"x9223372036854775807\"}"),
+      ElementsAre(1099511627775));
+  EXPECT_THAT(extents("{from = 1, to = 1099511627776, step = \"+9223372036854775807\"}"),
+              ElementsAre(1));
+}
+
+TEST(ResolvedSuite, refuses_steps_that_lead_nowhere) {
+  for (const char* step : {"x1",
+                           "x0",
+                           "x-2",
+                           "+0",
+                           "+-1",
+                           "2",
+                           "x",
+                           "",
+                           "x2.5",
+                           "x2 ",
+                           "*2",
+                           "x99999999999999999999"}) {
+    const std::string error =
+        error_of("[[model]]\nname = \"a\"\ndim.s = {from = 1, to = 9, step = \"" +
+                 std::string(step) + "\"}\n");
+    EXPECT_THAT(error, testing::StartsWith("s.toml:")) << step;
+  }
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\ndim.s = {from = 1, to = 9, step = \"x1\"}\n"),
+            "s.toml:1: step 'x1' of dim.s must be x and a factor of at least 2, or + and an "
+            "increment of at least 1, such as \"x2\" or \"+64\"");
+}
+
+TEST(ResolvedSuite, bounds_what_a_range_expands_to) {
+  const std::string too_many =
+      "s.toml:1: the suite expands to more than 10000 entries: narrow a range or split it";
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\ndim.s = {from = 1, to = 1000000, step = \"+1\"}\n"),
+            too_many);
+  const std::string hundred = " = {from = 1, to = 101, step = \"+1\"}\n";
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\ndim.s" + hundred + "dim.t" + hundred), too_many);
+}
+
+TEST(ResolvedSuite, refuses_a_model_listed_twice) {
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\n[[model]]\nname = \"a\"\nbatch = [8, 1]\n"),
+            "s.toml:3: model 'a' at batch 1 in f32 is listed twice");
+}
+
+TEST(ResolvedSuite, reports_a_missing_shapes_file) {
+  EXPECT_THAT(error_of("[[layers]]\nfile = \"none.toml\"\n"),
+              HasSubstr("cannot read shapes file 'none.toml'"));
+}
+
+TEST(ResolvedSuite, writes_canonical_json) {
+  const SuiteFolder folder;
+  const ResolvedSuite suite =
+      resolved(folder,
+               "[suite]\nname = \"n\"\nreuse = \"max_age:7d\"\nbudget = \"90s\"\n[[model]]\nname = "
+               "\"lenet\"\nscenario = \"server\"\n");
+  EXPECT_EQ(to_json(suite),
+            R"({"budget_seconds":90.0,"cache":["none","weights"],"layers":[],"models":[)"
+            R"({"batch":1,"dims":{},"dtype":"f32","name":"lenet","scenario":["server"]}],)"
+            R"("name":"n","reuse":"max_age:7d","schema_version":1,"version":1})");
+}
+
+TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {
+  const std::filesystem::path suites = PLUMB_SUITES;
+  for (const char* name : {"quick", "smoke"}) {
+    const ResolvedSuite suite = resolve(read_suite(suites / (std::string(name) + ".toml")));
+    EXPECT_EQ(suite.name, name);
+    EXPECT_GE(suite.models.size(), 2U);
+    EXPECT_TRUE(suite.budget.has_value());
+  }
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/worker/protocol_conversion.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "harness/worker/protocol.pb.h"
+#include "harness/worker/protocol_error.hpp"
+
+namespace plumb {
+namespace {
+
+/// Takes a message over the wire and back.
+template <typename Message>
+Message carried(const Message& message) {
+  Message copy;
+  EXPECT_TRUE(copy.ParseFromString(message.SerializeAsString()));
+  return copy;
+}
+
+Measurement full_row() {
+  Measurement row;
+  row.key = {"v1:conv;in=f32[1,64,56,56]"};
+  row.variant = "impl=brgconv:avx512_core;layout=any";
+  row.library_choice = true;
+  row.reference_implementation = true;
+  row.cache = CacheMode::kWeights;
+  row.purpose = Purpose::kConfirm;
+  row.outcome = {Outcome::Kind::kUnstable, "wide \xff interval"};
+  row.samples = {Seconds(0.25), Seconds(1.0 / 3.0), Seconds(5e-324), Seconds(0)};
+  row.repetitions = 4096;
+  row.summary = {.n = 4,
+                 .median = Seconds(0.1),
+                 .interval = {Seconds(0.05), Seconds(0.15)},
+                 .min = Seconds(0.01),
+                 .p90 = Seconds(0.2),
+                 .mean = Seconds(0.12),
+                 .min_has_company = true};
+  row.floor = Seconds(1e-7);
+  row.creation = Seconds(0.03);
+  row.first_call = Seconds(0.04);
+  row.reorder = Seconds(0.05);
+  row.workspace = {std::int64_t{1} << 40};
+  row.maximum_error = 3e-6;
+  row.output_hash = "abcdef";
+  row.disturbance = {.involuntary_switches = 17,
+                     .steal_ratio = 0.25,
+                     .load = 1.5,
+                     .pressure_ratio = 0.125,
+                     .disturbed = true};
+  row.attempt = 3;
+  row.process = 9;
+  row.started = parse_timestamp("2026-11-21T01:02:03.000004Z");
+  row.wall = Seconds(2.5);
+  return row;
+}
+
+void expect_equal(const Measurement& a, const Measurement& b) {
+  EXPECT_EQ(a.key, b.key);
+  EXPECT_EQ(a.variant, b.variant);
+  EXPECT_EQ(a.library_choice, b.library_choice);
+  EXPECT_EQ(a.reference_implementation, b.reference_implementation);
+  EXPECT_EQ(a.cache, b.cache);
+  EXPECT_EQ(a.purpose, b.purpose);
+  EXPECT_EQ(a.outcome, b.outcome);
+  EXPECT_EQ(a.samples, b.samples);
+  EXPECT_EQ(a.repetitions, b.repetitions);
+  EXPECT_EQ(a.summary.n, b.summary.n);
+  EXPECT_EQ(a.summary.median, b.summary.median);
+  EXPECT_EQ(a.summary.interval.low, b.summary.interval.low);
+  EXPECT_EQ(a.summary.interval.high, b.summary.interval.high);
+  EXPECT_EQ(a.summary.min, b.summary.min);
+  EXPECT_EQ(a.summary.p90, b.summary.p90);
+  EXPECT_EQ(a.summary.mean, b.summary.mean);
+  EXPECT_EQ(a.summary.min_has_company, b.summary.min_has_company);
+  EXPECT_EQ(a.floor, b.floor);
+  EXPECT_EQ(a.creation, b.creation);
+  EXPECT_EQ(a.first_call, b.first_call);
+  EXPECT_EQ(a.reorder, b.reorder);
+  EXPECT_EQ(a.workspace, b.workspace);
+  EXPECT_EQ(a.maximum_error, b.maximum_error);
+  EXPECT_EQ(a.output_hash, b.output_hash);
+  EXPECT_EQ(a.disturbance.involuntary_switches, b.disturbance.involuntary_switches);
+  EXPECT_EQ(a.disturbance.steal_ratio, b.disturbance.steal_ratio);
+  EXPECT_EQ(a.disturbance.load, b.disturbance.load);
+  EXPECT_EQ(a.disturbance.pressure_ratio, b.disturbance.pressure_ratio);
+  EXPECT_EQ(a.disturbance.disturbed, b.disturbance.disturbed);
+  EXPECT_EQ(a.attempt, b.attempt);
+  EXPECT_EQ(a.process, b.process);
+  EXPECT_EQ(a.started, b.started);
+  EXPECT_EQ(a.wall, b.wall);
+}
+
+TEST(ProtocolConversion, carries_every_field_of_a_measurement) {
+  const Measurement row = full_row();
+  expect_equal(from_protocol(carried(to_protocol(row))), row);
+}
+
+TEST(ProtocolConversion, keeps_absent_fields_of_a_measurement_absent) {
+  Measurement row;
+  row.key = {"v1:view"};
+  const Measurement back = from_protocol(carried(to_protocol(row)));
+  expect_equal(back, row);
+  EXPECT_FALSE(back.creation || back.first_call || back.reorder || back.maximum_error);
+  EXPECT_FALSE(back.disturbance.steal_ratio || back.disturbance.load ||
+               back.disturbance.pressure_ratio);
+}
+
+TEST(ProtocolConversion, carries_every_enumerator) {
+  Measurement row = full_row();
+  for (int kind = 0; kind <= static_cast<int>(Outcome::Kind::kSkipped); ++kind) {
+    row.outcome.kind = static_cast<Outcome::Kind>(kind);
+    EXPECT_EQ(from_protocol(carried(to_protocol(row))).outcome.kind, row.outcome.kind);
+  }
+  for (const CacheMode cache : {CacheMode::kNone, CacheMode::kWeights, CacheMode::kAll}) {
+    row.cache = cache;
+    EXPECT_EQ(from_protocol(carried(to_protocol(row))).cache, cache);
+  }
+  for (const Purpose purpose : {Purpose::kRace, Purpose::kFull, Purpose::kConfirm}) {
+    row.purpose = purpose;
+    EXPECT_EQ(from_protocol(carried(to_protocol(row))).purpose, purpose);
+  }
+  for (const Error::Kind kind : {Error::Kind::kUser,
+                                 Error::Kind::kEnvironment,
+                                 Error::Kind::kRefused,
+                                 Error::Kind::kTryAgain,
+                                 Error::Kind::kInternal}) {
+    EXPECT_EQ(from_protocol(carried(to_protocol(Error(kind, "text")))).kind(), kind);
+  }
+}
+
+TEST(ProtocolConversion, carries_every_field_of_a_request) {
+  MeasureRequest request;
+  request.key = {"v1:gemm"};
+  request.caches = {CacheMode::kAll, CacheMode::kNone};
+  request.variants = {"a=1", "b=2"};
+  request.purpose = Purpose::kConfirm;
+  request.sampling = {.warm_up_at_least = Seconds(0.01),
+                      .warm_up_at_most = Seconds(0.02),
+                      .budget = Seconds(0.03),
+                      .relative_half_width = 0.04,
+                      .samples_at_least = 5,
+                      .samples_at_most = 6,
+                      .sample_at_least = Seconds(0.07),
+                      .repetitions_at_most = 8};
+  request.race_budget = Seconds(0.09);
+  request.race_margin = 0.11;
+  request.seed = std::numeric_limits<std::uint64_t>::max();
+  request.verify = false;
+  request.verify_fully_below_macs = 12;
+  request.disturbed_attempts = 13;
+
+  const MeasureRequest back = from_protocol(carried(to_protocol(request)));
+  EXPECT_EQ(back.key, request.key);
+  EXPECT_EQ(back.caches, request.caches);
+  EXPECT_EQ(back.variants, request.variants);
+  EXPECT_EQ(back.purpose, request.purpose);
+  EXPECT_EQ(back.sampling.warm_up_at_least, request.sampling.warm_up_at_least);
+  EXPECT_EQ(back.sampling.warm_up_at_most, request.sampling.warm_up_at_most);
+  EXPECT_EQ(back.sampling.budget, request.sampling.budget);
+  EXPECT_EQ(back.sampling.relative_half_width, request.sampling.relative_half_width);
+  EXPECT_EQ(back.sampling.samples_at_least, request.sampling.samples_at_least);
+  EXPECT_EQ(back.sampling.samples_at_most, request.sampling.samples_at_most);
+  EXPECT_EQ(back.sampling.sample_at_least, request.sampling.sample_at_least);
+  EXPECT_EQ(back.sampling.repetitions_at_most, request.sampling.repetitions_at_most);
+  EXPECT_EQ(back.race_budget, request.race_budget);
+  EXPECT_EQ(back.race_margin, request.race_margin);
+  EXPECT_EQ(back.seed, request.seed);
+  EXPECT_EQ(back.verify, request.verify);
+  EXPECT_EQ(back.verify_fully_below_macs, request.verify_fully_below_macs);
+  EXPECT_EQ(back.disturbed_attempts, request.disturbed_attempts);
+}
+
+TEST(ProtocolConversion, carries_every_field_of_a_calibration) {
+  Calibration calibration;
+  calibration.peak_f32 = {1e11};
+  calibration.peak_bf16 = {2e11};
+  calibration.memory_bandwidth = {3e10};
+  calibration.last_level_cache = {4'000'000};
+  calibration.floor = Seconds(5e-8);
+  calibration.timer_tick = Seconds(6e-9);
+  calibration.parallel_efficiency = 0.7;
+  calibration.theoretical_f32 = FlopsPerSecond{8e11};
+  const Calibration back = from_protocol(carried(to_protocol(calibration)));
+  EXPECT_EQ(back.peak_f32, calibration.peak_f32);
+  EXPECT_EQ(back.peak_bf16, calibration.peak_bf16);
+  EXPECT_EQ(back.memory_bandwidth, calibration.memory_bandwidth);
+  EXPECT_EQ(back.last_level_cache, calibration.last_level_cache);
+  EXPECT_EQ(back.floor, calibration.floor);
+  EXPECT_EQ(back.timer_tick, calibration.timer_tick);
+  EXPECT_EQ(back.parallel_efficiency, calibration.parallel_efficiency);
+  EXPECT_EQ(back.theoretical_f32, calibration.theoretical_f32);
+  calibration.theoretical_f32.reset();
+  EXPECT_FALSE(from_protocol(to_protocol(calibration)).theoretical_f32.has_value());
+}
+
+TEST(ProtocolConversion, carries_environments_variants_and_errors) {
+  Environment environment;
+  environment.identity = {{"backend", "onednn"}, {"library", "3.2"}};
+  environment.facts = {{"path", "/lib/libdnnl.so.3"}};
+  const Environment environment_back = from_protocol(carried(to_protocol(environment)));
+  EXPECT_EQ(environment_back.identity, environment.identity);
+  EXPECT_EQ(environment_back.facts, environment.facts);
+
+  std::vector<Variant> variants(2);
+  variants[0].text = "a";
+  variants[0].library_choice = true;
+  variants[1].text = "b";
+  variants[1].reference_implementation = true;
+  const std::vector<Variant> variants_back = from_protocol(carried(to_protocol(variants)));
+  ASSERT_EQ(variants_back.size(), 2U);
+  EXPECT_EQ(variants_back[0].text, "a");
+  EXPECT_TRUE(variants_back[0].library_choice);
+  EXPECT_FALSE(variants_back[0].reference_implementation);
+  EXPECT_EQ(variants_back[1].text, "b");
+  EXPECT_FALSE(variants_back[1].library_choice);
+  EXPECT_TRUE(variants_back[1].reference_implementation);
+
+  EXPECT_STREQ(from_protocol(carried(to_protocol(Error(Error::Kind::kUser, "no")))).what(), "no");
+}
+
+/// Names the field that a spoilt measurement is refused for; empty if it is taken.
+template <typename Spoil>
+std::string refusal(const Spoil& spoil) {
+  protocol::Measurement message = to_protocol(full_row());
+  spoil(message);
+  try {
+    (void)from_protocol(message);
+  } catch (const ProtocolError& error) {
+    EXPECT_EQ(error.kind(), ProtocolError::Kind::kBroken);
+    return error.what();
+  }
+  return {};
+}
+
+TEST(ProtocolConversion, refuses_values_out_of_range) {
+  using Message = protocol::Measurement;
+  using testing::HasSubstr;
+  const double nan = std::nan("");
+  const double infinity = std::numeric_limits<double>::infinity();
+  EXPECT_EQ(refusal([](Message&) {}), "");
+  EXPECT_THAT(refusal([](Message& m) { m.clear_key(); }), HasSubstr("'key.text'"));
+  EXPECT_THAT(refusal([](Message& m) { m.mutable_key()->set_text(std::string(70'000, 'x')); }),
+              HasSubstr("'key.text'"));
+  EXPECT_THAT(refusal([](Message& m) { m.clear_outcome(); }), HasSubstr("'outcome.kind'"));
+  EXPECT_THAT(refusal([](Message& m) { m.clear_cache(); }), HasSubstr("'cache'"));
+  EXPECT_THAT(refusal([](Message& m) { m.clear_purpose(); }), HasSubstr("'purpose'"));
+  EXPECT_THAT(refusal([&](Message& m) { m.set_samples_seconds(1, nan); }),
+              HasSubstr("'samples_seconds'"));
+  EXPECT_THAT(refusal([](Message& m) { m.set_samples_seconds(1, -1e-9); }),
+              HasSubstr("'samples_seconds'"));
+  EXPECT_THAT(refusal([&](Message& m) { m.set_floor_seconds(infinity); }),
+              HasSubstr("'floor_seconds'"));
+  EXPECT_THAT(refusal([](Message& m) { m.set_repetitions(0); }), HasSubstr("'repetitions'"));
+  EXPECT_THAT(refusal([](Message& m) { m.set_workspace_bytes(-1); }),
+              HasSubstr("'workspace_bytes'"));
+  EXPECT_THAT(refusal([](Message& m) { m.set_attempt(-5); }), HasSubstr("'attempt'"));
+  EXPECT_THAT(refusal([](Message& m) { m.set_process(-1); }), HasSubstr("'process'"));
+  EXPECT_THAT(refusal([](Message& m) { m.set_started_microseconds(-1); }),
+              HasSubstr("'started_microseconds'"));
+  EXPECT_THAT(refusal([](Message& m) {
+                m.set_started_microseconds(std::numeric_limits<std::int64_t>::max());
+              }),
+              HasSubstr("'started_microseconds'"));
+  EXPECT_THAT(refusal([&](Message& m) { m.mutable_summary()->set_median_seconds(nan); }),
+              HasSubstr("'summary.median_seconds'"));
+  EXPECT_THAT(refusal([&](Message& m) { m.mutable_disturbance()->set_load(nan); }),
+              HasSubstr("'disturbance.load'"));
+  EXPECT_THAT(refusal([](Message& m) {
+                m.mutable_samples_seconds()->Resize(static_cast<int>(kMaximumSamples) + 1, 0.0);
+              }),
+              HasSubstr("'samples_seconds'"));
+}
+
+TEST(ProtocolConversion, lets_a_wrong_result_have_an_error_of_infinity_or_nan) {
+  Measurement row = full_row();
+  row.maximum_error = std::numeric_limits<double>::infinity();
+  EXPECT_TRUE(std::isinf(from_protocol(carried(to_protocol(row))).maximum_error.value()));
+  row.maximum_error = std::nan("");
+  EXPECT_TRUE(std::isnan(from_protocol(carried(to_protocol(row))).maximum_error.value()));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -13,65 +13,96 @@
 
 namespace plumb {
 
-/// Names one series: one metric of one key on one system; stack and driver are attributes of its points.
+/// Names one series: one metric of one key on one system; stack and driver are attributes of its
+/// points.
 struct SeriesQuery {
-  std::string key;                        ///< a layer key
+  std::string key;  ///< a layer key
   CacheMode cache = CacheMode::kNone;
-  std::optional<std::string> environment; ///< 16 hex digits; absent: all environments
+  std::optional<std::string> environment;  ///< 16 hex digits; absent: all environments
 };
 
+/// Is what one run says of a series: its best variant, as confirmed in a fresh process where it
+/// was, else the fastest full row.
 struct SeriesPoint {
   RunId run;
   std::string environment;
   std::string stack;
-  Timestamp started{};
+  Timestamp started{};  ///< of the run
   std::string variant;
   SampleSummary corrected;
 };
 
-/// Keeps results: append-only, versioned, shared by several processes. Raw samples are kept.
-/// Each call is one transaction. Throws Error{kEnvironment} for a full disk, a read-only file or a store written by a
-/// newer version, saying which version and what to do; nothing already stored is ever harmed.
+/// Keeps results: append-only, versioned, shared by several processes (docs/STORE.md). Raw samples
+/// are kept, to 10 ps of a sample's whole time. Each call is one transaction: all of it or nothing.
+///
+/// Throws Error{kEnvironment} for a full disk, a read-only file or a store written by a newer
+/// version, saying which version and what to do; nothing already stored is ever harmed. Throws
+/// Error{kTryAgain} if other processes keep it locked for a minute. Naming a run that is not there
+/// (except to find_run) is a bug: Error{kInternal}. A Store is for one thread at a time and does
+/// not survive fork(): each thread and process opens its own.
 class Store {
  public:
   virtual ~Store() = default;
 
   virtual void begin_run(const RunHeader& header) = 0;
-  /// Adds rows to a running run and returns their ids, in order. Many rows a call is fast.
+  /// Adds rows to a run and returns their ids, in order. Many rows a call is fast. The run is one
+  /// that is running, was killed (it still says running) or was interrupted: an interrupted run
+  /// runs again. That is all there is to resuming. A finished run takes no more rows.
   virtual std::vector<RowId> append(const RunId& run, std::span<const Measurement> rows) = 0;
-  /// Makes rows of earlier runs part of this one.
+  /// Makes rows of earlier runs part of this one; those that are part of it already stay.
   virtual void link_reused(const RunId& run, std::span<const RowId> rows) = 0;
+  /// Ends a run; `state` kRunning only drops the time it ended. An interrupted run may be finished
+  /// later.
   virtual void finish_run(const RunId& run, RunState state, Timestamp finished) = 0;
 
-  [[nodiscard]] virtual std::vector<RunRecord> runs() const = 0;  ///< newest first
-  /// Resolves a ULID, a unique prefix, a tag or "@latest". Throws Error{kUser} listing what there is.
+  /// Returns all runs, newest first, without their resolved suites: find_run has those.
+  [[nodiscard]] virtual std::vector<RunRecord> runs() const = 0;
+  /// Resolves a ULID, a unique prefix, a tag or "@latest". Throws Error{kUser} listing what there
+  /// is.
   [[nodiscard]] virtual RunRecord find_run(const std::string& name) const = 0;
   /// Returns a run's rows, own and reused, in order of row id.
   [[nodiscard]] virtual std::vector<StoredMeasurement> measurements(const RunId& run) const = 0;
-  /// Returns the newest complete set of rows of each key for one environment (kFull and kConfirm, plus refusals),
-  /// not older than `not_before`. What `reuse` is made of.
-  [[nodiscard]] virtual std::vector<StoredMeasurement> reusable(const std::string& environment_id,
-                                                                std::span<const LayerKey> keys,
-                                                                CacheMode cache,
-                                                                std::optional<Timestamp> not_before) const = 0;
-  [[nodiscard]] virtual std::vector<SeriesPoint> series(const SeriesQuery& query) const = 0;  ///< oldest first
+  /// Returns the newest complete set of rows of each key for one environment and cache mode. What
+  /// `reuse` is made of. It comes from the newest run, finished or not, in which the key was timed
+  /// in full or confirmed, or refused for good (unsupported, wrong result, out of memory: not a
+  /// crash, a time-out or a skip, which may pass the next time). The set is that run's full and
+  /// confirming rows and all its refusals; races that were won or lost stay behind. A set with a
+  /// row older than `not_before` is left out.
+  [[nodiscard]] virtual std::vector<StoredMeasurement> reusable(
+      const std::string& environment_id,
+      std::span<const LayerKey> keys,
+      CacheMode cache,
+      std::optional<Timestamp> not_before) const = 0;
+  /// Returns one point a run, oldest first by the runs' starts.
+  [[nodiscard]] virtual std::vector<SeriesPoint> series(const SeriesQuery& query) const = 0;
   /// Returns the newest point of each series; fast for thousands of series among millions of rows.
-  [[nodiscard]] virtual std::vector<std::optional<SeriesPoint>> latest(std::span<const SeriesQuery> queries) const = 0;
+  [[nodiscard]] virtual std::vector<std::optional<SeriesPoint>> latest(
+      std::span<const SeriesQuery> queries) const = 0;
 
+  /// Adds records, but not one that its run has already (equal but for `computed`).
   virtual void put_derived(std::span<const DerivedRecord> records) = 0;
-  [[nodiscard]] virtual std::vector<DerivedRecord> derived(const RunId& run, const std::string& kind) const = 0;
+  [[nodiscard]] virtual std::vector<DerivedRecord> derived(const RunId& run,
+                                                           const std::string& kind) const = 0;
   /// Returns the newest calibration of an environment.
-  [[nodiscard]] virtual std::optional<DerivedRecord> latest_calibration(const std::string& environment_id) const = 0;
+  [[nodiscard]] virtual std::optional<DerivedRecord> latest_calibration(
+      const std::string& environment_id) const = 0;
 
+  /// Gives a run a tag; another run that had it loses it. Throws Error{kUser} for what cannot be a
+  /// tag.
   virtual void tag(const RunId& run, const std::string& tag) = 0;
 
   [[nodiscard]] virtual int schema_version() const = 0;
   /// Checks every checksum and reference; returns one line per fault, none if all is well.
   [[nodiscard]] virtual std::vector<std::string> verify() const = 0;
-  /// Writes runs (all, if none are named) as JSON lines; import_from reads them, idempotently.
+  /// Writes runs (all, if none are named) as JSON lines, with the runs whose rows they refer to.
   virtual void export_to(std::ostream& out, std::span<const RunId> runs) const = 0;
-  virtual std::size_t import_from(std::istream& in) = 0;  ///< returns the number of new runs
-  /// Drops raw samples and races of runs older than `before` that carry no tag; summaries stay. Returns rows touched.
+  /// Reads what export_to wrote; what is there already stays as it is, so that doing it twice is
+  /// doing it once. Returns the number of new runs. Throws Error{kUser} with the line at fault;
+  /// then nothing was imported.
+  virtual std::size_t import_from(std::istream& in) = 0;
+  /// Drops raw samples and timed races of runs that started before `before` and carry no tag;
+  /// summaries, refusals, what tagged runs reuse and what derived records refer to stay. Returns
+  /// rows touched.
   virtual std::size_t collect_garbage(Timestamp before) = 0;
 };
 

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/export_line.hpp"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/results/json_object.hpp"
+#include "harness/results/results_json.hpp"
+
+namespace plumb {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kFormat = 1;
+constexpr std::size_t kMaximumReferences = 1'000'000;
+constexpr std::int64_t kMaximumPosition = 0xFFFFFFFF;
+
+// Field by field, so that a row's own JSON can be put in as the text it already is.
+std::string json_text(std::string_view text) {
+  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json to_value(const std::vector<RowReference>& rows) {
+  json result = json::array();
+  for (const RowReference& row : rows) {
+    result.push_back(json::array({row.run, row.position}));
+  }
+  return result;
+}
+
+std::string write(const ExportedHeader& header) {
+  return fmt::format(R"({{"type":"plumbline_export","format":{}}})", header.format);
+}
+
+std::string write(const ExportedRun& run) {
+  const RunRecord& record = run.record;
+  return fmt::format(R"({{"type":"run","state":"{}","finished":{},"tags":{},"run":{}}})",
+                     to_text(record.state),
+                     record.finished ? json_text(to_text(*record.finished)) : "null",
+                     json(record.tags).dump(-1, ' ', false, json::error_handler_t::replace),
+                     to_json(record.header));
+}
+
+std::string write(const ExportedRow& row) {
+  return fmt::format(R"({{"type":"row","run":{},"position":{},"checksum":"{:016x}","row":{}}})",
+                     json_text(row.place.run),
+                     row.place.position,
+                     static_cast<std::uint64_t>(row.checksum),
+                     to_json(row.row));
+}
+
+std::string write(const ExportedReuse& reuse) {
+  return json({{"type", "reused"}, {"run", reuse.run}, {"rows", to_value(reuse.rows)}}).dump();
+}
+
+std::string write(const ExportedDerived& derived) {
+  const DerivedRecord& record = derived.record;
+  return json({{"type", "derived"},
+               {"run", record.run},
+               {"kind", record.kind},
+               {"subject", record.subject},
+               {"analysis_version", record.analysis_version},
+               {"payload", record.payload},
+               {"computed", to_text(record.computed)},
+               {"inputs", to_value(derived.inputs)}})
+      .dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+std::string write(const ExportedEnd& end) {
+  return fmt::format(R"({{"type":"end","lines":{}}})", end.lines);
+}
+
+std::vector<RowReference> references(const JsonObject& object, const char* name) {
+  std::vector<RowReference> rows;
+  for (const json& pair : object.array(name, kMaximumReferences)) {
+    const bool good = pair.is_array() && pair.size() == 2 && pair[0].is_string() &&
+                      pair[1].is_number_unsigned() &&
+                      pair[1].get<std::uint64_t>() <= static_cast<std::uint64_t>(kMaximumPosition);
+    if (!good) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("field '{}' is not a list of [run, position]", name));
+    }
+    rows.push_back({pair[0].get<std::string>(), pair[1].get<std::int64_t>()});
+  }
+  return rows;
+}
+
+ExportedHeader read_header(const JsonObject& object) {
+  const std::int64_t format = object.integer("format", 1, JsonObject::kHighest);
+  if (format > kFormat) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the export has format {}, this program reads up to {}: use the newer "
+                            "plumb that wrote it",
+                            format,
+                            kFormat));
+  }
+  return {static_cast<int>(format)};
+}
+
+ExportedRun read_run(const json& value, const JsonObject& object) {
+  ExportedRun run;
+  const std::string& state = object.text("state");
+  const std::optional<RunState> known = parse_run_state(state);
+  if (!known) {
+    throw Error(Error::Kind::kUser, fmt::format("field 'state' has the unknown value '{}'", state));
+  }
+  run.record.state = *known;
+  if (object.has("finished")) {
+    run.record.finished = object.time("finished");
+  }
+  run.record.tags = object.texts("tags", 1000);
+  (void)object.object("run");
+  run.record.header = run_header_from_json(value["run"].dump());
+  return run;
+}
+
+ExportedRow read_row_line(const json& value, const JsonObject& object) {
+  ExportedRow row;
+  row.place = {object.text("run"), object.integer("position", 0, kMaximumPosition)};
+  const std::string& hex = object.text("checksum");
+  std::uint64_t checksum = 0;
+  const auto [end, failure] = std::from_chars(hex.data(), hex.data() + hex.size(), checksum, 16);
+  if (hex.size() != 16 || failure != std::errc{} || end != hex.data() + hex.size()) {
+    throw Error(Error::Kind::kUser, "field 'checksum' is not 16 hexadecimal digits");
+  }
+  row.checksum = static_cast<std::int64_t>(checksum);
+  (void)object.object("row");
+  row.row = measurement_from_json(value["row"].dump());
+  return row;
+}
+
+ExportedDerived read_derived(const JsonObject& object) {
+  ExportedDerived derived;
+  DerivedRecord& record = derived.record;
+  record.run = object.text("run");
+  record.kind = object.text("kind");
+  record.subject = object.text("subject");
+  record.analysis_version = object.text("analysis_version");
+  record.payload = object.text("payload");
+  record.computed = object.time("computed");
+  derived.inputs = references(object, "inputs");
+  return derived;
+}
+
+}  // namespace
+
+std::string to_json(const ExportLine& line) {
+  return std::visit([](const auto& content) { return write(content); }, line);
+}
+
+ExportLine parse_export_line(std::string_view text) {
+  const json value = parse_json(text);
+  const JsonObject object(value);
+  const std::string& type = object.text("type");
+  if (type == "row") {
+    return read_row_line(value, object);
+  }
+  if (type == "run") {
+    return read_run(value, object);
+  }
+  if (type == "reused") {
+    return ExportedReuse{object.text("run"), references(object, "rows")};
+  }
+  if (type == "derived") {
+    return read_derived(object);
+  }
+  if (type == "end") {
+    return ExportedEnd{object.integer("lines", 0, JsonObject::kHighest)};
+  }
+  if (type == "plumbline_export") {
+    return read_header(object);
+  }
+  throw Error(Error::Kind::kUser, fmt::format("field 'type' has the unknown value '{}'", type));
+}
+
+}  // namespace plumb

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "harness/results/run.hpp"
+
+namespace plumb {
+
+/// Names a row across stores: the run that measured it and its position there.
+struct RowReference {
+  RunId run;
+  std::int64_t position = 0;
+};
+
+/// Begins an export.
+struct ExportedHeader {
+  int format = 1;
+};
+/// Is a run with its state and tags; it comes before its rows.
+struct ExportedRun {
+  RunRecord record;
+};
+/// Is one row.
+struct ExportedRow {
+  RowReference place;
+  std::int64_t checksum = 0;
+  Measurement row;
+};
+/// Lists rows of earlier runs that a run reuses; a run may have several such lines.
+struct ExportedReuse {
+  RunId run;
+  std::vector<RowReference> rows;
+};
+/// Is one derived record; `record.inputs` is empty, the references are in `inputs`.
+struct ExportedDerived {
+  DerivedRecord record;
+  std::vector<RowReference> inputs;
+};
+/// Ends an export, so that one that was cut off is noticed.
+struct ExportedEnd {
+  std::int64_t lines = 0;  ///< before this one
+};
+using ExportLine = std::
+    variant<ExportedHeader, ExportedRun, ExportedRow, ExportedReuse, ExportedDerived, ExportedEnd>;
+
+/// Writes one line of an export: a JSON object without a line break (docs/STORE.md).
+[[nodiscard]] std::string to_json(const ExportLine& line);
+
+/// Reads one line. Throws Error{kUser} that names the field at fault.
+[[nodiscard]] ExportLine parse_export_line(std::string_view text);
+
+}  // namespace plumb

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/results/run.hpp"
+#include "harness/store/sqlite/statement_cache.hpp"
+
+namespace plumb {
+
+/// Writes and reads the tables derived and derived_inputs. The caller opens the transactions.
+class DerivedTable {
+ public:
+  explicit DerivedTable(StatementCache& statements) : statements_(statements) {}
+
+  /// Stores a record, unless the run has one that is equal but for `computed`. Inputs are sorted
+  /// and each stored once. Returns whether it was stored.
+  bool insert(std::int64_t run_number, const DerivedRecord& record);
+  /// Returns a run's records in the order they were stored; of one kind if one is named.
+  [[nodiscard]] std::vector<DerivedRecord> of_run(const RunId& run,
+                                                  const std::optional<std::string>& kind);
+  [[nodiscard]] std::optional<DerivedRecord> latest(const std::string& kind,
+                                                    const std::string& environment);
+
+ private:
+  [[nodiscard]] std::vector<RowId> inputs_of(std::int64_t id);
+  [[nodiscard]] bool holds(std::int64_t run_number,
+                           const DerivedRecord& record,
+                           const std::vector<RowId>& inputs);
+  [[nodiscard]] std::vector<DerivedRecord> read(SqliteStatement& statement);
+  StatementCache& statements_;
+};
+
+/// Returns the checksum of a record; `inputs` sorted.
+[[nodiscard]] std::int64_t derived_checksum(const DerivedRecord& record,
+                                            const std::vector<RowId>& inputs);
+
+}  // namespace plumb

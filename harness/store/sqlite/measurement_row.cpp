@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/measurement_row.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/results/sample_codec.hpp"
+#include "harness/store/content_hash.hpp"
+
+namespace plumb {
+namespace {
+
+template <typename Value>
+Value known(std::optional<Value> value, std::string_view word, RowId row) {
+  if (!value) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("row {} of the store holds the unknown word '{}': the store is damaged; "
+                    "run plumb store verify",
+                    row,
+                    word));
+  }
+  return *value;
+}
+
+bool is_plain(const std::string& text) {
+  return std::all_of(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80U; });
+}
+
+std::string in_utf8(const std::string& text) {
+  using nlohmann::json;
+  return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace))
+      .get<std::string>();
+}
+
+void require_finite(const Measurement& row) {
+  const SampleSummary& summary = row.summary;
+  const Seconds none{};
+  for (const Seconds time : {summary.median,
+                             summary.interval.low,
+                             summary.interval.high,
+                             summary.min,
+                             summary.p90,
+                             summary.mean,
+                             row.floor,
+                             row.creation.value_or(none),
+                             row.first_call.value_or(none),
+                             row.reorder.value_or(none),
+                             row.wall,
+                             Seconds(row.disturbance.steal_ratio.value_or(0.0)),
+                             Seconds(row.disturbance.load.value_or(0.0)),
+                             Seconds(row.disturbance.pressure_ratio.value_or(0.0))}) {
+    if (!std::isfinite(time.count())) {
+      throw Error(Error::Kind::kInternal,
+                  fmt::format("a time of '{}' ({}) is {}; please report this bug",
+                              row.key.text,
+                              row.variant,
+                              time.count()));
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<Measurement> repaired(const Measurement& row) {
+  require_finite(row);
+  const bool nan_error = row.maximum_error && std::isnan(*row.maximum_error);
+  if (!nan_error && is_plain(row.outcome.reason) && is_plain(row.variant) &&
+      is_plain(row.output_hash) && is_plain(row.key.text)) {
+    return std::nullopt;
+  }
+  Measurement copy = row;
+  if (nan_error) {
+    copy.maximum_error = std::numeric_limits<double>::infinity();
+  }
+  for (std::string* const text :
+       {&copy.outcome.reason, &copy.variant, &copy.output_hash, &copy.key.text}) {
+    *text = in_utf8(*text);
+  }
+  return copy;
+}
+
+std::int64_t row_checksum(const Measurement& row,
+                          std::int64_t run,
+                          std::int64_t key,
+                          std::int64_t variant) {
+  ContentHash hash;
+  hash.add(run).add(key).add(variant);
+  hash.add(to_text(row.cache)).add(to_text(row.purpose)).add(to_text(row.outcome.kind));
+  hash.add(std::string_view(row.outcome.reason));
+  hash.add_flag(row.library_choice).add_flag(row.reference_implementation);
+  const SampleSummary& summary = row.summary;
+  hash.add(row.repetitions).add(static_cast<std::int64_t>(summary.n));
+  hash.add(summary.median).add(summary.interval.low).add(summary.interval.high);
+  hash.add(summary.min).add(summary.p90).add(summary.mean).add_flag(summary.min_has_company);
+  hash.add(row.floor).add(row.creation).add(row.first_call).add(row.reorder);
+  hash.add(row.workspace.value).add(row.maximum_error).add(std::string_view(row.output_hash));
+  hash.add(row.disturbance.involuntary_switches).add(row.disturbance.steal_ratio);
+  hash.add(row.disturbance.load).add(row.disturbance.pressure_ratio);
+  hash.add_flag(row.disturbance.disturbed);
+  hash.add(row.attempt).add(row.process);
+  hash.add(std::int64_t{row.started.time_since_epoch().count()}).add(row.wall);
+  return hash.stored();
+}
+
+const std::string& insert_row_sql() {
+  static const std::string sql =
+      "insert into measurements (id, run, layer_key, variant, cache, purpose, outcome, reason, "
+      "library_choice, reference_implementation, samples, repetitions, n, median_seconds, "
+      "low_seconds, high_seconds, min_seconds, p90_seconds, mean_seconds, min_has_company, "
+      "floor_seconds, creation_seconds, first_call_seconds, reorder_seconds, workspace_bytes, "
+      "maximum_error, output_hash, involuntary_switches, steal_ratio, load, pressure_ratio, "
+      "disturbed, attempt, process, started, wall_seconds, checksum) values "
+      "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?, ?, ?, ?, ?, ?, ?)";
+  return sql;
+}
+
+void bind_row(SqliteStatement& statement,
+              const RowPlace& place,
+              const Measurement& row,
+              std::string_view samples) {
+  const auto bind_text_or_null = [&](const std::string& text) {
+    text.empty() ? statement.bind_null() : statement.bind(std::string_view(text));
+  };
+  const SampleSummary& summary = row.summary;
+  statement.bind(place.id).bind(place.run).bind(place.key).bind(place.variant);
+  statement.bind(to_text(row.cache)).bind(to_text(row.purpose)).bind(to_text(row.outcome.kind));
+  bind_text_or_null(row.outcome.reason);
+  statement.bind_flag(row.library_choice).bind_flag(row.reference_implementation);
+  statement.bind_blob(samples).bind(row.repetitions).bind(static_cast<std::int64_t>(summary.n));
+  statement.bind(summary.median).bind(summary.interval.low).bind(summary.interval.high);
+  statement.bind(summary.min).bind(summary.p90).bind(summary.mean);
+  statement.bind_flag(summary.min_has_company);
+  statement.bind(row.floor).bind(row.creation).bind(row.first_call).bind(row.reorder);
+  statement.bind(row.workspace.value).bind(row.maximum_error);
+  bind_text_or_null(row.output_hash);
+  statement.bind(row.disturbance.involuntary_switches).bind(row.disturbance.steal_ratio);
+  statement.bind(row.disturbance.load).bind(row.disturbance.pressure_ratio);
+  statement.bind_flag(row.disturbance.disturbed).bind(row.attempt).bind(row.process);
+  statement.bind(row.started).bind(row.wall).bind(place.checksum);
+}
+
+const std::string& select_rows_sql() {
+  static const std::string sql =
+      "select m.id, m.run, r.id, k.text, v.text, m.cache, m.purpose, m.outcome, m.reason, "
+      "m.library_choice, m.reference_implementation, m.samples, m.repetitions, m.n, "
+      "m.median_seconds, m.low_seconds, m.high_seconds, m.min_seconds, m.p90_seconds, "
+      "m.mean_seconds, m.min_has_company, m.floor_seconds, m.creation_seconds, "
+      "m.first_call_seconds, m.reorder_seconds, m.workspace_bytes, m.maximum_error, m.output_hash, "
+      "m.involuntary_switches, m.steal_ratio, m.load, m.pressure_ratio, m.disturbed, m.attempt, "
+      "m.process, m.started, m.wall_seconds, m.checksum "
+      "from measurements m join runs r on r.number = m.run join layer_keys k on k.id = m.layer_key "
+      "join variants v on v.id = m.variant ";
+  return sql;
+}
+
+ReadRow read_row(SqliteStatement& statement) {
+  ReadRow result;
+  const RowId id = statement.integer();
+  result.stored.row = id;
+  result.run_number = statement.integer();
+  result.stored.run = statement.text();
+  Measurement& row = result.stored.measurement;
+  row.key.text = statement.text();
+  row.variant = statement.text();
+  std::string_view word = statement.text_view();
+  row.cache = known(parse_cache_mode(word), word, id);
+  word = statement.text_view();
+  row.purpose = known(parse_purpose(word), word, id);
+  word = statement.text_view();
+  row.outcome.kind = known(parse_outcome_kind(word), word, id);
+  row.outcome.reason = statement.text();
+  row.library_choice = statement.flag();
+  row.reference_implementation = statement.flag();
+  const std::string samples(statement.blob_view());
+  row.repetitions = statement.integer();
+  if (auto decoded = decode_samples(samples, row.repetitions)) {
+    row.samples = *std::move(decoded);
+  } else {
+    result.samples_intact = false;
+  }
+  row.summary.n = static_cast<std::size_t>(statement.integer());
+  row.summary.median = statement.seconds();
+  row.summary.interval.low = statement.seconds();
+  row.summary.interval.high = statement.seconds();
+  row.summary.min = statement.seconds();
+  row.summary.p90 = statement.seconds();
+  row.summary.mean = statement.seconds();
+  row.summary.min_has_company = statement.flag();
+  row.floor = statement.seconds();
+  row.creation = statement.optional_seconds();
+  row.first_call = statement.optional_seconds();
+  row.reorder = statement.optional_seconds();
+  row.workspace.value = statement.integer();
+  row.maximum_error = statement.optional_number();
+  row.output_hash = statement.text();
+  row.disturbance.involuntary_switches = statement.integer();
+  row.disturbance.steal_ratio = statement.optional_number();
+  row.disturbance.load = statement.optional_number();
+  row.disturbance.pressure_ratio = statement.optional_number();
+  row.disturbance.disturbed = statement.flag();
+  row.attempt = statement.integer();
+  row.process = statement.integer();
+  row.started = statement.time();
+  row.wall = statement.seconds();
+  result.checksum = statement.integer();
+  return result;
+}
+
+}  // namespace plumb

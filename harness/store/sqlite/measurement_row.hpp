@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "harness/results/run.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
+
+namespace plumb {
+
+/// Returns what must be stored instead of a row, if anything: an infinite error for one that is not
+/// a number, texts in UTF-8. Throws Error{kInternal} for a time that is not finite.
+[[nodiscard]] std::optional<Measurement> repaired(const Measurement& row);
+
+/// Returns the checksum of a storable row: everything but its samples (which guard themselves), its
+/// id, and how it was reused. `run`, `key` and `variant` are the ContentHash of these texts.
+[[nodiscard]] std::int64_t row_checksum(const Measurement& row,
+                                        std::int64_t run,
+                                        std::int64_t key,
+                                        std::int64_t variant);
+
+/// Inserts with the columns of the table measurements, in the order of bind_row.
+[[nodiscard]] const std::string& insert_row_sql();
+
+/// Says where a row goes.
+struct RowPlace {
+  RowId id = 0;
+  std::int64_t run = 0;
+  std::int64_t key = 0;
+  std::int64_t variant = 0;
+  std::int64_t checksum = 0;
+};
+/// Binds all columns; `row` and `samples` (encoded) must live until the statement ran.
+void bind_row(SqliteStatement& statement,
+              const RowPlace& place,
+              const Measurement& row,
+              std::string_view samples);
+
+/// Selects the columns that read_row takes: "select … from measurements m join …"; add a condition
+/// on m, k (layer_keys), v (variants), r (runs).
+[[nodiscard]] const std::string& select_rows_sql();
+
+/// Is a row as read, with what verification wants to see.
+struct ReadRow {
+  StoredMeasurement stored;
+  std::int64_t run_number = 0;
+  std::int64_t checksum = 0;
+  bool samples_intact = true;
+};
+/// Reads the current row. Throws Error{kEnvironment} if a word in it is unknown.
+[[nodiscard]] ReadRow read_row(SqliteStatement& statement);
+
+}  // namespace plumb

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/measurement_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/error.hpp"
+#include "harness/results/sample_codec.hpp"
+
+namespace plumb {
+namespace {
+
+StoredMeasurement intact(ReadRow row) {
+  if (!row.samples_intact) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("the samples of row {} are damaged: run plumb store verify", row.stored.row));
+  }
+  return std::move(row.stored);
+}
+
+}  // namespace
+
+MeasurementTable::MeasurementTable(StatementCache& statements)
+    : statements_(statements),
+      keys_(statements, "layer_keys"),
+      variants_(statements, "variants"),
+      newest_(statements) {}
+
+std::vector<RowId> MeasurementTable::insert(const NewestRuns::Run& run,
+                                            std::int64_t run_checksum,
+                                            std::int64_t first_position,
+                                            std::span<const Measurement> rows) {
+  const StatementUse statement = statements_.use(insert_row_sql());
+  std::vector<RowId> ids;
+  ids.reserve(rows.size());
+  for (const Measurement& given : rows) {
+    const std::optional<Measurement> repair = repaired(given);
+    const Measurement& row = repair ? *repair : given;
+    const TextTable::Entry& key = keys_.entry_of(row.key.text);
+    const TextTable::Entry& variant = variants_.entry_of(row.variant);
+    const RowPlace place{
+        row_id_of(run.number, first_position + static_cast<std::int64_t>(ids.size())),
+        run.number,
+        key.id,
+        variant.id,
+        row_checksum(row, run_checksum, key.checksum, variant.checksum)};
+    const std::string samples = encode_samples(row.samples, row.repetitions);
+    bind_row(*statement, place, row, samples);
+    statement->run();
+    newest_.note(run, key.id, row);
+    ids.push_back(place.id);
+  }
+  return ids;
+}
+
+void MeasurementTable::link_reused(std::int64_t run_number, std::span<const RowId> rows) {
+  const StatementUse exists = statements_.use("select run from measurements where id = ?");
+  const StatementUse link = statements_.use(
+      "insert into reused_rows (run, measurement) values (?, ?) on conflict do nothing");
+  for (const RowId row : rows) {
+    exists->bind(row);
+    if (!exists->step()) {
+      throw Error(
+          Error::Kind::kInternal,
+          fmt::format("row {} is to be reused, but the store has no such row; please report "
+                      "this bug",
+                      row));
+    }
+    const bool own = exists->integer() == run_number;
+    exists->reset();
+    if (!own) {
+      link->bind(run_number).bind(row).run();
+    }
+  }
+}
+
+void MeasurementTable::forget() {
+  keys_.forget();
+  variants_.forget();
+  newest_.forget();
+}
+
+std::vector<StoredMeasurement> MeasurementTable::of_run(std::int64_t run_number) {
+  std::vector<StoredMeasurement> rows;
+  {
+    const StatementUse own =
+        statements_.use(select_rows_sql() + "where m.id >= ? and m.id < ? order by m.id");
+    own->bind(row_id_of(run_number, 0)).bind(row_id_of(run_number + 1, 0));
+    while (own->step()) {
+      rows.push_back(intact(read_row(*own)));
+    }
+  }
+  const StatementUse reused =
+      statements_.use(select_rows_sql() +
+                      "join reused_rows u on u.measurement = m.id where u.run = ? order by m.id");
+  reused->bind(run_number);
+  while (reused->step()) {
+    rows.push_back(intact(read_row(*reused)));
+    rows.back().reused = true;
+  }
+  std::sort(rows.begin(), rows.end(), [](const StoredMeasurement& a, const StoredMeasurement& b) {
+    return a.row < b.row;
+  });
+  return rows;
+}
+
+std::vector<StoredMeasurement> MeasurementTable::reusable(const std::string& environment,
+                                                          std::span<const LayerKey> keys,
+                                                          CacheMode cache,
+                                                          std::optional<Timestamp> not_before) {
+  std::vector<StoredMeasurement> rows;
+  for (const LayerKey& key : keys) {
+    const std::optional<std::int64_t> run = newest_.settled_run(key.text, cache, environment);
+    if (!run) {
+      continue;
+    }
+    const StatementUse statement = statements_.use(
+        select_rows_sql() +
+        "where k.text = ? and m.cache = ? and m.run = ? "
+        "and (m.purpose <> 'race' or m.outcome not in ('ok', 'unstable')) order by m.id");
+    statement->bind(std::string_view(key.text)).bind(to_text(cache)).bind(*run);
+    const std::size_t before = rows.size();
+    bool fresh = true;
+    while (statement->step()) {
+      rows.push_back(intact(read_row(*statement)));
+      fresh = fresh && (!not_before || rows.back().measurement.started >= *not_before);
+    }
+    if (!fresh) {
+      rows.resize(before);
+    }
+  }
+  return rows;
+}
+
+std::vector<RowId> MeasurementTable::reused_by(std::int64_t run_number) {
+  const StatementUse statement =
+      statements_.use("select measurement from reused_rows where run = ? order by measurement");
+  statement->bind(run_number);
+  std::vector<RowId> rows;
+  while (statement->step()) {
+    rows.push_back(statement->integer());
+  }
+  return rows;
+}
+
+}  // namespace plumb

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/store/sqlite/measurement_row.hpp"
+#include "harness/store/sqlite/newest_runs.hpp"
+#include "harness/store/sqlite/statement_cache.hpp"
+#include "harness/store/sqlite/text_table.hpp"
+
+namespace plumb {
+
+/// Row ids are run number × 2^32 + position in the run: a run's rows lie together.
+[[nodiscard]] inline RowId row_id_of(std::int64_t run_number, std::int64_t position) {
+  return (run_number << 32) | position;
+}
+[[nodiscard]] inline std::int64_t position_of(RowId row) {
+  return row & 0xFFFFFFFF;
+}
+
+/// Writes and reads the tables measurements and reused_rows. The caller opens the transactions.
+class MeasurementTable {
+ public:
+  explicit MeasurementTable(StatementCache& statements);
+
+  /// Stores rows at positions from `first_position` on; `run_checksum` is the hash of the run's id.
+  std::vector<RowId> insert(const NewestRuns::Run& run,
+                            std::int64_t run_checksum,
+                            std::int64_t first_position,
+                            std::span<const Measurement> rows);
+  /// Links rows into a run; those linked already stay. Throws Error{kInternal} for a row there is
+  /// not.
+  void link_reused(std::int64_t run_number, std::span<const RowId> rows);
+  void forget();
+
+  /// Returns own and reused rows, in order of id.
+  [[nodiscard]] std::vector<StoredMeasurement> of_run(std::int64_t run_number);
+  [[nodiscard]] std::vector<StoredMeasurement> reusable(const std::string& environment,
+                                                        std::span<const LayerKey> keys,
+                                                        CacheMode cache,
+                                                        std::optional<Timestamp> not_before);
+  /// Returns the ids of the rows a run reuses, in order.
+  [[nodiscard]] std::vector<RowId> reused_by(std::int64_t run_number);
+  [[nodiscard]] NewestRuns& newest() { return newest_; }
+
+ private:
+  StatementCache& statements_;
+  TextTable keys_;
+  TextTable variants_;
+  NewestRuns newest_;
+};
+
+}  // namespace plumb

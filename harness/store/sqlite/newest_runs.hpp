@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "harness/results/measurement.hpp"
+#include "harness/store/sqlite/statement_cache.hpp"
+
+namespace plumb {
+
+/// Tells whether rows like this give a series its points: a full or confirming time.
+[[nodiscard]] bool is_timed_in_full(const Measurement& row);
+/// Tells whether rows like this settle a key for reuse: timed in full, or refused for good
+/// (unsupported, wrong result, out of memory; a crash or a time-out may pass the next time).
+[[nodiscard]] bool settles(const Measurement& row);
+
+/// Keeps the table newest_runs: for each key, cache mode and environment, the run with the newest
+/// time and the run with the newest settled rows. Newest: started last; of equals, stored last.
+class NewestRuns {
+ public:
+  /// Is the run whose rows are noted.
+  struct Run {
+    std::int64_t number = 0;
+    std::int64_t environment = 0;
+    Timestamp started{};
+  };
+
+  explicit NewestRuns(StatementCache& statements) : statements_(statements) {}
+
+  /// Notes a row that is being stored. Inside a write transaction only.
+  void note(const Run& run, std::int64_t key, const Measurement& row);
+  /// Forgets what was remembered: after a transaction that was undone.
+  void forget() { noted_.clear(); }
+
+  [[nodiscard]] std::optional<std::int64_t> settled_run(const std::string& key,
+                                                        CacheMode cache,
+                                                        const std::string& environment);
+  /// Over all environments if none is named.
+  [[nodiscard]] std::optional<std::int64_t> timed_run(
+      const std::string& key, CacheMode cache, const std::optional<std::string>& environment);
+
+ private:
+  StatementCache& statements_;
+  std::int64_t run_ = 0;
+  std::set<std::tuple<std::int64_t, CacheMode, bool>> noted_;  ///< of run_: one write is enough
+};
+
+}  // namespace plumb

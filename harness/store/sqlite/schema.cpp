@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/schema.hpp"
+
+#include <fmt/format.h>
+
+#include "harness/base/error.hpp"
+#include "harness/store/migration.hpp"
+#include "harness/store/sqlite/sqlite_statement.hpp"
+#include "harness/store/sqlite/sqlite_transaction.hpp"
+
+namespace plumb {
+namespace {
+
+std::int64_t single_integer(SqliteConnection& connection, const char* sql) {
+  SqliteStatement statement(connection, sql);
+  return statement.step() ? statement.integer() : 0;
+}
+
+int newest_version() {
+  return migrations().back().number;
+}
+
+void refuse_newer(const SqliteConnection& connection, int version) {
+  if (version > newest_version()) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("the store '{}' has schema version {}, this program knows up to {}: "
+                            "use the newer plumb that wrote it, or name another store with --store",
+                            connection.path().string(),
+                            version,
+                            newest_version()));
+  }
+}
+
+}  // namespace
+
+int schema_version_of(SqliteConnection& connection) {
+  const bool has_history = single_integer(connection,
+                                          "select count(*) from sqlite_master "
+                                          "where type = 'table' and name = 'migrations'") == 1;
+  if (has_history) {
+    return static_cast<int>(
+        single_integer(connection, "select coalesce(max(number), 0) from migrations"));
+  }
+  if (single_integer(connection, "select count(*) from sqlite_master") != 0) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("'{}' is an SQLite database of another program, not a store: name "
+                            "another file with --store",
+                            connection.path().string()));
+  }
+  return 0;
+}
+
+void bring_up_to_date(SqliteConnection& connection, bool migrate) {
+  const int before = schema_version_of(connection);
+  refuse_newer(connection, before);
+  if (before == newest_version()) {
+    return;
+  }
+  if (before != 0 && !migrate) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("the store '{}' has schema version {}, this program needs {}: run "
+                            "plumb store migrate",
+                            connection.path().string(),
+                            before,
+                            newest_version()));
+  }
+  SqliteTransaction transaction(connection, SqliteTransaction::Kind::kWrite);
+  // Another process may have migrated while this one waited for the lock.
+  const int version = schema_version_of(connection);
+  refuse_newer(connection, version);
+  if (version == 0) {
+    connection.execute("create table migrations (number integer primary key, name text not null)");
+  }
+  for (const Migration& migration : migrations()) {
+    if (migration.number > version) {
+      connection.execute(std::string(migration.sql));
+      SqliteStatement note(connection, "insert into migrations (number, name) values (?, ?)");
+      note.bind(std::int64_t{migration.number}).bind(migration.name).run();
+    }
+  }
+  transaction.commit();
+}
+
+}  // namespace plumb

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/series_reader.hpp"
+
+namespace plumb {
+namespace {
+
+struct Candidate {
+  SeriesPoint point;
+  bool confirmed = false;
+};
+
+Candidate read_candidate(SqliteStatement& statement) {
+  Candidate candidate;
+  SeriesPoint& point = candidate.point;
+  point.run = statement.text();
+  point.environment = statement.text();
+  point.stack = statement.text();
+  point.started = statement.time();
+  point.variant = statement.text();
+  candidate.confirmed = statement.text_view() == to_text(Purpose::kConfirm);
+  Measurement row;
+  row.summary.n = static_cast<std::size_t>(statement.integer());
+  row.summary.median = statement.seconds();
+  row.summary.interval.low = statement.seconds();
+  row.summary.interval.high = statement.seconds();
+  row.summary.min = statement.seconds();
+  row.summary.p90 = statement.seconds();
+  row.summary.mean = statement.seconds();
+  row.summary.min_has_company = statement.flag();
+  row.floor = statement.seconds();
+  point.corrected = row.corrected();
+  return candidate;
+}
+
+bool better(const Candidate& left, const Candidate& right) {
+  if (left.confirmed != right.confirmed) {
+    return left.confirmed;
+  }
+  return left.point.corrected.median < right.point.corrected.median;
+}
+
+}  // namespace
+
+std::vector<SeriesPoint> SeriesReader::read(const SeriesQuery& query,
+                                            std::optional<std::int64_t> run) {
+  std::string sql =
+      "select r.id, e.id, r.stack, r.started, v.text, m.purpose, m.n, m.median_seconds, "
+      "m.low_seconds, m.high_seconds, m.min_seconds, m.p90_seconds, m.mean_seconds, "
+      "m.min_has_company, m.floor_seconds "
+      "from layer_keys k join measurements m on m.layer_key = k.id "
+      "join runs r on r.number = m.run join environments e on e.number = r.environment "
+      "join variants v on v.id = m.variant "
+      "where k.text = ? and m.cache = ? and m.purpose in ('full', 'confirm') "
+      "and m.outcome in ('ok', 'unstable')";
+  sql += query.environment ? " and e.id = ?" : "";
+  sql += run ? " and m.run = ?" : "";
+  sql += " order by r.started, r.number, m.id";
+  const StatementUse statement = statements_.use(sql);
+  statement->bind(std::string_view(query.key)).bind(to_text(query.cache));
+  if (query.environment) {
+    statement->bind(std::string_view(*query.environment));
+  }
+  if (run) {
+    statement->bind(*run);
+  }
+  std::vector<Candidate> best;
+  while (statement->step()) {
+    Candidate candidate = read_candidate(*statement);
+    if (best.empty() || best.back().point.run != candidate.point.run) {
+      best.push_back(std::move(candidate));
+    } else if (better(candidate, best.back())) {
+      best.back() = std::move(candidate);
+    }
+  }
+  std::vector<SeriesPoint> points;
+  points.reserve(best.size());
+  for (Candidate& candidate : best) {
+    points.push_back(std::move(candidate.point));
+  }
+  return points;
+}
+
+std::vector<SeriesPoint> SeriesReader::all(const SeriesQuery& query) {
+  return read(query, std::nullopt);
+}
+
+std::optional<SeriesPoint> SeriesReader::latest(const SeriesQuery& query) {
+  const std::optional<std::int64_t> run =
+      newest_.timed_run(query.key, query.cache, query.environment);
+  if (!run) {
+    return std::nullopt;
+  }
+  std::vector<SeriesPoint> points = read(query, run);
+  return points.empty() ? std::nullopt : std::optional(std::move(points.back()));
+}
+
+}  // namespace plumb

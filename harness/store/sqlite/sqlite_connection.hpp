@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+
+struct sqlite3;
+
+namespace plumb {
+
+/// Owns one connection to an SQLite database. For one thread at a time.
+class SqliteConnection {
+ public:
+  /// Opens a database file, made if absent; where the file or its folder cannot be written, opens
+  /// it for reading only. Throws Error{kEnvironment}.
+  explicit SqliteConnection(std::filesystem::path path);
+
+  /// Throws the Error that `code`, just returned by SQLite, stands for; kOk, kRow and kDone of
+  /// SQLite pass. Text: what was done, the file, SQLite's words, what to do. Busy:
+  /// Error{kTryAgain}; full disk, read-only, damaged, not a database: Error{kEnvironment}; else
+  /// Error{kInternal}.
+  void check(int code, std::string_view doing) const;
+  /// Runs statements that return nothing.
+  void execute(const std::string& sql);
+  /// Throws Error{kEnvironment} if the database was opened for reading only.
+  void require_writable() const;
+
+  [[nodiscard]] bool read_only() const;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  [[nodiscard]] sqlite3* handle() const { return handle_.get(); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* handle) const noexcept;
+  };
+  void open(const std::string& uri, int flags);
+
+  std::filesystem::path path_;
+  std::unique_ptr<sqlite3, Close> handle_;
+};
+
+}  // namespace plumb

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/sqlite_statement.hpp"
+
+#include <sqlite3.h>
+
+namespace plumb {
+
+void SqliteStatement::Finalize::operator()(sqlite3_stmt* handle) const noexcept {
+  sqlite3_finalize(handle);
+}
+
+SqliteStatement::SqliteStatement(const SqliteConnection& connection, std::string_view sql)
+    : connection_(&connection) {
+  sqlite3_stmt* raw = nullptr;
+  const int code = sqlite3_prepare_v3(connection.handle(),
+                                      sql.data(),
+                                      static_cast<int>(sql.size()),
+                                      SQLITE_PREPARE_PERSISTENT,
+                                      &raw,
+                                      nullptr);
+  handle_.reset(raw);
+  connection.check(code, "prepare a statement in");
+}
+
+void SqliteStatement::check(int code) const {
+  if (code != SQLITE_OK) {
+    connection_->check(code, "use a statement in");
+  }
+}
+
+SqliteStatement& SqliteStatement::bind(std::int64_t value) {
+  check(sqlite3_bind_int64(handle_.get(), ++parameter_, value));
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::bind(double value) {
+  check(sqlite3_bind_double(handle_.get(), ++parameter_, value));
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::bind(std::string_view text) {
+  // A null pointer would bind NULL, not the empty text.
+  const char* const data = text.data() == nullptr ? "" : text.data();
+  check(sqlite3_bind_text64(
+      handle_.get(), ++parameter_, data, text.size(), SQLITE_STATIC, SQLITE_UTF8));
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::bind_blob(std::string_view bytes) {
+  if (bytes.empty()) {
+    return bind_null();
+  }
+  check(
+      sqlite3_bind_blob64(handle_.get(), ++parameter_, bytes.data(), bytes.size(), SQLITE_STATIC));
+  return *this;
+}
+
+SqliteStatement& SqliteStatement::bind_null() {
+  check(sqlite3_bind_null(handle_.get(), ++parameter_));
+  return *this;
+}
+
+bool SqliteStatement::step() {
+  const int code = sqlite3_step(handle_.get());
+  column_ = 0;
+  if (code == SQLITE_ROW) {
+    return true;
+  }
+  if (code != SQLITE_DONE) {
+    // The message belongs to the connection: take it before the reset clears it.
+    try {
+      connection_->check(code, "read or write");
+    } catch (...) {
+      reset();
+      throw;
+    }
+  }
+  reset();
+  return false;
+}
+
+void SqliteStatement::run() {
+  while (step()) {
+  }
+}
+
+void SqliteStatement::reset() noexcept {
+  sqlite3_reset(handle_.get());
+  parameter_ = 0;
+  column_ = 0;
+}
+
+bool SqliteStatement::next_is_null() const {
+  return sqlite3_column_type(handle_.get(), column_) == SQLITE_NULL;
+}
+
+std::int64_t SqliteStatement::integer() {
+  return sqlite3_column_int64(handle_.get(), column_++);
+}
+
+double SqliteStatement::number() {
+  return sqlite3_column_double(handle_.get(), column_++);
+}
+
+std::string_view SqliteStatement::text_view() {
+  const auto* const data = static_cast<const char*>(
+      static_cast<const void*>(sqlite3_column_text(handle_.get(), column_)));
+  const int size = sqlite3_column_bytes(handle_.get(), column_++);
+  return data == nullptr ? std::string_view{}
+                         : std::string_view(data, static_cast<std::size_t>(size));
+}
+
+std::string SqliteStatement::text() {
+  return std::string(text_view());
+}
+
+std::string_view SqliteStatement::blob_view() {
+  const auto* const data = static_cast<const char*>(sqlite3_column_blob(handle_.get(), column_));
+  const int size = sqlite3_column_bytes(handle_.get(), column_++);
+  return data == nullptr ? std::string_view{}
+                         : std::string_view(data, static_cast<std::size_t>(size));
+}
+
+Timestamp SqliteStatement::time() {
+  return Timestamp(std::chrono::microseconds(integer()));
+}
+
+std::optional<std::int64_t> SqliteStatement::optional_integer() {
+  if (next_is_null()) {
+    ++column_;
+    return std::nullopt;
+  }
+  return integer();
+}
+
+std::optional<double> SqliteStatement::optional_number() {
+  if (next_is_null()) {
+    ++column_;
+    return std::nullopt;
+  }
+  return number();
+}
+
+std::optional<Seconds> SqliteStatement::optional_seconds() {
+  const std::optional<double> value = optional_number();
+  return value ? std::optional<Seconds>(*value) : std::nullopt;
+}
+
+std::optional<Timestamp> SqliteStatement::optional_time() {
+  const std::optional<std::int64_t> value = optional_integer();
+  return value ? std::optional<Timestamp>(std::chrono::microseconds(*value)) : std::nullopt;
+}
+
+}  // namespace plumb

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/sqlite_store.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+
+#include "harness/base/error.hpp"
+#include "harness/store/sqlite/garbage_collection.hpp"
+#include "harness/store/sqlite/schema.hpp"
+#include "harness/store/sqlite/store_export.hpp"
+#include "harness/store/sqlite/store_import.hpp"
+#include "harness/store/sqlite/verification.hpp"
+
+namespace plumb {
+namespace {
+
+bool is_in_wal_mode(SqliteConnection& connection, const char* sql) {
+  SqliteStatement statement(connection, sql);
+  return statement.step() && statement.text_view() == "wal";
+}
+
+// SQLite does not wait for others when the journal mode is changed: that is left to us.
+void enter_wal_mode(SqliteConnection& connection) {
+  for (int attempt = 0; !is_in_wal_mode(connection, "pragma journal_mode"); ++attempt) {
+    try {
+      if (is_in_wal_mode(connection, "pragma journal_mode = wal")) {
+        return;
+      }
+    } catch (const Error& error) {
+      if (error.kind() != Error::Kind::kTryAgain || attempt >= 1000) {
+        throw;
+      }
+    }
+    if (attempt >= 1000) {
+      throw Error(
+          Error::Kind::kEnvironment,
+          fmt::format("the store '{}' cannot be put into WAL mode: its file system may lack "
+                      "shared memory; name a store on a local disk with --store",
+                      connection.path().string()));
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+}
+
+}  // namespace
+
+SqliteStore::SqliteStore(const std::filesystem::path& path, bool migrate)
+    : tables_(std::make_unique<SqliteTables>(path)) {
+  SqliteConnection& connection = tables_->connection;
+  // The file may come from elsewhere: trust nothing in it.
+  connection.execute("pragma trusted_schema = off; pragma cell_size_check = on");
+  connection.execute(
+      "pragma synchronous = normal; pragma cache_size = -65536; "
+      "pragma wal_autocheckpoint = 4096; pragma temp_store = memory");
+  if (!connection.read_only()) {
+    (void)schema_version_of(connection);  // Refuses another program's file before it is touched.
+    enter_wal_mode(connection);
+  }
+  bring_up_to_date(connection, migrate);
+}
+
+RunTable::Entry SqliteStore::writable_run(const RunId& run) {
+  const RunTable::Entry entry = tables_->runs.require(run);
+  if (entry.state == RunState::kFinished) {
+    throw Error(
+        Error::Kind::kInternal,
+        fmt::format("run {} is finished: nothing can be added to it; please report this bug", run));
+  }
+  return entry;
+}
+
+void SqliteStore::begin_run(const RunHeader& header) {
+  write([&] { tables_->runs.insert(header); });
+}
+
+std::vector<RowId> SqliteStore::append(const RunId& run, std::span<const Measurement> rows) {
+  return write([&] {
+    const RunTable::Entry entry = writable_run(run);
+    std::vector<RowId> ids =
+        tables_->measurements.insert(entry.run, entry.id_checksum, entry.next_position, rows);
+    tables_->runs.count_rows(entry, rows);
+    return ids;
+  });
+}
+
+void SqliteStore::link_reused(const RunId& run, std::span<const RowId> rows) {
+  write([&] {
+    const RunTable::Entry entry = writable_run(run);
+    tables_->measurements.link_reused(entry.run.number, rows);
+    tables_->runs.count_rows(entry, {});
+  });
+}
+
+void SqliteStore::finish_run(const RunId& run, RunState state, Timestamp finished) {
+  write([&] {
+    const RunTable::Entry entry = writable_run(run);
+    tables_->runs.set_state(entry.run.number,
+                            state,
+                            state == RunState::kRunning ? std::nullopt : std::optional(finished));
+  });
+}
+
+std::vector<RunRecord> SqliteStore::runs() const {
+  return read([&] { return tables_->runs.records(RunTable::Detail::kBrief); });
+}
+
+RunRecord SqliteStore::find_run(const std::string& name) const {
+  return read(
+      [&] { return tables_->runs.record(tables_->runs.resolve(name), RunTable::Detail::kFull); });
+}
+
+std::vector<StoredMeasurement> SqliteStore::measurements(const RunId& run) const {
+  return read([&] { return tables_->measurements.of_run(tables_->runs.require(run).run.number); });
+}
+
+std::vector<StoredMeasurement> SqliteStore::reusable(const std::string& environment_id,
+                                                     std::span<const LayerKey> keys,
+                                                     CacheMode cache,
+                                                     std::optional<Timestamp> not_before) const {
+  return read(
+      [&] { return tables_->measurements.reusable(environment_id, keys, cache, not_before); });
+}
+
+std::vector<SeriesPoint> SqliteStore::series(const SeriesQuery& query) const {
+  return read([&] { return tables_->series.all(query); });
+}
+
+std::vector<std::optional<SeriesPoint>> SqliteStore::latest(
+    std::span<const SeriesQuery> queries) const {
+  return read([&] {
+    std::vector<std::optional<SeriesPoint>> points;
+    points.reserve(queries.size());
+    for (const SeriesQuery& query : queries) {
+      points.push_back(tables_->series.latest(query));
+    }
+    return points;
+  });
+}
+
+void SqliteStore::put_derived(std::span<const DerivedRecord> records) {
+  write([&] {
+    for (const DerivedRecord& record : records) {
+      tables_->derived.insert(tables_->runs.require(record.run).run.number, record);
+    }
+  });
+}
+
+std::vector<DerivedRecord> SqliteStore::derived(const RunId& run, const std::string& kind) const {
+  return read([&] { return tables_->derived.of_run(run, kind); });
+}
+
+std::optional<DerivedRecord> SqliteStore::latest_calibration(
+    const std::string& environment_id) const {
+  return read([&] { return tables_->derived.latest("calibration", environment_id); });
+}
+
+void SqliteStore::tag(const RunId& run, const std::string& tag) {
+  write([&] { tables_->runs.tag(tables_->runs.require(run).run.number, tag); });
+}
+
+int SqliteStore::schema_version() const {
+  return schema_version_of(tables_->connection);
+}
+
+std::vector<std::string> SqliteStore::verify() const {
+  return read([&] { return verify_tables(*tables_); });
+}
+
+void SqliteStore::export_to(std::ostream& out, std::span<const RunId> runs) const {
+  read([&] { export_runs(*tables_, out, runs); });
+}
+
+std::size_t SqliteStore::import_from(std::istream& in) {
+  return write([&] { return import_runs(*tables_, in); });
+}
+
+std::size_t SqliteStore::collect_garbage(Timestamp before) {
+  return write([&] { return collect_garbage_of(*tables_, before); });
+}
+
+}  // namespace plumb

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "harness/store/sqlite/derived_table.hpp"
+#include "harness/store/sqlite/measurement_table.hpp"
+#include "harness/store/sqlite/run_table.hpp"
+#include "harness/store/sqlite/series_reader.hpp"
+#include "harness/store/sqlite/sqlite_connection.hpp"
+#include "harness/store/sqlite/sqlite_transaction.hpp"
+#include "harness/store/sqlite/statement_cache.hpp"
+#include "harness/store/store.hpp"
+
+namespace plumb {
+
+/// Is the connection of a store and what reads and writes its tables.
+struct SqliteTables {
+  explicit SqliteTables(const std::filesystem::path& path)
+      : connection(path),
+        statements(connection),
+        runs(statements),
+        measurements(statements),
+        derived(statements),
+        series(statements, measurements.newest()) {}
+
+  SqliteConnection connection;
+  StatementCache statements;
+  RunTable runs;
+  MeasurementTable measurements;
+  DerivedTable derived;
+  SeriesReader series;
+};
+
+/// Keeps results in one SQLite file in WAL mode, with synchronous=NORMAL: a killed process loses
+/// nothing committed; a power failure may lose the last commits, never the file.
+class SqliteStore final : public Store {
+ public:
+  SqliteStore(const std::filesystem::path& path, bool migrate);
+
+  void begin_run(const RunHeader& header) override;
+  std::vector<RowId> append(const RunId& run, std::span<const Measurement> rows) override;
+  void link_reused(const RunId& run, std::span<const RowId> rows) override;
+  void finish_run(const RunId& run, RunState state, Timestamp finished) override;
+  [[nodiscard]] std::vector<RunRecord> runs() const override;
+  [[nodiscard]] RunRecord find_run(const std::string& name) const override;
+  [[nodiscard]] std::vector<StoredMeasurement> measurements(const RunId& run) const override;
+  [[nodiscard]] std::vector<StoredMeasurement> reusable(
+      const std::string& environment_id,
+      std::span<const LayerKey> keys,
+      CacheMode cache,
+      std::optional<Timestamp> not_before) const override;
+  [[nodiscard]] std::vector<SeriesPoint> series(const SeriesQuery& query) const override;
+  [[nodiscard]] std::vector<std::optional<SeriesPoint>> latest(
+      std::span<const SeriesQuery> queries) const override;
+  void put_derived(std::span<const DerivedRecord> records) override;
+  [[nodiscard]] std::vector<DerivedRecord> derived(const RunId& run,
+                                                   const std::string& kind) const override;
+  [[nodiscard]] std::optional<DerivedRecord> latest_calibration(
+      const std::string& environment_id) const override;
+  void tag(const RunId& run, const std::string& tag) override;
+  [[nodiscard]] int schema_version() const override;
+  [[nodiscard]] std::vector<std::string> verify() const override;
+  void export_to(std::ostream& out, std::span<const RunId> runs) const override;
+  std::size_t import_from(std::istream& in) override;
+  std::size_t collect_garbage(Timestamp before) override;
+
+ private:
+  template <typename Work>
+  auto within(SqliteTransaction::Kind kind, Work&& work) const {
+    SqliteTransaction transaction(tables_->connection, kind);
+    if constexpr (std::is_void_v<decltype(work())>) {
+      work();
+      transaction.commit();
+    } else {
+      auto result = work();
+      transaction.commit();
+      return result;
+    }
+  }
+  /// Runs `work` on one snapshot.
+  template <typename Work>
+  auto read(Work&& work) const {
+    return within(SqliteTransaction::Kind::kRead, std::forward<Work>(work));
+  }
+  /// Runs `work` in one transaction; if it throws, nothing of it is kept.
+  template <typename Work>
+  auto write(Work&& work) {
+    try {
+      return within(SqliteTransaction::Kind::kWrite, std::forward<Work>(work));
+    } catch (...) {
+      tables_->measurements.forget();
+      throw;
+    }
+  }
+  [[nodiscard]] RunTable::Entry writable_run(const RunId& run);
+
+  std::unique_ptr<SqliteTables> tables_;
+};
+
+}  // namespace plumb

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/sqlite_transaction.hpp"
+
+#include <sqlite3.h>
+
+namespace plumb {
+
+SqliteTransaction::SqliteTransaction(SqliteConnection& connection, Kind kind)
+    : connection_(connection) {
+  if (kind == Kind::kWrite) {
+    connection.require_writable();
+  }
+  const char* const sql = kind == Kind::kWrite ? "begin immediate" : "begin";
+  connection.check(sqlite3_exec(connection.handle(), sql, nullptr, nullptr, nullptr),
+                   kind == Kind::kWrite ? "start writing to" : "start reading");
+}
+
+SqliteTransaction::~SqliteTransaction() {
+  // A full disk may have made SQLite roll back by itself already.
+  if (open_ && sqlite3_get_autocommit(connection_.handle()) == 0) {
+    sqlite3_exec(connection_.handle(), "rollback", nullptr, nullptr, nullptr);
+  }
+}
+
+void SqliteTransaction::commit() {
+  connection_.check(sqlite3_exec(connection_.handle(), "commit", nullptr, nullptr, nullptr),
+                    "commit to");
+  open_ = false;
+}
+
+}  // namespace plumb

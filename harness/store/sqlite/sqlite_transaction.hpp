@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/store/sqlite/sqlite_connection.hpp"
+
+namespace plumb {
+
+/// Is one transaction: undone at the end of its scope unless committed.
+class SqliteTransaction {
+ public:
+  enum class Kind {
+    kRead,   ///< one snapshot for several statements
+    kWrite,  ///< takes the write lock at once, waiting for other processes
+  };
+  /// Throws Error{kTryAgain} if another process keeps the lock, Error{kEnvironment} if a write is
+  /// asked of a read-only store.
+  SqliteTransaction(SqliteConnection& connection, Kind kind);
+  ~SqliteTransaction();
+  SqliteTransaction(const SqliteTransaction&) = delete;
+  SqliteTransaction& operator=(const SqliteTransaction&) = delete;
+
+  void commit();
+
+ private:
+  SqliteConnection& connection_;
+  bool open_ = true;
+};
+
+}  // namespace plumb

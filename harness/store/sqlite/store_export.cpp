@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/store_export.hpp"
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <set>
+
+#include "harness/base/error.hpp"
+#include "harness/store/export_line.hpp"
+#include "harness/store/sqlite/sqlite_store.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kReferencesPerLine = 1000;
+
+class Export {
+ public:
+  Export(SqliteTables& tables, std::ostream& out) : tables_(tables), out_(out) {
+    for (const RunRecord& run : tables_.runs.records(RunTable::Detail::kBrief)) {
+      const std::int64_t number = tables_.runs.require(run.header.id).run.number;
+      ids_.emplace(number, run.header.id);
+    }
+  }
+
+  void write(std::span<const RunId> runs) {
+    const std::vector<std::int64_t> numbers = with_lenders(runs);
+    put(ExportedHeader{});
+    for (const std::int64_t number : numbers) {
+      put(ExportedRun{tables_.runs.record(ids_.at(number), RunTable::Detail::kFull)});
+      write_rows(number);
+    }
+    for (const std::int64_t number : numbers) {
+      write_reuse(number);
+      write_derived(ids_.at(number));
+    }
+    put(ExportedEnd{lines_});
+    out_.flush();
+    require_written();
+  }
+
+ private:
+  // Adds the runs that own rows which the wanted ones refer to, until nothing is missing.
+  std::vector<std::int64_t> with_lenders(std::span<const RunId> runs) {
+    std::vector<std::int64_t> open;
+    for (const auto& [number, id] : ids_) {
+      if (runs.empty() || std::find(runs.begin(), runs.end(), id) != runs.end()) {
+        open.push_back(number);
+      }
+    }
+    std::set<std::int64_t> wanted(open.begin(), open.end());
+    while (!open.empty()) {
+      const std::int64_t number = open.back();
+      open.pop_back();
+      std::vector<RowId> rows = tables_.measurements.reused_by(number);
+      for (const DerivedRecord& record : tables_.derived.of_run(ids_.at(number), std::nullopt)) {
+        rows.insert(rows.end(), record.inputs.begin(), record.inputs.end());
+      }
+      for (const RowId row : rows) {
+        if (wanted.insert(row >> 32).second) {
+          open.push_back(row >> 32);
+        }
+      }
+    }
+    return {wanted.begin(), wanted.end()};
+  }
+
+  void write_rows(std::int64_t number) {
+    const StatementUse statement =
+        tables_.statements.use(select_rows_sql() + "where m.id >= ? and m.id < ? order by m.id");
+    statement->bind(row_id_of(number, 0)).bind(row_id_of(number + 1, 0));
+    while (statement->step()) {
+      const ReadRow row = read_row(*statement);
+      put(ExportedRow{
+          {row.stored.run, position_of(row.stored.row)}, row.checksum, row.stored.measurement});
+    }
+  }
+
+  void write_reuse(std::int64_t number) {
+    const std::vector<RowId> rows = tables_.measurements.reused_by(number);
+    for (std::size_t from = 0; from < rows.size(); from += kReferencesPerLine) {
+      const std::size_t to = std::min(rows.size(), from + kReferencesPerLine);
+      put(ExportedReuse{ids_.at(number), references(std::span(rows).subspan(from, to - from))});
+    }
+  }
+
+  void write_derived(const RunId& run) {
+    for (DerivedRecord& record : tables_.derived.of_run(run, std::nullopt)) {
+      ExportedDerived line{{}, references(record.inputs)};
+      record.inputs.clear();
+      line.record = std::move(record);
+      put(line);
+    }
+  }
+
+  std::vector<RowReference> references(std::span<const RowId> rows) const {
+    std::vector<RowReference> result;
+    result.reserve(rows.size());
+    for (const RowId row : rows) {
+      result.push_back({ids_.at(row >> 32), position_of(row)});
+    }
+    return result;
+  }
+
+  void put(const ExportLine& line) {
+    out_ << to_json(line) << '\n';
+    ++lines_;
+    require_written();
+  }
+
+  void require_written() const {
+    if (!out_) {
+      throw Error(Error::Kind::kEnvironment,
+                  "the export could not be written: check free space and that the file may be "
+                  "written; the store is unharmed");
+    }
+  }
+
+  SqliteTables& tables_;
+  std::ostream& out_;
+  std::map<std::int64_t, RunId> ids_;
+  std::int64_t lines_ = 0;
+};
+
+}  // namespace
+
+void export_runs(SqliteTables& tables, std::ostream& out, std::span<const RunId> runs) {
+  for (const RunId& run : runs) {
+    (void)tables.runs.require(run);
+  }
+  Export(tables, out).write(runs);
+}
+
+}  // namespace plumb

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/store_import.hpp"
+
+#include <fmt/format.h>
+
+#include <istream>
+#include <map>
+#include <unordered_map>
+
+#include "harness/base/error.hpp"
+#include "harness/store/content_hash.hpp"
+#include "harness/store/export_line.hpp"
+#include "harness/store/sqlite/sqlite_store.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMaximumLine = std::size_t{64} << 20U;
+constexpr std::size_t kRowsPerInsert = 1000;
+
+Error bad_line(const std::string& text) {
+  return Error(Error::Kind::kUser, text);
+}
+
+/// Reads a line of bounded length; false: there is none.
+bool read_line(std::istream& in, std::string& line) {
+  line.clear();
+  std::streambuf& buffer = *in.rdbuf();
+  constexpr int kEnd = std::char_traits<char>::eof();
+  for (int c = buffer.sbumpc(); c != kEnd; c = buffer.sbumpc()) {
+    if (c == '\n') {
+      return true;
+    }
+    if (line.size() == kMaximumLine) {
+      throw bad_line(fmt::format("is longer than {} bytes", kMaximumLine));
+    }
+    line += static_cast<char>(c);
+  }
+  return !line.empty();
+}
+
+class Import {
+ public:
+  explicit Import(SqliteTables& tables) : tables_(tables) {}
+
+  void take(const ExportLine& line) {
+    if (lines_ == 0 && !std::holds_alternative<ExportedHeader>(line)) {
+      throw bad_line("an export begins with its header: this file is none");
+    }
+    if (ended_) {
+      throw bad_line("there is more after the end of the export");
+    }
+    std::visit([this](const auto& content) { add(content); }, line);
+    ++lines_;
+  }
+
+  std::size_t finish() {
+    if (!ended_) {
+      throw bad_line("the export ends early: it was cut off");
+    }
+    flush();
+    for (const auto& [id, run] : runs_) {
+      if (run.was != RunState::kFinished) {
+        tables_.runs.set_state(run.entry.run.number, run.record.state, run.record.finished);
+      } else if (run.added) {
+        tables_.runs.set_state(run.entry.run.number, RunState::kFinished, run.finished_before);
+      }
+    }
+    return new_runs_;
+  }
+
+ private:
+  struct Run {
+    RunRecord record;  ///< as imported
+    RunTable::Entry entry;
+    RunState was = RunState::kRunning;  ///< in this store
+    std::optional<Timestamp> finished_before;
+    bool added = false;
+    std::unordered_multimap<std::int64_t, RowId> unmatched;  ///< rows held before, by checksum
+    std::unordered_map<std::int64_t, RowId> rows;            ///< by position in the export
+  };
+
+  void add(const ExportedHeader&) {
+    if (lines_ != 0) {
+      throw bad_line("a second header");
+    }
+  }
+
+  void add(const ExportedEnd& end) {
+    if (end.lines != lines_) {
+      throw bad_line(
+          fmt::format("the export had {} lines before this one, now it has {}", end.lines, lines_));
+    }
+    ended_ = true;
+  }
+
+  void add(const ExportedRun& line) {
+    flush();
+    const RunHeader& header = line.record.header;
+    if (header.id.empty() || runs_.contains(header.id)) {
+      throw bad_line(fmt::format("run '{}' is without an id, or comes twice", header.id));
+    }
+    Run run;
+    run.record = line.record;
+    if (tables_.runs.find(header.id)) {
+      const RunRecord held = tables_.runs.record(header.id, RunTable::Detail::kFull);
+      if (run_checksum(held.header) != run_checksum(header)) {
+        throw bad_line(
+            fmt::format("run {} differs from the run of this id in the store", header.id));
+      }
+      run.was = held.state;
+      run.finished_before = held.finished;
+      if (run.record.state == RunState::kRunning) {
+        run.record.state = held.state;
+        run.record.finished = held.finished;
+      }
+    } else {
+      tables_.runs.insert(header);
+      ++new_runs_;
+    }
+    run.entry = tables_.runs.require(header.id);
+    load_held_rows(run);
+    for (const std::string& tag : line.record.tags) {
+      if (!tables_.runs.has_tag(tag)) {
+        tables_.runs.tag(run.entry.run.number, tag);
+      }
+    }
+    runs_.emplace(header.id, std::move(run));
+  }
+
+  void load_held_rows(Run& run) {
+    const StatementUse statement =
+        tables_.statements.use("select id, checksum from measurements where id >= ? and id < ?");
+    const std::int64_t number = run.entry.run.number;
+    statement->bind(row_id_of(number, 0)).bind(row_id_of(number + 1, 0));
+    while (statement->step()) {
+      const RowId row = statement->integer();
+      run.unmatched.emplace(statement->integer(), row);
+    }
+  }
+
+  Run& run_of(const RunId& id) {
+    const auto found = runs_.find(id);
+    if (found == runs_.end()) {
+      throw bad_line(fmt::format("run '{}' has not come before this line", id));
+    }
+    return found->second;
+  }
+
+  void add(const ExportedRow& line) {
+    Run& run = run_of(line.place.run);
+    const Measurement& row = line.row;
+    const std::int64_t checksum = row_checksum(row,
+                                               run.entry.id_checksum,
+                                               ContentHash().bytes(row.key.text).stored(),
+                                               ContentHash().bytes(row.variant).stored());
+    if (checksum != line.checksum) {
+      throw bad_line("the row does not match its checksum: it was altered");
+    }
+    if (run.rows.contains(line.place.position)) {
+      throw bad_line(fmt::format("position {} comes twice", line.place.position));
+    }
+    const auto held = run.unmatched.find(checksum);
+    if (held != run.unmatched.end()) {
+      run.rows.emplace(line.place.position, held->second);
+      run.unmatched.erase(held);
+      return;
+    }
+    if (pending_run_ != &run || pending_.size() == kRowsPerInsert) {
+      flush();
+    }
+    pending_run_ = &run;
+    run.rows.emplace(
+        line.place.position,
+        row_id_of(run.entry.run.number,
+                  run.entry.next_position + static_cast<std::int64_t>(pending_.size())));
+    pending_.push_back(row);
+  }
+
+  void flush() {
+    if (!pending_.empty()) {
+      Run& run = *pending_run_;
+      tables_.measurements.insert(
+          run.entry.run, run.entry.id_checksum, run.entry.next_position, pending_);
+      tables_.runs.count_rows(run.entry, pending_);
+      run.entry.next_position += static_cast<std::int64_t>(pending_.size());
+      run.added = true;
+      pending_.clear();
+    }
+    pending_run_ = nullptr;
+  }
+
+  std::vector<RowId> rows_of(const std::vector<RowReference>& references) {
+    std::vector<RowId> rows;
+    rows.reserve(references.size());
+    for (const RowReference& reference : references) {
+      const Run& run = run_of(reference.run);
+      const auto found = run.rows.find(reference.position);
+      if (found == run.rows.end()) {
+        throw bad_line(fmt::format("refers to row {} of run {}, which the export does not hold",
+                                   reference.position,
+                                   reference.run));
+      }
+      rows.push_back(found->second);
+    }
+    return rows;
+  }
+
+  void add(const ExportedReuse& line) {
+    flush();
+    tables_.measurements.link_reused(run_of(line.run).entry.run.number, rows_of(line.rows));
+  }
+
+  void add(const ExportedDerived& line) {
+    flush();
+    DerivedRecord record = line.record;
+    record.inputs = rows_of(line.inputs);
+    tables_.derived.insert(run_of(record.run).entry.run.number, record);
+  }
+
+  SqliteTables& tables_;
+  std::map<RunId, Run> runs_;
+  Run* pending_run_ = nullptr;
+  std::vector<Measurement> pending_;
+  std::size_t new_runs_ = 0;
+  std::int64_t lines_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::size_t import_runs(SqliteTables& tables, std::istream& in) {
+  Import import(tables);
+  std::string line;
+  std::size_t number = 0;
+  try {
+    for (number = 1; read_line(in, line); ++number) {
+      import.take(parse_export_line(line));
+    }
+    return import.finish();
+  } catch (const Error& error) {
+    // Only what the file itself did wrong gets its line: a full disk is not its fault.
+    if (error.kind() != Error::Kind::kUser) {
+      throw;
+    }
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("line {} of the import: {}; nothing was imported", number, error.what()));
+  }
+}
+
+}  // namespace plumb

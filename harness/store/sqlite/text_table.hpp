@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "harness/store/sqlite/statement_cache.hpp"
+
+namespace plumb {
+
+/// Gives long texts short ids: the tables layer_keys and variants. Texts are never removed.
+class TextTable {
+ public:
+  struct Entry {
+    std::int64_t id = 0;
+    std::int64_t checksum = 0;  ///< ContentHash of the text
+  };
+
+  TextTable(StatementCache& statements, const std::string& table);
+
+  /// Returns the entry of `text`, made if new. Inside a write transaction only.
+  const Entry& entry_of(const std::string& text);
+  /// Forgets what was remembered: after a transaction that was undone.
+  void forget() { entries_.clear(); }
+
+ private:
+  StatementCache& statements_;
+  std::string find_sql_;
+  std::string insert_sql_;
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+}  // namespace plumb

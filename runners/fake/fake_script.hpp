@@ -29,11 +29,11 @@ struct Rule {
   std::string match = "*";  ///< of the key's text; '*' stands for any characters
   std::string variant =
       "*";  ///< of the variant's text; a rule for every variant ("*") answers once for the key
-  Outcome outcome;
+  Outcome outcome{};
   Action action = Action::kNone;
-  std::optional<Seconds> time;  ///< instead of the computed one
-  Seconds delay{};              ///< really waits this long
-  std::string log;              ///< is written to stderr
+  std::optional<Seconds> time{};  ///< instead of the computed one
+  Seconds delay{};                ///< really waits this long
+  std::string log{};              ///< is written to stderr
 };
 
 /// Is what a fake worker does (`runners/fake/README.md` describes the file).

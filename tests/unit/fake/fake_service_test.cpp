@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/fake/fake_service.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace plumb::fake {
+namespace {
+
+// 2 × 512 × 512 × 512 operations = 268,435,456: 5.37 ms at 50 GFLOP/s; 3 MiB: 0.31 ms at 10 GB/s.
+const LayerKey kMatmul{
+    "v1:matmul;in=f32[512,512],f32[512,512]c;out=f32[512,512];acc=f32;math=strict"};
+const LayerKey kMatmulBf16{
+    "v1:matmul;in=bf16[512,512],bf16[512,512]c;out=bf16[512,512];acc=f32;math=strict"};
+// One operation an element: its bytes decide.
+const LayerKey kRelu{
+    "v1:eltwise;in=f32[1000,1000];out=f32[1000,1000];acc=f32;math=strict;fn=relu;parameters=[]"};
+
+std::vector<Measurement> measure(const MeasureRequest& request, Script script = default_script()) {
+  FakeService service(std::move(script));
+  std::vector<Measurement> rows;
+  service.measure(request, [&](Measurement row) { rows.push_back(std::move(row)); });
+  return rows;
+}
+
+std::vector<Measurement> of_purpose(const std::vector<Measurement>& rows, Purpose purpose) {
+  std::vector<Measurement> chosen;
+  std::copy_if(rows.begin(), rows.end(), std::back_inserter(chosen), [&](const Measurement& row) {
+    return row.purpose == purpose;
+  });
+  return chosen;
+}
+
+TEST(FakeService, computes_times_from_operations_and_bytes) {
+  const double ideal = 268'435'456 / 5e10 + 1e-6;
+  EXPECT_GE(fake_time(kMatmul, "any", CacheMode::kNone).count(), ideal);
+  EXPECT_LT(fake_time(kMatmul, "any", CacheMode::kNone).count(), 1.5 * ideal);
+  EXPECT_LT(fake_time(kMatmulBf16, "any", CacheMode::kNone).count(),
+            1.5 * (268'435'456 / 1e11 + 1e-6));
+  const double bytes = 8e6 / 1e10 + 1e-6;
+  EXPECT_GE(fake_time(kRelu, "any", CacheMode::kNone).count(), bytes);
+  EXPECT_LT(fake_time(kRelu, "any", CacheMode::kNone).count(), 1.5 * bytes);
+  EXPECT_EQ(fake_time(kRelu, "any", CacheMode::kWeights),
+            fake_time(kRelu, "any", CacheMode::kNone));
+}
+
+TEST(FakeService, has_the_same_times_on_every_machine) {
+  // SHA-256 of "x|y" starts with 791a (by sha256sum).
+  const double fraction = static_cast<double>(0x791a) / 65536.0;
+  EXPECT_EQ(fake_time({"x"}, "y", CacheMode::kNone).count(),
+            (1e6 / 5e10 + 1e-6) * (1.0 + 0.5 * fraction));
+}
+
+TEST(FakeService, races_every_variant_then_measures_the_best_in_full) {
+  MeasureRequest request;
+  request.key = kMatmul;
+  request.race_margin = 0.0;
+  request.caches = {CacheMode::kNone, CacheMode::kWeights};
+  const std::vector<Measurement> rows = measure(request);
+  const std::vector<Measurement> races = of_purpose(rows, Purpose::kRace);
+  const std::vector<Measurement> full = of_purpose(rows, Purpose::kFull);
+  ASSERT_EQ(races.size(), 6U);
+  ASSERT_EQ(full.size(), 2U);
+  for (std::size_t cache = 0; cache < 2; ++cache) {
+    EXPECT_EQ(full[cache].cache, request.caches[cache]);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_LE(full[cache].summary.median, races[3 * cache + i].summary.median);
+    }
+  }
+}
+
+TEST(FakeService, measures_exactly_the_variants_asked_for) {
+  MeasureRequest request;
+  request.key = kMatmul;
+  request.variants = {"algorithm=winograd"};
+  request.purpose = Purpose::kConfirm;
+  const std::vector<Measurement> rows = measure(request);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_EQ(rows[0].variant, "algorithm=winograd");
+  EXPECT_EQ(rows[0].purpose, Purpose::kConfirm);
+  EXPECT_EQ(rows[0].outcome.kind, Outcome::Kind::kOk);
+  EXPECT_EQ(rows[0].samples.size(), 9U);
+  EXPECT_EQ(rows[0].summary.n, 9U);
+  EXPECT_EQ(rows[0].summary.median, fake_time(kMatmul, "algorithm=winograd", CacheMode::kNone));
+  EXPECT_EQ(to_text(rows[0].started), "2026-01-01T00:00:00.000000Z");
+}
+
+TEST(FakeService, refuses_a_key_in_one_row_without_a_variant) {
+  Script script = default_script();
+  script.rules = {{.match = "v1:matmul*", .outcome = {Outcome::Kind::kUnsupported, "not here"}}};
+  MeasureRequest request;
+  request.key = kMatmul;
+  request.caches = {CacheMode::kNone, CacheMode::kAll};
+  const std::vector<Measurement> rows = measure(request, script);
+  ASSERT_EQ(rows.size(), 2U);
+  EXPECT_EQ(rows[0].variant, "");
+  EXPECT_EQ(rows[0].outcome, (Outcome{Outcome::Kind::kUnsupported, "not here"}));
+  EXPECT_EQ(rows[1].cache, CacheMode::kAll);
+  EXPECT_TRUE(FakeService(script).variants(kMatmul).empty());
+  EXPECT_EQ(FakeService(script).variants(kRelu).size(), 3U);
+}
+
+TEST(FakeService, drops_a_failed_variant_from_the_race) {
+  Script script = default_script();
+  script.rules = {{.variant = "algorithm=direct", .outcome = {Outcome::Kind::kWrongResult, "by 3"}},
+                  {.variant = "algorithm=gemm", .time = Seconds(1)},
+                  {.time = Seconds(2)}};
+  MeasureRequest request;
+  request.key = kMatmul;
+  const std::vector<Measurement> rows = measure(request, script);
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_EQ(rows[0].outcome, (Outcome{Outcome::Kind::kWrongResult, "by 3"}));
+  EXPECT_TRUE(rows[0].samples.empty());
+  EXPECT_EQ(rows[3].purpose, Purpose::kFull);
+  EXPECT_EQ(rows[3].variant, "algorithm=gemm");
+  EXPECT_EQ(rows[3].summary.median, Seconds(1));
+}
+
+}  // namespace
+}  // namespace plumb::fake

@@ -33,6 +33,15 @@ std::string label(const onnx::NodeProto& node) {
   throw Error(Error::Kind::kUser, text);
 }
 
+/// Returns the value of a constant of one element, which patterns of several nodes are told by.
+std::optional<double> scalar_of(ModelValue& value) {
+  if (!value.type || !value.type->constant || element_count(*value.type) != 1) {
+    return std::nullopt;
+  }
+  const ConstantValue* known = value.known();
+  return known != nullptr && known->size() == 1 ? std::optional(known->number(0)) : std::nullopt;
+}
+
 }  // namespace
 
 GraphBuilder::GraphBuilder(const onnx::ModelProto& model,
@@ -264,7 +273,8 @@ void GraphBuilder::fall_back_on_declared_types(const NodeView& node) {
 ValueId GraphBuilder::id_of(ModelValue& value) {
   if (!value.id) {
     value.id = graph_.values.size();
-    graph_.values.push_back({value.name, value.type.value_or(TensorType{}), value.producer});
+    graph_.values.push_back(
+        {value.name, value.type.value_or(TensorType{}), value.producer, scalar_of(value)});
   }
   return *value.id;
 }

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "tests/unit/rewrite/graph_builder.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb {
 namespace {
@@ -35,7 +35,7 @@ TEST(Rewrite, table_has_unique_names_and_known_families) {
 }
 
 TEST(Rewrite, names_every_match_as_its_row) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.input({1, 8, 4, 4});
   const ValueId conv = b.conv(x, 8, 3);
   const Graph graph = b.build({b.relu(b.add(b.batch_norm(conv), x))});
@@ -47,7 +47,7 @@ TEST(Rewrite, names_every_match_as_its_row) {
 }
 
 TEST(Rewrite, fuses_convolution_and_relu_into_one_key) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.input({1, 3, 8, 8});
   const Graph graph = b.build({b.relu(b.conv(x, 16, 3))});
   const std::vector<Match> found = matches(graph);
@@ -62,7 +62,7 @@ TEST(Rewrite, fuses_convolution_and_relu_into_one_key) {
 }
 
 TEST(Rewrite, does_not_fuse_a_value_that_something_else_reads) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId conv = b.conv(b.input({1, 3, 8, 8}), 16, 3);
   const ValueId relu = b.relu(conv);
   const ValueId other = b.eltwise(conv, "exp");
@@ -70,22 +70,22 @@ TEST(Rewrite, does_not_fuse_a_value_that_something_else_reads) {
 }
 
 TEST(Rewrite, does_not_fuse_a_value_that_the_model_returns) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId conv = b.conv(b.input({1, 3, 8, 8}), 16, 3);
   EXPECT_THAT(matches(b.build({b.relu(conv), conv})), IsEmpty());
 }
 
 TEST(Rewrite, does_not_add_a_value_to_itself) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId conv = b.conv(b.input({1, 3, 8, 8}), 16, 3);
   EXPECT_THAT(matches(b.build({b.add(conv, conv)})), IsEmpty());
 }
 
 TEST(Rewrite, folds_batch_norm_into_weights_and_a_bias) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.input({1, 3, 8, 8});
   const Graph graph = b.build({b.batch_norm(b.conv(x, 16, 3))});
-  GraphBuilder biased;
+  GraphSketch biased;
   const ValueId conv = biased.conv(biased.input({1, 3, 8, 8}), 16, 3, true);
   const std::vector<Match> found = matches(graph);
   ASSERT_THAT(found, SizeIs(1));
@@ -94,10 +94,10 @@ TEST(Rewrite, folds_batch_norm_into_weights_and_a_bias) {
 }
 
 TEST(Rewrite, keeps_batch_norm_whose_convolution_has_no_constant_weights) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.input({1, 3, 8, 8});
   const ValueId w = b.input({16, 3, 1, 1});
-  using Dims = GraphBuilder::Dims;
+  using Dims = GraphSketch::Dims;
   const ValueId conv = b.layer("conv",
                                {x, w},
                                {1, 16, 8, 8},
@@ -109,7 +109,7 @@ TEST(Rewrite, keeps_batch_norm_whose_convolution_has_no_constant_weights) {
 }
 
 TEST(Rewrite, fuses_the_residual_block_from_either_branch) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.input({1, 8, 4, 4});
   const ValueId left = b.batch_norm(b.conv(x, 8, 3));
   const ValueId right = b.batch_norm(b.conv(x, 8, 1));
@@ -126,7 +126,7 @@ TEST(Rewrite, fuses_the_residual_block_from_either_branch) {
 }
 
 TEST(Rewrite, leaves_room_for_the_bias_before_a_residual_operand) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.input({1, 8, 4, 4});
   const Graph graph = b.build({b.add(b.conv(x, 8, 3), x)});
   const std::vector<Match> found = of_rule(graph, "conv_add");
@@ -136,14 +136,14 @@ TEST(Rewrite, leaves_room_for_the_bias_before_a_residual_operand) {
 }
 
 TEST(Rewrite, does_not_treat_a_broadcast_as_a_residual) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.input({1, 8, 4, 4});
   const ValueId gate = b.input({8, 1, 1});
   EXPECT_THAT(matches(b.build({b.add(b.conv(x, 8, 3), gate)})), IsEmpty());
 }
 
 TEST(Rewrite, folds_caffe_scale_layers_behind_batch_norm) {
-  GraphBuilder b;  // Caffe2's exports: BatchNorm, Mul [C,1,1], Add [C,1,1], Relu
+  GraphSketch b;  // Caffe2's exports: BatchNorm, Mul [C,1,1], Add [C,1,1], Relu
   const ValueId x = b.input({1, 3, 8, 8});
   const ValueId norm = b.batch_norm(b.conv(x, 16, 3));
   const ValueId scaled = b.add(b.mul(norm, b.weight({16, 1, 1})), b.weight({16, 1, 1}));
@@ -157,21 +157,21 @@ TEST(Rewrite, folds_caffe_scale_layers_behind_batch_norm) {
 }
 
 TEST(Rewrite, folds_a_bias_written_as_add) {
-  GraphBuilder b;  // CNTK's exports
+  GraphSketch b;  // CNTK's exports
   const ValueId x = b.input({1, 1, 28, 28});
   const Graph graph = b.build({b.relu(b.add(b.conv(x, 8, 5), b.weight({8, 1, 1})))});
   EXPECT_THAT(of_rule(graph, "conv_scale_activation"), SizeIs(1));
 }
 
 TEST(Rewrite, does_not_fold_what_varies_along_the_image) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.input({1, 1, 28, 28});
   EXPECT_THAT(matches(b.build({b.mul(b.conv(x, 8, 5), b.weight({1, 1, 28}))})), IsEmpty());
   EXPECT_THAT(matches(b.build({b.binary("div", b.weight({8, 1, 1}), b.conv(x, 8, 5))})), IsEmpty());
 }
 
 TEST(Rewrite, fuses_matmul_bias_and_written_out_gelu) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.input({1, 128, 768});
   const ValueId sum = b.add(b.weight({3072}), b.matmul(x, 3072));
   const ValueId ratio = b.binary("div", sum, b.weight({}, std::sqrt(2.0)));
@@ -192,7 +192,7 @@ TEST(Rewrite, fuses_matmul_bias_and_written_out_gelu) {
 TEST(Rewrite, knows_gelu_in_every_order_of_its_products) {
   const double root = std::sqrt(2.0);
   {
-    GraphBuilder b;  // (x · ½) · (1 + erf(x · 1/√2))
+    GraphSketch b;  // (x · ½) · (1 + erf(x · 1/√2))
     const ValueId x = b.input({4, 8});
     const ValueId scaled = b.mul(x, b.weight({1}, 1.0 / root));
     const ValueId one = b.add(b.weight({}, 1.0), b.eltwise(scaled, "erf"));
@@ -200,14 +200,14 @@ TEST(Rewrite, knows_gelu_in_every_order_of_its_products) {
     EXPECT_THAT(of_rule(b.build({b.mul(half, one)}), "gelu"), SizeIs(1));
   }
   {
-    GraphBuilder b;  // x · (½ · (1 + erf(x ÷ √2))), in a model without weights
+    GraphSketch b;  // x · (½ · (1 + erf(x ÷ √2))), in a model without weights
     const ValueId x = b.input({4, 8});
     const ValueId ratio = b.binary("div", x, b.weight({}));
     const ValueId one = b.add(b.eltwise(ratio, "erf"), b.weight({}));
     EXPECT_THAT(of_rule(b.build({b.mul(x, b.mul(one, b.weight({})))}), "gelu"), SizeIs(1));
   }
   {
-    GraphBuilder b;  // a constant that is not √2: another function
+    GraphSketch b;  // a constant that is not √2: another function
     const ValueId x = b.input({4, 8});
     const ValueId ratio = b.binary("div", x, b.weight({}, 2.0));
     const ValueId one = b.add(b.eltwise(ratio, "erf"), b.weight({}, 1.0));
@@ -216,7 +216,7 @@ TEST(Rewrite, knows_gelu_in_every_order_of_its_products) {
 }
 
 TEST(Rewrite, fuses_silu_behind_a_convolution) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId conv = b.conv(b.input({1, 3, 8, 8}), 16, 3);
   const Graph graph = b.build({b.mul(conv, b.sigmoid(conv))});
   const std::vector<Match> fused = of_rule(graph, "conv_activation");
@@ -228,27 +228,27 @@ TEST(Rewrite, fuses_silu_behind_a_convolution) {
 
 TEST(Rewrite, knows_both_ways_to_write_hard_swish) {
   {
-    GraphBuilder b;
+    GraphSketch b;
     const ValueId x = b.input({1, 3, 8, 8});
     const Graph graph = b.build({b.mul(x, b.eltwise(x, "hard_sigmoid", {1.0 / 6.0, 0.5}))});
     EXPECT_THAT(of_rule(graph, "hard_swish"), SizeIs(1));
   }
   {
-    GraphBuilder b;
+    GraphSketch b;
     const ValueId x = b.input({1, 3, 8, 8});
     const ValueId clipped = b.eltwise(b.add(x, b.weight({}, 3.0)), "clip", {0.0, 6.0});
     const Graph graph = b.build({b.binary("div", b.mul(x, clipped), b.weight({}, 6.0))});
     EXPECT_THAT(of_rule(graph, "hard_swish"), SizeIs(1));
   }
   {
-    GraphBuilder b;
+    GraphSketch b;
     const ValueId x = b.input({1, 3, 8, 8});
     const Graph graph = b.build({b.mul(x, b.eltwise(x, "hard_sigmoid", {0.2, 0.5}))});
     EXPECT_THAT(of_rule(graph, "hard_swish"), IsEmpty());
   }
 }
 
-ValueId layer_norm(GraphBuilder& b, ValueId x, bool sub_twice, bool pow) {
+ValueId layer_norm(GraphSketch& b, ValueId x, bool sub_twice, bool pow) {
   const ValueId mean = b.mean(x);
   const ValueId centred = b.binary("sub", x, mean);
   const ValueId again = sub_twice ? b.binary("sub", x, mean) : centred;
@@ -261,7 +261,7 @@ ValueId layer_norm(GraphBuilder& b, ValueId x, bool sub_twice, bool pow) {
 TEST(Rewrite, finds_layer_normalization_written_out) {
   for (const bool sub_twice : {false, true}) {
     for (const bool pow : {false, true}) {
-      GraphBuilder b;
+      GraphSketch b;
       const ValueId x = b.input({2, 4, 8});
       const Graph graph = b.build({b.relu(layer_norm(b, b.add(x, x), sub_twice, pow))});
       const std::vector<Match> found = of_rule(graph, "layer_norm");
@@ -275,7 +275,7 @@ TEST(Rewrite, finds_layer_normalization_written_out) {
 }
 
 TEST(Rewrite, fuses_gemm_and_batch_norm_with_their_activations) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId gemm = b.relu(b.gemm(b.input({2, 16}), 4));
   const ValueId norm = b.eltwise(b.batch_norm(b.input({1, 3, 8, 8})), "clip", {0.0, 6.0});
   const Graph graph = b.build({gemm, norm});
@@ -287,7 +287,7 @@ TEST(Rewrite, fuses_gemm_and_batch_norm_with_their_activations) {
 }
 
 TEST(Rewrite, ignores_layers_that_cannot_be_keyed) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.conv(b.input({1, 3, 8, 8}), 16, 3);
   const ValueId y = b.relu(x);
   b.unsupported("no such operator");
@@ -295,7 +295,7 @@ TEST(Rewrite, ignores_layers_that_cannot_be_keyed) {
 }
 
 TEST(Rewrite, changes_precision_of_floating_tensors_only) {
-  GraphBuilder b;
+  GraphSketch b;
   const ValueId x = b.input({1, 3, 8, 8});
   const ValueId indices = b.input({5}, DataType::kS64);
   const ValueId table = b.weight({100, 16});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/unit/rewrite/graph_builder.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb {
 
-ValueId GraphBuilder::input(const Dims& dims, DataType type) {
+ValueId GraphSketch::input(const Dims& dims, DataType type) {
   const ValueId id = graph_.values.size();
   graph_.values.push_back(
       Value{"x" + std::to_string(id), TensorType{type, dims, false, {}}, {}, {}});
@@ -11,7 +11,7 @@ ValueId GraphBuilder::input(const Dims& dims, DataType type) {
   return id;
 }
 
-ValueId GraphBuilder::weight(const Dims& dims, std::optional<double> scalar) {
+ValueId GraphSketch::weight(const Dims& dims, std::optional<double> scalar) {
   const ValueId id = graph_.values.size();
   const TensorType type{DataType::kF32, dims, true, {}};
   graph_.values.push_back(Value{"w" + std::to_string(id), type, {}, scalar});
@@ -20,10 +20,10 @@ ValueId GraphBuilder::weight(const Dims& dims, std::optional<double> scalar) {
   return id;
 }
 
-ValueId GraphBuilder::layer(const std::string& op,
-                            const std::vector<std::optional<ValueId>>& inputs,
-                            const Dims& out,
-                            std::map<std::string, Attribute> attributes) {
+ValueId GraphSketch::layer(const std::string& op,
+                           const std::vector<std::optional<ValueId>>& inputs,
+                           const Dims& out,
+                           std::map<std::string, Attribute> attributes) {
   const ValueId result = graph_.values.size();
   const LayerId id = graph_.layers.size();
   const TensorType type{graph_.values[*inputs.front()].type.dtype, out, false, {}};
@@ -46,7 +46,7 @@ ValueId GraphBuilder::layer(const std::string& op,
   return result;
 }
 
-ValueId GraphBuilder::conv(ValueId x, std::int64_t filters, std::int64_t r, bool bias) {
+ValueId GraphSketch::conv(ValueId x, std::int64_t filters, std::int64_t r, bool bias) {
   const Dims from = dims(x);
   std::vector<std::optional<ValueId>> inputs{x, weight({filters, from[1], r, r})};
   if (bias) {
@@ -62,7 +62,7 @@ ValueId GraphBuilder::conv(ValueId x, std::int64_t filters, std::int64_t r, bool
                 {"strides", Dims{1, 1}}});
 }
 
-ValueId GraphBuilder::batch_norm(ValueId x) {
+ValueId GraphSketch::batch_norm(ValueId x) {
   const Dims from = dims(x);
   std::vector<std::optional<ValueId>> inputs{x};
   for (int i = 0; i < 4; ++i) {
@@ -71,23 +71,23 @@ ValueId GraphBuilder::batch_norm(ValueId x) {
   return layer("batch_norm", inputs, from, {{"epsilon", 1e-5}, {"mode", std::string("spatial")}});
 }
 
-ValueId GraphBuilder::eltwise(ValueId x, const std::string& fn, std::vector<double> parameters) {
+ValueId GraphSketch::eltwise(ValueId x, const std::string& fn, std::vector<double> parameters) {
   return layer("eltwise", {x}, dims(x), {{"fn", fn}, {"parameters", std::move(parameters)}});
 }
 
-ValueId GraphBuilder::binary(const std::string& fn, ValueId a, ValueId b) {
+ValueId GraphSketch::binary(const std::string& fn, ValueId a, ValueId b) {
   return layer(
       "binary", {a, b}, dims(a).size() >= dims(b).size() ? dims(a) : dims(b), {{"fn", fn}});
 }
 
-ValueId GraphBuilder::matmul(ValueId x, std::int64_t columns) {
+ValueId GraphSketch::matmul(ValueId x, std::int64_t columns) {
   Dims out = dims(x);
   const ValueId w = weight({out.back(), columns});
   out.back() = columns;
   return layer("matmul", {x, w}, out);
 }
 
-ValueId GraphBuilder::gemm(ValueId x, std::int64_t columns) {
+ValueId GraphSketch::gemm(ValueId x, std::int64_t columns) {
   const Dims from = dims(x);
   return layer(
       "gemm",
@@ -96,7 +96,7 @@ ValueId GraphBuilder::gemm(ValueId x, std::int64_t columns) {
       {{"alpha", 1.0}, {"beta", 1.0}, {"trans_a", std::int64_t{0}}, {"trans_b", std::int64_t{0}}});
 }
 
-ValueId GraphBuilder::mean(ValueId x) {
+ValueId GraphSketch::mean(ValueId x) {
   Dims out = dims(x);
   const auto axis = static_cast<std::int64_t>(out.size()) - 1;
   out.back() = 1;
@@ -106,11 +106,11 @@ ValueId GraphBuilder::mean(ValueId x) {
                {{"axes", Dims{axis}}, {"fn", std::string("mean")}, {"keepdims", std::int64_t{1}}});
 }
 
-ValueId GraphBuilder::view(ValueId x, const Dims& out) {
+ValueId GraphSketch::view(ValueId x, const Dims& out) {
   return layer("view", {x}, out);
 }
 
-void GraphBuilder::unsupported(const std::string& reason) {
+void GraphSketch::unsupported(const std::string& reason) {
   Layer& layer = graph_.layers.back();
   layer.role = Layer::Role::kUnsupported;
   layer.reason = reason;
@@ -118,7 +118,7 @@ void GraphBuilder::unsupported(const std::string& reason) {
   layer.key = {};
 }
 
-Graph GraphBuilder::build(std::initializer_list<ValueId> outputs) const {
+Graph GraphSketch::build(std::initializer_list<ValueId> outputs) const {
   Graph graph = graph_;
   graph.name = "handmade";
   graph.outputs = outputs;

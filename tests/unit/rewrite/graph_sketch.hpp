@@ -13,7 +13,7 @@
 namespace plumb {
 
 /// Builds small graphs by hand, layer by layer, without any model file.
-class GraphBuilder {
+class GraphSketch {
  public:
   using Dims = std::vector<std::int64_t>;
 

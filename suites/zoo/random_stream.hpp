@@ -11,15 +11,7 @@ namespace plumb::zoo {
 /// output.
 class RandomStream {
  public:
-  /// Starts the stream that belongs to `name` under `seed` (FNV-1a of the name), so that one
-  /// tensor's values do not depend on what else the model holds.
-  RandomStream(std::uint64_t seed, std::string_view name) {
-    std::uint64_t hash = 0xCBF29CE484222325U;
-    for (const char letter : name) {
-      hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3U;
-    }
-    state_ = hash ^ (seed * 0x9E3779B97F4A7C15U);
-  }
+  explicit RandomStream(std::uint64_t state) : state_(state) {}
 
   std::uint64_t next() {
     state_ += 0x9E3779B97F4A7C15U;
@@ -46,7 +38,17 @@ class RandomStream {
   }
 
  private:
-  std::uint64_t state_ = 0;
+  std::uint64_t state_;
 };
+
+/// Starts the stream that belongs to `name` under `seed` (FNV-1a of the name), so that one tensor's
+/// values do not depend on what else the model holds.
+[[nodiscard]] inline RandomStream stream_of(std::uint64_t seed, std::string_view name) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char letter : name) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3U;
+  }
+  return RandomStream(hash ^ (seed * 0x9E3779B97F4A7C15U));
+}
 
 }  // namespace plumb::zoo

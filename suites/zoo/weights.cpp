@@ -84,7 +84,7 @@ void fill(onnx::TensorProto& tensor, const WeightRole& role, std::uint64_t seed)
   }
   const std::int64_t elements = elements_of(tensor);
   const double deviation = he_deviation(role);
-  RandomStream random(seed, tensor.name());
+  RandomStream random = stream_of(seed, tensor.name());
   std::string bytes;
   bytes.reserve(static_cast<std::size_t>(elements) * sizeof(float));
   for (std::int64_t i = 0; i < elements; ++i) {

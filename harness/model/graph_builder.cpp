@@ -29,6 +29,18 @@ std::string label(const onnx::NodeProto& node) {
   return fmt::format("node '{}' ({})", name.substr(0, 200), node.op_type().substr(0, 200));
 }
 
+std::optional<double> scalar_of(ModelValue& value) {
+  if (value.origin == Origin::kData || !value.type || element_count(*value.type) != 1) {
+    return std::nullopt;
+  }
+  const ConstantValue* known = value.known();
+  if (known == nullptr) {
+    return std::nullopt;
+  }
+  return known->dtype == DataType::kF32 ? widen(static_cast<float>(known->number(0)))
+                                        : known->number(0);
+}
+
 [[noreturn]] void fail(const std::string& text) {
   throw Error(Error::Kind::kUser, text);
 }

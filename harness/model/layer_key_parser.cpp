@@ -182,6 +182,11 @@ class KeyParser {
         fail(fmt::format("{} strides for {} dimensions", type.strides.size(), type.dims.size()));
       }
     }
+    for (const std::int64_t stride : type.strides) {
+      if (stride < 0 || stride > (std::int64_t{1} << 40)) {
+        fail(fmt::format("a stride of {} is out of range", stride));
+      }
+    }
     type.constant = take("c");
     static_cast<void>(element_count(type));  // throws when negative or too large
     return type;

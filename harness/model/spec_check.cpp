@@ -2,17 +2,16 @@
 #include "harness/model/spec_check.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
 #include "harness/model/op_schema.hpp"
+#include "harness/model/spec_shapes.hpp"
 
 namespace plumb {
 namespace {
 
 using Problem = std::optional<SpecProblem>;
-using Dims = std::vector<std::int64_t>;
 
 Problem problem(std::string field, std::string text) {
   return SpecProblem{std::move(field), std::move(text)};
@@ -102,9 +101,11 @@ std::optional<SpecProblem> check_spec(const LayerSpec& spec) {
     return wrong;
   }
   if (spec.op == "eltwise") {
-    return check_function("fn", spec.text("fn"), spec.reals("parameters").size());
+    if (Problem wrong = check_function("fn", spec.text("fn"), spec.reals("parameters").size())) {
+      return wrong;
+    }
   }
-  return std::nullopt;
+  return check_shapes(spec);
 }
 
 }  // namespace plumb

@@ -197,10 +197,16 @@ bool is_number(DataType type) {
   return type != DataType::kString && type != DataType::kF8E4M3 && type != DataType::kF8E5M2;
 }
 
-double number_at(const Tensor& tensor, std::size_t element) {
-  return with_storage(tensor.type.dtype, [&](auto storage) {
-    return to_number(read<decltype(storage)>(tensor.data.data(), element));
+ElementReader reader_of(DataType type) {
+  return with_storage(type, [](auto storage) -> ElementReader {
+    return [](const std::byte* data, std::size_t element) {
+      return to_number(read<decltype(storage)>(data, element));
+    };
   });
+}
+
+double number_at(const Tensor& tensor, std::size_t element) {
+  return reader_of(tensor.type.dtype)(tensor.data.data(), element);
 }
 
 std::vector<double> numbers_of(const Tensor& tensor) {
@@ -222,17 +228,22 @@ std::vector<double> numbers_of(const Tensor& tensor) {
   });
 }
 
-Tensor tensor_from(const TensorType& type, std::span<const double> numbers) {
-  PLUMB_CHECK(static_cast<std::size_t>(element_count(type)) == numbers.size());
-  Tensor tensor{type, {}};
-  with_storage(type.dtype, [&](auto storage) {
+void write_numbers(Tensor& tensor, std::size_t first, std::span<const double> numbers) {
+  with_storage(tensor.type.dtype, [&](auto storage) {
     using Storage = decltype(storage);
-    tensor.data.resize(numbers.size() * sizeof(Storage));
+    PLUMB_CHECK(first + numbers.size() <= tensor.data.size() / sizeof(Storage));
+    std::byte* to = tensor.data.data() + first * sizeof(Storage);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
       const auto element = from_number<Storage>(numbers[i]);
-      std::memcpy(tensor.data.data() + i * sizeof(Storage), &element, sizeof(Storage));
+      std::memcpy(to + i * sizeof(Storage), &element, sizeof(Storage));
     }
   });
+}
+
+Tensor tensor_from(const TensorType& type, std::span<const double> numbers) {
+  PLUMB_CHECK(static_cast<std::size_t>(element_count(type)) == numbers.size());
+  Tensor tensor{type, std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value))};
+  write_numbers(tensor, 0, numbers);
   return tensor;
 }
 

@@ -28,17 +28,27 @@ namespace plumb {
 /// string.
 [[nodiscard]] bool is_number(DataType type);
 
-/// Reads one element as a double (integers beyond 2^53 are rounded; bool is 0 or 1).
-/// Throws Error{kUser} for a type that is not a number here.
+/// Reads one element, counted from the start of a tensor's data, as a double (integers beyond 2^53
+/// are rounded; bool is 0 or 1).
+using ElementReader = double (*)(const std::byte* data, std::size_t element);
+
+/// Finds the reader of a type. Throws Error{kUser} for a type that is not a number here.
+[[nodiscard]] ElementReader reader_of(DataType type);
+
+/// Reads one element with the reader of the tensor's type; throws as that does.
 [[nodiscard]] double number_at(const Tensor& tensor, std::size_t element);
 
 /// Reads all elements. Throws as number_at does, and if the data is shorter than the type says.
 [[nodiscard]] std::vector<double> numbers_of(const Tensor& tensor);
 
-/// Writes numbers as elements of `type`: floating types round to nearest even; integers drop the
-/// fraction and wrap around as two's complement (NaN: 0; beyond 64 bits: the nearest end); bool is
-/// whether the number differs from 0. Throws Error{kInternal} unless there are element_count(type)
-/// of them.
+/// Writes numbers over a tensor's elements from `first` on, in its type: floating types round to
+/// nearest even; integers drop the fraction and wrap around as two's complement (NaN: 0; beyond 64
+/// bits: the nearest end); bool is whether the number differs from 0. Throws Error{kInternal} if
+/// the tensor is too short for them.
+void write_numbers(Tensor& tensor, std::size_t first, std::span<const double> numbers);
+
+/// Makes a tensor of numbers, written as write_numbers does. Throws Error{kInternal} unless there
+/// are element_count(type) of them.
 [[nodiscard]] Tensor tensor_from(const TensorType& type, std::span<const double> numbers);
 
 }  // namespace plumb

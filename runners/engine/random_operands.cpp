@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/random_operands.hpp"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string_view>
 
@@ -90,9 +91,9 @@ double integer(Role role, bool positive, std::uint64_t bits) {
   return (bits & 4U) != 0 ? -magnitude : magnitude;
 }
 
-double real(Role role, const RandomStream& random, std::uint64_t position) {
-  const double unit = random.unit(position);
-  const double sign = (random.bits(position) & 1U) != 0 ? -1.0 : 1.0;
+double real(Role role, std::uint64_t bits) {
+  const double unit = static_cast<double>(bits >> 40U) * 0x1p-24;  // exact in float
+  const double sign = 1.0 - 2.0 * static_cast<double>(bits & 1U);
   switch (role) {
     case Role::kWide:
       return sign * (1.0 + 7.0 * unit);
@@ -101,7 +102,7 @@ double real(Role role, const RandomStream& random, std::uint64_t position) {
     case Role::kNearOne:
       return 0.95 + 0.1 * unit;
     case Role::kFew:
-      return sign * (0.5 + 0.5 * static_cast<double>(random.below(position, 64) / 32));
+      return sign * (0.5 + 0.5 * static_cast<double>((bits >> 1U) & 1U));
     case Role::kSigned:
     case Role::kIndex:
     case Role::kFlag:
@@ -121,17 +122,25 @@ Tensor random_operand(const LayerSpec& spec, std::size_t operand, const RandomSt
   const Role role = role_of(spec, operand);
   const std::uint64_t bound = role == Role::kIndex ? index_bound(spec) : 2;
   const bool positive = is_unsigned(type.dtype);
-  std::vector<double> numbers(static_cast<std::size_t>(element_count(type)));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (role == Role::kIndex || role == Role::kFlag) {
-      numbers[i] = static_cast<double>(random.below(i, bound));
-    } else if (is_floating(type.dtype)) {
-      numbers[i] = real(role, random, i);
-    } else {
-      numbers[i] = integer(role, positive, random.bits(i) >> 8U);
+  const auto count = static_cast<std::size_t>(element_count(type));
+  Tensor tensor{type, std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value))};
+  // In pieces: weights of a hundred million numbers must not need their doubles beside them.
+  std::vector<double> piece(std::min<std::size_t>(count, 4096));
+  for (std::size_t first = 0; first < count; first += piece.size()) {
+    piece.resize(std::min(piece.size(), count - first));
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+      const std::size_t at = first + i;
+      if (role == Role::kIndex || role == Role::kFlag) {
+        piece[i] = static_cast<double>(random.below(at, bound));
+      } else if (is_floating(type.dtype)) {
+        piece[i] = real(role, random.bits(at));
+      } else {
+        piece[i] = integer(role, positive, random.bits(at) >> 8U);
+      }
     }
+    write_numbers(tensor, first, piece);
   }
-  return tensor_from(type, numbers);
+  return tensor;
 }
 
 }  // namespace

@@ -18,10 +18,6 @@ class RandomStream {
   [[nodiscard]] std::uint64_t bits(std::uint64_t position) const {
     return mixed(seed_ + position * 0x9E3779B97F4A7C15U);
   }
-  /// Returns a number in [0, 1), a multiple of 2^-24: exact in float.
-  [[nodiscard]] double unit(std::uint64_t position) const {
-    return static_cast<double>(bits(position) >> 40U) * 0x1p-24;
-  }
   /// Returns a number in [0, bound), bound < 2^32 without noticeable bias; 0 if bound is 0.
   [[nodiscard]] std::uint64_t below(std::uint64_t position, std::uint64_t bound) const {
     return bound == 0 ? 0 : bits(position) % bound;

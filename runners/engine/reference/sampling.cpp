@@ -104,6 +104,8 @@ double convolution_element(const LayerSpec& spec,
   const ConvolutionShape::Spatial position = position_of(at % out_volume, out);
   double result =
       spec.has_input(2) ? number_at(operands[2], static_cast<std::size_t>(channel)) : 0.0;
+  const ElementReader read_x = reader_of(operands[0].type.dtype);
+  const ElementReader read_w = reader_of(operands[1].type.dtype);
   for (std::int64_t tap = 0; tap < taps; ++tap) {
     ConvolutionShape::Spatial from{};
     if (!input_position(shape, transposed, position, position_of(tap, shape.kernel), from)) {
@@ -115,8 +117,8 @@ double convolution_element(const LayerSpec& spec,
       const std::int64_t w =
           transposed ? ((group * in_group + c) * out_group + channel % out_group) * taps + tap
                      : (channel * in_group + c) * taps + tap;
-      result += number_at(operands[0], static_cast<std::size_t>(x)) *
-                number_at(operands[1], static_cast<std::size_t>(w));
+      result += read_x(operands[0].data.data(), static_cast<std::size_t>(x)) *
+                read_w(operands[1].data.data(), static_cast<std::size_t>(w));
     }
   }
   return result;
@@ -133,10 +135,12 @@ double matrix_element(const LayerSpec& spec,
   const reference::Broadcast b_batch(spec, shape.b_batch, shape.batch);
   const std::size_t a = a_batch(batch) * shape.rows * shape.depth + row * shape.a_row;
   const std::size_t b = b_batch(batch) * shape.depth * shape.columns + column * shape.b_column;
+  const ElementReader read_a = reader_of(operands[0].type.dtype);
+  const ElementReader read_b = reader_of(operands[1].type.dtype);
   double result = 0.0;
   for (std::size_t k = 0; k < shape.depth; ++k) {
-    result += number_at(operands[0], a + k * shape.a_depth) *
-              number_at(operands[1], b + k * shape.b_depth);
+    result += read_a(operands[0].data.data(), a + k * shape.a_depth) *
+              read_b(operands[1].data.data(), b + k * shape.b_depth);
   }
   if (spec.op == "gemm") {
     result *= spec.real("alpha");

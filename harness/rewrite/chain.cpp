@@ -49,6 +49,9 @@ class ChainFinder {
 
  private:
   [[nodiscard]] std::vector<Chain> folded(const Chain& chain, bool scale) const {
+    if (chain.spec.op == "batch_norm") {
+      return scaled_batch_norm(chain);
+    }
     const std::optional<TensorType>& weights = chain.spec.inputs[1];
     const bool constant_bias = !chain.spec.has_input(2) || chain.spec.inputs[2]->constant;
     if (!weights->constant || !constant_bias || !chain.spec.epilogue.empty()) {
@@ -75,6 +78,27 @@ class ChainFinder {
     const std::int64_t channels = chain.spec.outputs.front().dims.at(1);
     next.spec.inputs.resize(3);
     next.spec.inputs[2] = TensorType{weights->dtype, {channels}, true, {}};
+    return {std::move(next)};
+  }
+
+  /// Folds what scales and shifts a BatchNorm's result into its own scale and bias: the same key.
+  [[nodiscard]] std::vector<Chain> scaled_batch_norm(const Chain& chain) const {
+    const Layer& anchor = graph_.layers[chain.layers.front()];
+    if (!anchor.inputs.front() || !folds_as_batch_norm(anchor, *anchor.inputs.front())) {
+      return {};
+    }
+    Chain next = chain;
+    while (const std::optional<LayerId> reader = uses_.only_reader(next.result)) {
+      const Layer& layer = graph_.layers[*reader];
+      if (!folds_as_scale(layer, next.result)) {
+        break;
+      }
+      next.layers.push_back(*reader);
+      next.result = layer.outputs.front();
+    }
+    if (next.layers.size() == chain.layers.size()) {
+      return {};
+    }
     return {std::move(next)};
   }
 

@@ -13,7 +13,8 @@ namespace plumb {
 enum class Stage {
   kBatchNorm,   ///< one BatchNorm with constant parameters, folded into constant weights and a bias
   kScale,       ///< a run of BatchNorms, Muls and Adds with constants per channel, folded likewise;
-                ///< as long as possible; a single BatchNorm is kBatchNorm's
+                ///< as long as possible; a single BatchNorm is kBatchNorm's. Behind a BatchNorm:
+                ///< Muls and Adds, folded into its own scale and bias
   kBias,        ///< Add of a constant [N] along the last dimension: epilogue add
   kResidual,    ///< Add of another value of the same shape: epilogue add
   kActivation,  ///< an activation, one node or written out: epilogue

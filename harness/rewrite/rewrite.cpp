@@ -53,6 +53,10 @@ constexpr std::array kRewrites = std::to_array<Rewrite>({
        return find_chains(graph, "matmul_add_add", "matmul", {kBias, kResidual}); }},
     {"bn_activation", "fusion", [](const Graph& graph) -> Matches {
        return find_chains(graph, "bn_activation", "batch_norm", {kActivation}); }},
+    {"bn_scale", "folding", [](const Graph& graph) -> Matches {
+       return find_chains(graph, "bn_scale", "batch_norm", {kScale}); }},
+    {"bn_scale_activation", "fusion", [](const Graph& graph) -> Matches {
+       return find_chains(graph, "bn_scale_activation", "batch_norm", {kScale, kActivation}); }},
     {"gelu", "fusion", [](const Graph& graph) -> Matches {
        return find_written_out_activations(graph, "gelu", "gelu_erf"); }},
     {"silu", "fusion", [](const Graph& graph) -> Matches {

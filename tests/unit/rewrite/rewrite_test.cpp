@@ -156,6 +156,17 @@ TEST(Rewrite, folds_caffe_scale_layers_behind_batch_norm) {
   EXPECT_THAT(found[0].key.text, testing::HasSubstr("f32[16,3,3,3]c,f32[16]c;"));
 }
 
+TEST(Rewrite, folds_caffe_scale_layers_into_a_batch_norm_of_their_own) {
+  GraphSketch b;  // DenseNet: the BatchNorm follows a Concat, so that no convolution can take it
+  const ValueId norm = b.batch_norm(b.input({1, 16, 8, 8}));
+  const ValueId scaled = b.add(b.mul(norm, b.weight({16, 1, 1})), b.weight({16, 1, 1}));
+  const Graph graph = b.build({b.relu(scaled)});
+  const std::vector<Match> found = of_rule(graph, "bn_scale");
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].key, graph.layers[0].key);
+  EXPECT_THAT(of_rule(graph, "bn_scale_activation").at(0).layers, ElementsAre(0U, 1U, 2U, 3U));
+}
+
 TEST(Rewrite, folds_a_bias_written_as_add) {
   GraphSketch b;  // CNTK's exports
   const ValueId x = b.input({1, 1, 28, 28});

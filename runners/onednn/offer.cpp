@@ -75,6 +75,11 @@ void OfferList::add(Offer offer) {
   offers_.push_back(std::move(offer));
 }
 
+bool OfferList::only_references() const {
+  return std::all_of(
+      offers_.begin(), offers_.end(), [](const Offer& offer) { return offer.is_reference(); });
+}
+
 dnnl::primitive make_primitive(const dnnl::primitive_desc_base& description, LayerPlan& plan) {
   const auto start = std::chrono::steady_clock::now();
   dnnl::primitive primitive(description.get());

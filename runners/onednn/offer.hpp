@@ -60,6 +60,8 @@ class OfferList {
 
   [[nodiscard]] const std::vector<Offer>& offers() const { return offers_; }
   [[nodiscard]] bool empty() const { return offers_.empty(); }
+  /// Tells whether there is nothing, or nothing but the library's slow reference code.
+  [[nodiscard]] bool only_references() const;
   /// Says why the library refused last.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 

@@ -9,20 +9,42 @@
 namespace plumb::onednn {
 namespace {
 
-constexpr std::array<LayerFamily, 13> kFamilies{{
+// The library's ways, and our own kernel for where it has none or only reference code.
+constexpr std::array<LayerFamily, 34> kFamilies{{
     {"conv", offer_convolution, nullptr},
     {"conv_transpose", offer_deconvolution, nullptr},
     {"gemm", offer_gemm, nullptr},
     {"matmul", offer_matmul, nullptr},
-    {"batch_norm", offer_batch_norm, nullptr},
-    {"lrn", offer_lrn, nullptr},
-    {"max_pool", offer_max_pool, nullptr},
-    {"average_pool", offer_average_pool, nullptr},
-    {"eltwise", offer_eltwise, nullptr},
+    {"batch_norm", offer_batch_norm, normalize_batch},
+    {"layer_norm", offer_layer_norm, normalize_layers},
+    {"rms_norm", nullptr, normalize_layers},
+    {"instance_norm", nullptr, normalize_groups},
+    {"group_norm", nullptr, normalize_groups},
+    {"lrn", offer_lrn, normalize_response},
+    {"max_pool", offer_max_pool, pool_max},
+    {"average_pool", offer_average_pool, pool_average},
+    {"lp_pool", nullptr, pool_power},
+    {"eltwise", offer_eltwise, apply_eltwise},
     {"prelu", offer_prelu, nullptr},
-    {"binary", offer_binary, nullptr},
-    {"sum", offer_sum, nullptr},
+    {"binary", offer_binary, apply_binary},
+    {"sum", offer_sum, apply_sum},
     {"softmax", offer_softmax, nullptr},
+    {"concat", offer_concat, copy_concat},
+    {"split", offer_split, copy_split},
+    {"slice", offer_slice, copy_slice},
+    {"pad", nullptr, copy_pad},
+    {"transpose", offer_transpose, copy_transpose},
+    {"view", offer_view, nullptr},
+    {"gather", nullptr, gather_rows},
+    {"resize", offer_resampling, interpolate_resize},
+    {"reduce", offer_reduction, fold_reduce},
+    {"arg_reduce", nullptr, find_extreme},
+    {"where", nullptr, select_where},
+    {"cast", offer_cast, apply_cast},
+    {"expand", nullptr, copy_expand},
+    {"tile", nullptr, copy_tile},
+    {"depth_to_space", nullptr, copy_blocks_of_space},
+    {"space_to_depth", nullptr, copy_blocks_of_space},
 }};
 
 /// Runs one column of the table; returns why it has nothing, or an empty text.
@@ -68,7 +90,7 @@ OfferList offers_of(const LayerSpec& spec, const Device& device) {
     }
     OfferList list;
     std::string reason = collect(family.library, spec, device, list);
-    if (list.empty()) {
+    if (list.only_references()) {
       const std::string own = collect(family.own, spec, device, list);
       reason += (reason.empty() || own.empty() ? "" : "; ") + own;
     }

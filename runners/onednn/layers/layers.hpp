@@ -26,7 +26,42 @@ void offer_prelu(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_binary(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_sum(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_softmax(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_layer_norm(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_reduction(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_resampling(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_transpose(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_cast(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_split(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_slice(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_concat(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_view(const LayerSpec& spec, const Device& device, OfferList& list);
+
+// Kernels of ours, in kernels/, for what the library lacks.
+void normalize_layers(const LayerSpec& spec, const Device& device, OfferList& list);
+void normalize_groups(const LayerSpec& spec, const Device& device, OfferList& list);
+void normalize_batch(const LayerSpec& spec, const Device& device, OfferList& list);
+void normalize_response(const LayerSpec& spec, const Device& device, OfferList& list);
+void pool_max(const LayerSpec& spec, const Device& device, OfferList& list);
+void pool_average(const LayerSpec& spec, const Device& device, OfferList& list);
+void pool_power(const LayerSpec& spec, const Device& device, OfferList& list);
+void apply_eltwise(const LayerSpec& spec, const Device& device, OfferList& list);
+void apply_binary(const LayerSpec& spec, const Device& device, OfferList& list);
+void apply_sum(const LayerSpec& spec, const Device& device, OfferList& list);
+void apply_cast(const LayerSpec& spec, const Device& device, OfferList& list);
+void copy_slice(const LayerSpec& spec, const Device& device, OfferList& list);
+void copy_pad(const LayerSpec& spec, const Device& device, OfferList& list);
+void copy_expand(const LayerSpec& spec, const Device& device, OfferList& list);
+void copy_tile(const LayerSpec& spec, const Device& device, OfferList& list);
+void copy_transpose(const LayerSpec& spec, const Device& device, OfferList& list);
+void copy_split(const LayerSpec& spec, const Device& device, OfferList& list);
+void copy_concat(const LayerSpec& spec, const Device& device, OfferList& list);
+void copy_blocks_of_space(const LayerSpec& spec, const Device& device, OfferList& list);
+void copy_nearest(const LayerSpec& spec, const Device& device, OfferList& list);
+void interpolate_resize(const LayerSpec& spec, const Device& device, OfferList& list);
+void gather_rows(const LayerSpec& spec, const Device& device, OfferList& list);
+void select_where(const LayerSpec& spec, const Device& device, OfferList& list);
+void fold_reduce(const LayerSpec& spec, const Device& device, OfferList& list);
+void find_extreme(const LayerSpec& spec, const Device& device, OfferList& list);
 
 /// Is one row of the table of operators: what the library does, and what our own kernel does where
 /// it has nothing.

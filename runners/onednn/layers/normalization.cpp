@@ -70,6 +70,49 @@ void offer_batch_norm(const LayerSpec& spec, const Device& device, OfferList& li
   }
 }
 
+/// The library normalizes over the last dimension: everything from the key's axis on is seen as
+/// one.
+void offer_layer_norm(const LayerSpec& spec, const Device& device, OfferList& list) {
+  if (spec.outputs.size() != 1 || !spec.has_input(0) || !spec.has_input(1) ||
+      !spec.epilogue.empty()) {
+    throw Unsupported("oneDNN has layer_norm of x and scale into one output, with nothing fused");
+  }
+  const TensorType& x = *spec.inputs[0];
+  const TensorType& y = spec.outputs[0];
+  const std::int64_t axis = spec.integer("axis");
+  if (axis < 0 || axis >= static_cast<std::int64_t>(x.dims.size()) || x.dims != y.dims) {
+    throw Unsupported("layer_norm's axis and shapes do not fit together");
+  }
+  Dims dims{1, 1};
+  for (std::size_t index = 0; index < x.dims.size(); ++index) {
+    dims[static_cast<std::int64_t>(index) < axis ? 0 : 1] *= x.dims[index];
+  }
+  const auto source = dense(x.dtype, dims);
+  const auto result = dense(y.dtype, dims);
+  const auto statistics = dense(DataType::kF32, Dims{dims[0]});
+  std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, source),
+                                  parameter(spec, DNNL_ARG_SCALE, 1, Dims{dims[1]}),
+                                  output(DNNL_ARG_DST, 0, result)};
+  unsigned flags = dnnl_use_scale;
+  if (spec.has_input(2)) {
+    flags |= dnnl_use_shift;
+    arguments.push_back(parameter(spec, DNNL_ARG_SHIFT, 2, Dims{dims[1]}));
+  }
+  const dnnl::primitive_attr attributes = attributes_of(spec);
+  dnnl_primitive_desc_t first = nullptr;
+  const dnnl_status_t status = dnnl_layer_normalization_forward_primitive_desc_create(
+      &first,
+      device.engine.get(),
+      dnnl_forward_inference,
+      source.get(),
+      result.get(),
+      statistics.get(),
+      static_cast<float>(spec.real("epsilon")),
+      flags,
+      attributes.get());
+  list.add_implementations(status, first, arguments, "");
+}
+
 void offer_lrn(const LayerSpec& spec, const Device& device, OfferList& list) {
   if (spec.outputs.size() != 1 || !spec.has_input(0) || spec.inputs[0]->dims.size() < 2 ||
       spec.inputs[0]->dims.size() > 5) {

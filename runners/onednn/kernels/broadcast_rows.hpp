@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "harness/model/layer_spec.hpp"
+
+namespace plumb::onednn {
+
+/// Walks an output row by row (its last dimension) together with operands broadcast to it by
+/// numpy's rule.
+class BroadcastRows {
+ public:
+  static constexpr std::size_t kMostOperands = 3;
+
+  /// Is where the operands stand at the beginning of one row, in elements.
+  struct Row {
+    std::array<std::size_t, kMostOperands> start{};
+    std::array<std::size_t, kMostOperands>
+        step{};  ///< 0: the same element along the whole row; else 1
+
+    [[nodiscard]] std::size_t at(std::size_t operand, std::size_t item) const {
+      return start[operand] + step[operand] * item;
+    }
+  };
+
+  /// Takes the first `operands` inputs and the first output. Throws Unsupported if they do not
+  /// broadcast.
+  BroadcastRows(const LayerSpec& spec, std::size_t operands);
+
+  [[nodiscard]] std::size_t row_length() const { return length_; }
+
+  /// Calls `visit(row)` for each row in the output's order.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    if (length_ == 0) {
+      return;
+    }
+    walk(0, Row{{}, last_}, visit);
+  }
+
+ private:
+  template <typename Visit>
+  void walk(std::size_t axis, Row row, Visit& visit) const {
+    if (axis == extents_.size()) {
+      visit(row);
+      return;
+    }
+    for (std::size_t index = 0; index < extents_[axis]; ++index) {
+      walk(axis + 1, row, visit);
+      for (std::size_t operand = 0; operand < kMostOperands; ++operand) {
+        row.start[operand] += strides_[axis][operand];
+      }
+    }
+  }
+
+  std::vector<std::size_t> extents_;  // of all axes but the last
+  std::vector<std::array<std::size_t, kMostOperands>> strides_;
+  std::array<std::size_t, kMostOperands> last_{};
+  std::size_t length_ = 1;
+};
+
+}  // namespace plumb::onednn

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/kernels/element_block.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "runners/engine/number_formats.hpp"
+#include "runners/onednn/offer.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+template <typename Element, typename Number>
+void load_as(const std::byte* source, std::size_t count, Number* destination) {
+  for (std::size_t index = 0; index < count; ++index) {
+    Element element;
+    std::memcpy(&element, source + index * sizeof element, sizeof element);
+    destination[index] = static_cast<Number>(element);
+  }
+}
+
+/// Drops the fraction; what is beyond 64 bits becomes the nearest end, NaN becomes 0.
+template <typename Number>
+std::int64_t whole(Number number) {
+  if constexpr (std::is_integral_v<Number>) {
+    return number;
+  } else {
+    constexpr Number kEnd = static_cast<Number>(9223372036854775808.0);
+    if (std::isnan(number)) {
+      return 0;
+    }
+    if (number >= kEnd) {
+      return INT64_MAX;
+    }
+    return number < -kEnd ? INT64_MIN : static_cast<std::int64_t>(number);
+  }
+}
+
+template <typename Element, typename Number>
+void store_as(const Number* source, std::size_t count, std::byte* destination) {
+  for (std::size_t index = 0; index < count; ++index) {
+    Element element;
+    if constexpr (std::is_floating_point_v<Element>) {
+      element = static_cast<Element>(source[index]);
+    } else {
+      element = static_cast<Element>(whole(source[index]));
+    }
+    std::memcpy(destination + index * sizeof element, &element, sizeof element);
+  }
+}
+
+template <typename Number>
+void load_halves(float (*convert)(std::uint16_t),
+                 const std::byte* source,
+                 std::size_t count,
+                 Number* destination) {
+  for (std::size_t index = 0; index < count; ++index) {
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, source + index * sizeof bits, sizeof bits);
+    destination[index] = static_cast<Number>(convert(bits));
+  }
+}
+
+template <typename Number>
+void store_halves(std::uint16_t (*convert)(float),
+                  const Number* source,
+                  std::size_t count,
+                  std::byte* destination) {
+  for (std::size_t index = 0; index < count; ++index) {
+    const std::uint16_t bits = convert(static_cast<float>(source[index]));
+    std::memcpy(destination + index * sizeof bits, &bits, sizeof bits);
+  }
+}
+
+[[noreturn]] void refuse(DataType type) {
+  throw Unsupported(fmt::format("our own kernels do not calculate with {}", plumb::to_text(type)));
+}
+
+}  // namespace
+
+DataType calculation_type(DataType type) {
+  if (type == DataType::kF64) {
+    return DataType::kF64;
+  }
+  return is_floating(type) ? DataType::kF32 : DataType::kS64;
+}
+
+void check_number(DataType type) {
+  if (!is_number(type)) {
+    refuse(type);
+  }
+}
+
+template <typename Number>
+void load(DataType type, const std::byte* source, std::size_t count, Number* destination) {
+  switch (type) {
+    case DataType::kF64:
+      return load_as<double>(source, count, destination);
+    case DataType::kF32:
+      return load_as<float>(source, count, destination);
+    case DataType::kBf16:
+      return load_halves(float_from_bf16, source, count, destination);
+    case DataType::kF16:
+      return load_halves(float_from_f16, source, count, destination);
+    case DataType::kS64:
+      return load_as<std::int64_t>(source, count, destination);
+    case DataType::kU64:
+      return load_as<std::uint64_t>(source, count, destination);
+    case DataType::kS32:
+      return load_as<std::int32_t>(source, count, destination);
+    case DataType::kU32:
+      return load_as<std::uint32_t>(source, count, destination);
+    case DataType::kS16:
+      return load_as<std::int16_t>(source, count, destination);
+    case DataType::kU16:
+      return load_as<std::uint16_t>(source, count, destination);
+    case DataType::kS8:
+      return load_as<std::int8_t>(source, count, destination);
+    case DataType::kU8:
+    case DataType::kBool:
+      return load_as<std::uint8_t>(source, count, destination);
+    default:
+      refuse(type);
+  }
+}
+
+template <typename Number>
+void store(DataType type, const Number* source, std::size_t count, std::byte* destination) {
+  switch (type) {
+    case DataType::kF64:
+      return store_as<double>(source, count, destination);
+    case DataType::kF32:
+      return store_as<float>(source, count, destination);
+    case DataType::kBf16:
+      return store_halves(bf16_from, source, count, destination);
+    case DataType::kF16:
+      return store_halves(f16_from, source, count, destination);
+    case DataType::kS64:
+      return store_as<std::int64_t>(source, count, destination);
+    case DataType::kU64:
+      return store_as<std::uint64_t>(source, count, destination);
+    case DataType::kS32:
+      return store_as<std::int32_t>(source, count, destination);
+    case DataType::kU32:
+      return store_as<std::uint32_t>(source, count, destination);
+    case DataType::kS16:
+      return store_as<std::int16_t>(source, count, destination);
+    case DataType::kU16:
+      return store_as<std::uint16_t>(source, count, destination);
+    case DataType::kS8:
+      return store_as<std::int8_t>(source, count, destination);
+    case DataType::kU8:
+      return store_as<std::uint8_t>(source, count, destination);
+    case DataType::kBool:
+      for (std::size_t index = 0; index < count; ++index) {
+        destination[index] = std::byte{source[index] != Number{0}};
+      }
+      return;
+    default:
+      refuse(type);
+  }
+}
+
+template void load(DataType, const std::byte*, std::size_t, float*);
+template void load(DataType, const std::byte*, std::size_t, double*);
+template void load(DataType, const std::byte*, std::size_t, std::int64_t*);
+template void store(DataType, const float*, std::size_t, std::byte*);
+template void store(DataType, const double*, std::size_t, std::byte*);
+template void store(DataType, const std::int64_t*, std::size_t, std::byte*);
+
+}  // namespace plumb::onednn

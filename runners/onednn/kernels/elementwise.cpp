@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "runners/onednn/kernels/binary_functions.hpp"
+#include "runners/onednn/kernels/broadcast_rows.hpp"
+#include "runners/onednn/kernels/element_block.hpp"
+#include "runners/onednn/kernels/own_kernel.hpp"
+#include "runners/onednn/kernels/unary_functions.hpp"
+#include "runners/onednn/layers/layers.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+constexpr std::size_t kBlock =
+    1024;  // elements converted at a time: stays in the first-level cache
+
+template <typename Number>
+using Block = std::array<Number, kBlock>;
+
+template <typename Number>
+void add_unary(const LayerSpec& spec, OfferList& list) {
+  const UnaryFunction<Number> function = unary_function<Number>(spec.text("fn"));
+  require(function != nullptr, spec, "no kernel of ours has the function for this type");
+  const DataType in = spec.inputs[0]->dtype;
+  const DataType out = spec.outputs[0].dtype;
+  const auto in_bytes = static_cast<std::size_t>(element_bytes(in));
+  const auto out_bytes = static_cast<std::size_t>(element_bytes(out));
+  const auto count = static_cast<std::size_t>(element_count(spec.outputs[0]));
+  add_own(list,
+          spec,
+          "eltwise",
+          [=, parameters = spec.reals("parameters")](const KernelOperands& operands) {
+            Block<Number> block;
+            for (std::size_t start = 0; start < count; start += kBlock) {
+              const std::size_t size = std::min(kBlock, count - start);
+              load(in, operands.input(0) + start * in_bytes, size, block.data());
+              function(block.data(), size, parameters.data());
+              store(out, block.data(), size, operands.output(0) + start * out_bytes);
+            }
+          });
+}
+
+/// Reads a part of a row; an operand with one element along the row repeats it.
+template <typename Number>
+void load_row(const LayerSpec& spec,
+              std::size_t operand,
+              const std::byte* data,
+              const BroadcastRows::Row& row,
+              std::size_t start,
+              std::size_t size,
+              Number* block) {
+  const DataType type = spec.inputs[operand]->dtype;
+  const std::byte* const first =
+      data + row.at(operand, start) * static_cast<std::size_t>(element_bytes(type));
+  if (row.step[operand] != 0) {
+    load(type, first, size, block);
+    return;
+  }
+  load(type, first, 1, block);
+  std::fill_n(block, size, block[0]);
+}
+
+template <typename Number>
+void add_binary(const LayerSpec& spec, OfferList& list) {
+  const BinaryFunction<Number> function = binary_function<Number>(spec.text("fn"));
+  require(function != nullptr, spec, "no kernel of ours has the function");
+  const BroadcastRows rows(spec, 2);
+  const DataType out = spec.outputs[0].dtype;
+  const auto out_bytes = static_cast<std::size_t>(element_bytes(out));
+  add_own(
+      list, spec, "binary", [spec, rows, function, out, out_bytes](const KernelOperands& operands) {
+        Block<Number> a;
+        Block<Number> b;
+        std::byte* destination = operands.output(0);
+        rows.for_each([&](const BroadcastRows::Row& row) {
+          for (std::size_t start = 0; start < rows.row_length(); start += kBlock) {
+            const std::size_t size = std::min(kBlock, rows.row_length() - start);
+            load_row(spec, 0, operands.input(0), row, start, size, a.data());
+            load_row(spec, 1, operands.input(1), row, start, size, b.data());
+            function(a.data(), b.data(), a.data(), size);
+            store(out, a.data(), size, destination);
+            destination += size * out_bytes;
+          }
+        });
+      });
+}
+
+template <typename Number>
+void add_sum(const LayerSpec& spec, OfferList& list) {
+  const DataType type = spec.outputs[0].dtype;
+  const auto bytes = static_cast<std::size_t>(element_bytes(type));
+  const auto count = static_cast<std::size_t>(element_count(spec.outputs[0]));
+  const auto add = binary_function<Number>("add");
+  add_own(list, spec, "sum", [=, inputs = spec.inputs.size()](const KernelOperands& operands) {
+    Block<Number> total;
+    Block<Number> term;
+    for (std::size_t start = 0; start < count; start += kBlock) {
+      const std::size_t size = std::min(kBlock, count - start);
+      load(type, operands.input(0) + start * bytes, size, total.data());
+      for (std::size_t index = 1; index < inputs; ++index) {
+        load(type, operands.input(index) + start * bytes, size, term.data());
+        add(total.data(), term.data(), total.data(), size);
+      }
+      store(type, total.data(), size, operands.output(0) + start * bytes);
+    }
+  });
+}
+
+template <typename Number>
+void add_cast(const LayerSpec& spec, OfferList& list) {
+  const DataType in = spec.inputs[0]->dtype;
+  const DataType out = spec.outputs[0].dtype;
+  const auto in_bytes = static_cast<std::size_t>(element_bytes(in));
+  const auto out_bytes = static_cast<std::size_t>(element_bytes(out));
+  const auto count = static_cast<std::size_t>(element_count(spec.outputs[0]));
+  add_own(list, spec, "cast", [=](const KernelOperands& operands) {
+    Block<Number> block;
+    for (std::size_t start = 0; start < count; start += kBlock) {
+      const std::size_t size = std::min(kBlock, count - start);
+      load(in, operands.input(0) + start * in_bytes, size, block.data());
+      store(out, block.data(), size, operands.output(0) + start * out_bytes);
+    }
+  });
+}
+
+void require_same_shape(const LayerSpec& spec) {
+  for (const auto& operand : spec.inputs) {
+    require(operand && operand->dims == spec.outputs[0].dims,
+            spec,
+            "operands must have the output's shape");
+    check_number(operand->dtype);
+  }
+  check_number(spec.outputs[0].dtype);
+}
+
+}  // namespace
+
+void apply_eltwise(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_operands(spec, 1);
+  require_same_shape(spec);
+  switch (calculation_type(spec.inputs[0]->dtype)) {
+    case DataType::kF64:
+      return add_unary<double>(spec, list);
+    case DataType::kF32:
+      return add_unary<float>(spec, list);
+    default:
+      return add_unary<std::int64_t>(spec, list);
+  }
+}
+
+void apply_binary(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_operands(spec, 2);
+  check_number(spec.inputs[0]->dtype);
+  check_number(spec.inputs[1]->dtype);
+  check_number(spec.outputs[0].dtype);
+  const DataType a = calculation_type(spec.inputs[0]->dtype);
+  const DataType b = calculation_type(spec.inputs[1]->dtype);
+  if (a == DataType::kF64 || b == DataType::kF64) {
+    add_binary<double>(spec, list);
+  } else if (a == DataType::kF32 || b == DataType::kF32) {
+    add_binary<float>(spec, list);
+  } else {
+    add_binary<std::int64_t>(spec, list);
+  }
+}
+
+void apply_sum(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_operands(spec, spec.inputs.size());
+  require_same_shape(spec);
+  for (const auto& operand : spec.inputs) {
+    require(operand->dtype == spec.outputs[0].dtype, spec, "operands must have the output's type");
+  }
+  switch (calculation_type(spec.outputs[0].dtype)) {
+    case DataType::kF64:
+      return add_sum<double>(spec, list);
+    case DataType::kF32:
+      return add_sum<float>(spec, list);
+    default:
+      return add_sum<std::int64_t>(spec, list);
+  }
+}
+
+void apply_cast(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_operands(spec, 1);
+  require_same_shape(spec);
+  switch (calculation_type(spec.inputs[0]->dtype)) {
+    case DataType::kF64:
+      return add_cast<double>(spec, list);
+    case DataType::kF32:
+      return add_cast<float>(spec, list);
+    default:
+      return add_cast<std::int64_t>(spec, list);
+  }
+}
+
+}  // namespace plumb::onednn

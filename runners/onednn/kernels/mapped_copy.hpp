@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace plumb::onednn {
+
+/// Copies elements from where the sum of one offset an axis says: slice, pad, tile, expand,
+/// transpose and nearest resize are all of this form. Made once; running it allocates nothing.
+/// Thread-safe once made.
+class MappedCopy {
+ public:
+  static constexpr std::int64_t kFill = INT64_MIN;
+
+  /// `offsets[axis][i]` is what index i of an output axis adds to the source position, in elements;
+  /// kFill: the element is the fill value, whatever the other axes say.
+  MappedCopy(std::vector<std::vector<std::int64_t>> offsets, std::size_t element_bytes);
+
+  /// Sets the element that stands where there is no source; zero unless set.
+  void set_fill(std::vector<std::byte> element);
+
+  void run(const std::byte* source, std::byte* destination) const;
+
+ private:
+  void copy_axis(std::size_t axis, const std::byte* source, std::byte*& destination) const;
+  void fill(std::size_t bytes, std::byte*& destination) const;
+
+  std::vector<std::vector<std::int64_t>>
+      offsets_;                           // in bytes; trailing contiguous axes are one block
+  std::vector<std::size_t> inner_bytes_;  // of one step of each axis
+  std::size_t block_bytes_;
+  std::int64_t base_ = 0;  // bytes that every element's position has in common
+  bool empty_ = false;
+  std::vector<std::byte> fill_;
+};
+
+/// Returns i ↦ i·stride for an axis.
+[[nodiscard]] std::vector<std::int64_t> strided_offsets(std::int64_t extent, std::int64_t stride);
+
+}  // namespace plumb::onednn

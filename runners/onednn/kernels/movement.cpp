@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/kernels/element_block.hpp"
+#include "runners/onednn/kernels/mapped_copy.hpp"
+#include "runners/onednn/kernels/own_kernel.hpp"
+#include "runners/onednn/kernels/resize_geometry.hpp"
+#include "runners/onednn/layers/layers.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+using Offsets = std::vector<std::vector<std::int64_t>>;
+
+const TensorType& source_of(const LayerSpec& spec) {
+  return *spec.inputs[0];
+}
+
+std::size_t element_size(const LayerSpec& spec) {
+  const std::int64_t bytes = element_bytes(source_of(spec).dtype);
+  require(bytes > 0 && spec.outputs[0].dtype == source_of(spec).dtype,
+          spec,
+          "element types must agree and have a size");
+  return static_cast<std::size_t>(bytes);
+}
+
+void add_copy(const LayerSpec& spec, OfferList& list, const std::string& name, MappedCopy copy) {
+  add_own(list, spec, name, [copy = std::move(copy)](const KernelOperands& operands) {
+    copy.run(operands.input(0), operands.output(0));
+  });
+}
+
+/// Makes one offset for each output index of an axis, from an index of the source's axis.
+template <typename SourceIndex>
+std::vector<std::int64_t> axis_offsets(std::int64_t extent,
+                                       std::int64_t source_extent,
+                                       std::int64_t stride,
+                                       const LayerSpec& spec,
+                                       SourceIndex source_index) {
+  std::vector<std::int64_t> offsets(static_cast<std::size_t>(extent));
+  for (std::size_t index = 0; index < offsets.size(); ++index) {
+    const std::int64_t from = source_index(static_cast<std::int64_t>(index));
+    require(from == MappedCopy::kFill || (from >= 0 && from < source_extent),
+            spec,
+            "the output's shape does not follow from the input's and the attributes");
+    offsets[index] = from == MappedCopy::kFill ? from : from * stride;
+  }
+  return offsets;
+}
+
+void require_same_rank(const LayerSpec& spec) {
+  require_operands(spec, 1);
+  require(source_of(spec).dims.size() == spec.outputs[0].dims.size(),
+          spec,
+          "input and output must have one rank");
+}
+
+/// Returns the position of index i of a padded axis in the source's axis.
+std::int64_t padded_index(const std::string& mode, std::int64_t position, std::int64_t extent) {
+  if (position >= 0 && position < extent) {
+    return position;
+  }
+  if (mode == "constant" || extent <= 0) {
+    return MappedCopy::kFill;
+  }
+  if (mode == "edge") {
+    return std::clamp<std::int64_t>(position, 0, extent - 1);
+  }
+  const std::int64_t period = mode == "wrap" ? extent : std::max<std::int64_t>(2 * (extent - 1), 1);
+  const std::int64_t inside = ((position % period) + period) % period;
+  return inside < extent ? inside : period - inside;
+}
+
+}  // namespace
+
+void copy_slice(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_same_rank(spec);
+  const Dims& x = source_of(spec).dims;
+  const Dims& y = spec.outputs[0].dims;
+  const Dims strides = dense_strides(x);
+  const Dims& axes = spec.integers("axes");
+  const Dims& starts = spec.integers("starts");
+  const Dims& steps = spec.integers("steps");
+  require(starts.size() == axes.size() && steps.size() == axes.size(),
+          spec,
+          "axes, starts and steps differ in length");
+  Dims start(x.size(), 0);
+  Dims step(x.size(), 1);
+  for (std::size_t index = 0; index < axes.size(); ++index) {
+    require(axes[index] >= 0 && axes[index] < static_cast<std::int64_t>(x.size()),
+            spec,
+            "an axis is out of range");
+    start[static_cast<std::size_t>(axes[index])] = starts[index];
+    step[static_cast<std::size_t>(axes[index])] = steps[index];
+  }
+  Offsets offsets;
+  for (std::size_t axis = 0; axis < x.size(); ++axis) {
+    offsets.push_back(axis_offsets(y[axis], x[axis], strides[axis], spec, [&](std::int64_t i) {
+      return start[axis] + i * step[axis];
+    }));
+  }
+  add_copy(spec, list, "slice", MappedCopy(std::move(offsets), element_size(spec)));
+}
+
+void copy_pad(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_same_rank(spec);
+  const TensorType& x = source_of(spec);
+  const Dims& y = spec.outputs[0].dims;
+  const Dims strides = dense_strides(x.dims);
+  const Dims& pads = spec.integers("pads");
+  const std::string& mode = spec.text("mode");
+  require(pads.size() == 2 * x.dims.size(), spec, "pads need two numbers for each dimension");
+  Offsets offsets;
+  for (std::size_t axis = 0; axis < x.dims.size(); ++axis) {
+    require(y[axis] == pads[axis] + x.dims[axis] + pads[axis + x.dims.size()],
+            spec,
+            "shapes and pads disagree");
+    offsets.push_back(axis_offsets(y[axis], x.dims[axis], strides[axis], spec, [&](std::int64_t i) {
+      return padded_index(mode, i - pads[axis], x.dims[axis]);
+    }));
+  }
+  MappedCopy copy(std::move(offsets), element_size(spec));
+  std::vector<std::byte> fill(element_size(spec));
+  const double value = spec.real("value");
+  store(x.dtype, &value, 1, fill.data());
+  copy.set_fill(std::move(fill));
+  add_copy(spec, list, "pad", std::move(copy));
+}
+
+void copy_expand(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_operands(spec, 1);
+  const Dims& y = spec.outputs[0].dims;
+  require(source_of(spec).dims.size() <= y.size(),
+          spec,
+          "the output has fewer dimensions than the input");
+  const Dims x = padded_to_rank(source_of(spec).dims, y.size());
+  const Dims strides = dense_strides(x);
+  Offsets offsets;
+  for (std::size_t axis = 0; axis < y.size(); ++axis) {
+    require(x[axis] == y[axis] || x[axis] == 1, spec, "the input does not broadcast to the output");
+    offsets.push_back(axis_offsets(y[axis], x[axis], strides[axis], spec, [&](std::int64_t i) {
+      return x[axis] == 1 ? 0 : i;
+    }));
+  }
+  add_copy(spec, list, "expand", MappedCopy(std::move(offsets), element_size(spec)));
+}
+
+void copy_tile(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_same_rank(spec);
+  const Dims& x = source_of(spec).dims;
+  const Dims& y = spec.outputs[0].dims;
+  const Dims strides = dense_strides(x);
+  Offsets offsets;
+  for (std::size_t axis = 0; axis < y.size(); ++axis) {
+    require(y[axis] == 0 || x[axis] > 0, spec, "nothing cannot be repeated");
+    offsets.push_back(axis_offsets(
+        y[axis], x[axis], strides[axis], spec, [&](std::int64_t i) { return i % x[axis]; }));
+  }
+  add_copy(spec, list, "tile", MappedCopy(std::move(offsets), element_size(spec)));
+}
+
+void copy_transpose(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_same_rank(spec);
+  const Dims& x = source_of(spec).dims;
+  const Dims& y = spec.outputs[0].dims;
+  const Dims& perm = spec.integers("perm");
+  const Dims strides = dense_strides(x);
+  require(perm.size() == x.size(), spec, "perm must name every axis");
+  Offsets offsets;
+  for (std::size_t axis = 0; axis < y.size(); ++axis) {
+    require(perm[axis] >= 0 && perm[axis] < static_cast<std::int64_t>(x.size()),
+            spec,
+            "perm is out of range");
+    const auto from = static_cast<std::size_t>(perm[axis]);
+    offsets.push_back(
+        axis_offsets(y[axis], x[from], strides[from], spec, [](std::int64_t i) { return i; }));
+  }
+  add_copy(spec, list, "transpose", MappedCopy(std::move(offsets), element_size(spec)));
+}
+
+void copy_split(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require(spec.has_input(0) && !spec.outputs.empty(),
+          spec,
+          "needs one operand and at least one output");
+  const Dims& x = source_of(spec).dims;
+  const Dims strides = dense_strides(x);
+  const std::int64_t along = spec.integer("axis");
+  const std::size_t bytes = element_size(spec);
+  std::int64_t start = 0;
+  std::vector<std::pair<MappedCopy, std::size_t>>
+      copies;  // with the bytes before its part of the source
+  for (const TensorType& output : spec.outputs) {
+    require(output.dims.size() == x.size() && output.dtype == source_of(spec).dtype && along >= 0 &&
+                along < static_cast<std::int64_t>(x.size()),
+            spec,
+            "outputs do not fit the input");
+    Offsets offsets;
+    for (std::size_t axis = 0; axis < x.size(); ++axis) {
+      const std::int64_t first = static_cast<std::int64_t>(axis) == along ? start : 0;
+      require(first + output.dims[axis] <= x[axis], spec, "outputs do not fit the input");
+      offsets.push_back(strided_offsets(output.dims[axis], strides[axis]));
+    }
+    const auto axis = static_cast<std::size_t>(along);
+    copies.emplace_back(MappedCopy(std::move(offsets), bytes),
+                        static_cast<std::size_t>(start * strides[axis]) * bytes);
+    start += output.dims[axis];
+  }
+  add_own(list, spec, "split", [copies = std::move(copies)](const KernelOperands& operands) {
+    for (std::size_t index = 0; index < copies.size(); ++index) {
+      copies[index].first.run(operands.input(0) + copies[index].second, operands.output(index));
+    }
+  });
+}
+
+void copy_concat(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_operands(spec, spec.inputs.size());
+  const TensorType& y = spec.outputs[0];
+  const std::int64_t along = spec.integer("axis");
+  require(along >= 0 && along < static_cast<std::int64_t>(y.dims.size()),
+          spec,
+          "the axis is out of range");
+  const auto axis = static_cast<std::size_t>(along);
+  const auto bytes = static_cast<std::int64_t>(element_size(spec));
+  const std::int64_t inner = dense_strides(y.dims)[axis] * bytes;
+  std::int64_t outer = 1;
+  for (std::size_t dim = 0; dim < axis; ++dim) {
+    outer *= y.dims[dim];
+  }
+  std::vector<std::size_t> chunks;  // bytes that each operand gives at a time
+  std::int64_t total = 0;
+  for (const auto& operand : spec.inputs) {
+    Dims expected = y.dims;
+    require(operand->dims.size() == expected.size() && operand->dtype == y.dtype,
+            spec,
+            "operands do not fit");
+    expected[axis] = operand->dims[axis];
+    require(operand->dims == expected, spec, "operands do not fit");
+    total += operand->dims[axis];
+    chunks.push_back(static_cast<std::size_t>(operand->dims[axis] * inner));
+  }
+  require(total == y.dims[axis], spec, "the output's extent is not the sum of the operands'");
+  const bool empty = element_count(y) == 0;
+  add_own(list, spec, "concat", [=, chunks = std::move(chunks)](const KernelOperands& operands) {
+    std::byte* destination = operands.output(0);
+    for (std::int64_t batch = 0; batch < (empty ? 0 : outer); ++batch) {
+      for (std::size_t index = 0; index < chunks.size(); ++index) {
+        std::memcpy(destination,
+                    operands.input(index) + static_cast<std::size_t>(batch) * chunks[index],
+                    chunks[index]);
+        destination += chunks[index];
+      }
+    }
+  });
+}
+
+/// Both are transpositions of six axes: batch, block rows, block columns, channels, rows and
+/// columns.
+void copy_blocks_of_space(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_same_rank(spec);
+  const Dims& x = source_of(spec).dims;
+  const Dims& y = spec.outputs[0].dims;
+  const std::int64_t block = spec.integer("block");
+  require(x.size() == 4 && block > 0, spec, "needs four dimensions and a positive block");
+  const bool to_space = spec.op == "depth_to_space";
+  const Dims& small = to_space ? x : y;  // the shape with many channels
+  const Dims& large = to_space ? y : x;
+  require(small[0] == large[0] && small[1] == large[1] * block * block &&
+              large[2] == small[2] * block && large[3] == small[3] * block,
+          spec,
+          "shapes and block disagree");
+  const Dims in = dense_strides(x);
+  Offsets offsets{strided_offsets(y[0], in[0])};
+  if (to_space) {
+    // y[n, c, h·b+i, w·b+j] = x[n, channel(c, i, j), h, w]
+    const bool depth_first = spec.text("mode") == "dcr";
+    const std::int64_t per_channel = depth_first ? in[1] : in[1] * block * block;
+    const std::int64_t per_row = depth_first ? in[1] * block * y[1] : in[1] * block;
+    const std::int64_t per_column = depth_first ? in[1] * y[1] : in[1];
+    offsets.push_back(strided_offsets(y[1], per_channel));
+    offsets.push_back(strided_offsets(x[2], in[2]));
+    offsets.push_back(strided_offsets(block, per_row));
+    offsets.push_back(strided_offsets(x[3], in[3]));
+    offsets.push_back(strided_offsets(block, per_column));
+  } else {
+    // y[n, (i·b+j)·C+c, h, w] = x[n, c, h·b+i, w·b+j]
+    offsets.push_back(strided_offsets(block, in[2]));
+    offsets.push_back(strided_offsets(block, in[3]));
+    offsets.push_back(strided_offsets(x[1], in[1]));
+    offsets.push_back(strided_offsets(y[2], in[2] * block));
+    offsets.push_back(strided_offsets(y[3], in[3] * block));
+  }
+  add_copy(spec, list, spec.op, MappedCopy(std::move(offsets), element_size(spec)));
+}
+
+void copy_nearest(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_same_rank(spec);
+  const Dims& x = source_of(spec).dims;
+  const Dims& y = spec.outputs[0].dims;
+  const Dims strides = dense_strides(x);
+  Offsets offsets;
+  for (std::size_t axis = 0; axis < y.size(); ++axis) {
+    offsets.push_back(axis_offsets(y[axis],
+                                   x[axis],
+                                   strides[axis],
+                                   spec,
+                                   [&, indices = nearest_indices(spec, axis)](std::int64_t i) {
+                                     return indices[static_cast<std::size_t>(i)];
+                                   }));
+  }
+  add_copy(spec, list, "resize", MappedCopy(std::move(offsets), element_size(spec)));
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness/model/layer_spec.hpp"
+
+namespace plumb::onednn {
+
+/// Says that a source position counts with a weight.
+struct ResizeTap {
+  std::int64_t position = 0;
+  double weight = 0;
+};
+
+/// Lists, for each output position of one axis, the source's taps (ONNX Resize; positions outside
+/// count as the edge, or not at all if excluded). One tap each for mode=nearest. Throws Unsupported
+/// if scales do not fit the ranks.
+[[nodiscard]] std::vector<std::vector<ResizeTap>> resize_taps(const LayerSpec& spec,
+                                                              std::size_t axis);
+
+/// Lists the source position of each output position of one axis, for mode=nearest.
+[[nodiscard]] std::vector<std::int64_t> nearest_indices(const LayerSpec& spec, std::size_t axis);
+
+}  // namespace plumb::onednn

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/kernels/broadcast_rows.hpp"
+#include "runners/onednn/kernels/element_block.hpp"
+#include "runners/onednn/kernels/own_kernel.hpp"
+#include "runners/onednn/layers/layers.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+template <typename Index>
+void gather_blocks(const std::byte* source,
+                   const std::byte* indices,
+                   std::byte* destination,
+                   std::int64_t outer,
+                   std::int64_t extent,
+                   std::int64_t count,
+                   std::size_t block) {
+  for (std::int64_t batch = 0; batch < outer; ++batch) {
+    for (std::int64_t item = 0; item < count; ++item) {
+      Index index = 0;
+      std::memcpy(&index, indices + static_cast<std::size_t>(item) * sizeof index, sizeof index);
+      // Negative indices count from the end; one out of range must not read beyond the operand.
+      const std::int64_t wrapped = index < 0 ? index + extent : index;
+      const auto row = static_cast<std::size_t>(std::clamp<std::int64_t>(wrapped, 0, extent - 1));
+      std::memcpy(destination, source + row * block, block);
+      destination += block;
+    }
+    source += static_cast<std::size_t>(extent) * block;
+  }
+}
+
+}  // namespace
+
+void gather_rows(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_operands(spec, 2);
+  const TensorType& x = *spec.inputs[0];
+  const TensorType& indices = *spec.inputs[1];
+  const std::int64_t axis = spec.integer("axis");
+  require(axis >= 0 && axis < static_cast<std::int64_t>(x.dims.size()),
+          spec,
+          "the axis is out of range");
+  require(indices.dtype == DataType::kS64 || indices.dtype == DataType::kS32,
+          spec,
+          "indices must be s32 or s64");
+  const auto middle = x.dims.begin() + axis;
+  std::vector<std::int64_t> expected(x.dims.begin(), middle);
+  expected.insert(expected.end(), indices.dims.begin(), indices.dims.end());
+  expected.insert(expected.end(), middle + 1, x.dims.end());
+  require(expected == spec.outputs[0].dims && x.dtype == spec.outputs[0].dtype,
+          spec,
+          "the output does not follow from data and indices");
+  const std::int64_t extent = *middle;
+  const std::int64_t count = element_count(indices);
+  require(extent > 0 || count == 0, spec, "nothing cannot be indexed");
+  std::int64_t outer = 1;
+  for (auto dim = x.dims.begin(); dim != middle; ++dim) {
+    outer *= *dim;
+  }
+  auto block = static_cast<std::size_t>(element_bytes(x.dtype));
+  for (auto dim = middle + 1; dim != x.dims.end(); ++dim) {
+    block *= static_cast<std::size_t>(*dim);
+  }
+  const bool wide = indices.dtype == DataType::kS64;
+  add_own(list, spec, "gather", [=](const KernelOperands& operands) {
+    const auto gather = wide ? gather_blocks<std::int64_t> : gather_blocks<std::int32_t>;
+    gather(operands.input(0), operands.input(1), operands.output(0), outer, extent, count, block);
+  });
+}
+
+void select_where(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+  require_operands(spec, 3);
+  const TensorType& y = spec.outputs[0];
+  require(spec.inputs[0]->dtype == DataType::kBool && spec.inputs[1]->dtype == y.dtype &&
+              spec.inputs[2]->dtype == y.dtype && element_bytes(y.dtype) > 0,
+          spec,
+          "needs a bool condition and operands of the output's type");
+  const BroadcastRows rows(spec, 3);
+  const auto bytes = static_cast<std::size_t>(element_bytes(y.dtype));
+  add_own(list, spec, "where", [rows, bytes](const KernelOperands& operands) {
+    std::byte* destination = operands.output(0);
+    rows.for_each([&](const BroadcastRows::Row& row) {
+      for (std::size_t item = 0; item < rows.row_length(); ++item) {
+        const bool condition = operands.input(0)[row.at(0, item)] != std::byte{0};
+        const std::size_t chosen = condition ? 1 : 2;
+        std::memcpy(destination, operands.input(chosen) + row.at(chosen, item) * bytes, bytes);
+        destination += bytes;
+      }
+    });
+  });
+}
+
+}  // namespace plumb::onednn

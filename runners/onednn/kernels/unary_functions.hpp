@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace plumb::onednn {
+
+/// Applies a function to `count` numbers in place; `parameters` are the key's.
+template <typename Number>
+using UnaryFunction = void (*)(Number* numbers, std::size_t count, const double* parameters);
+
+/// Finds an element-wise function of docs/LAYER-KEYS.md; null if there is none for the number type.
+/// Number is float, double or std::int64_t (relu, clip, abs, neg, sign, not, is_nan and roundings).
+template <typename Number>
+[[nodiscard]] UnaryFunction<Number> unary_function(std::string_view fn);
+
+}  // namespace plumb::onednn

@@ -45,15 +45,6 @@ std::optional<double> scalar_of(ModelValue& value) {
   throw Error(Error::Kind::kUser, text);
 }
 
-/// Returns the value of a constant of one element, which patterns of several nodes are told by.
-std::optional<double> scalar_of(ModelValue& value) {
-  if (!value.type || !value.type->constant || element_count(*value.type) != 1) {
-    return std::nullopt;
-  }
-  const ConstantValue* known = value.known();
-  return known != nullptr && known->size() == 1 ? std::optional(known->number(0)) : std::nullopt;
-}
-
 }  // namespace
 
 GraphBuilder::GraphBuilder(const onnx::ModelProto& model,

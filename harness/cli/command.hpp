@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace plumb {
+
+/// Holds what every command knows: the global options and the user's wish to stop.
+struct CommandContext {
+  std::string store_url;              ///< `--store`, PLUMB_STORE or the default
+  bool json = false;                  ///< one JSON document on stdout instead of text
+  const std::atomic<bool>& stop;      ///< set by Ctrl-C or TERM
+  int exit_status = 0;                ///< of the command that ran
+};
+
+/// Each adds one command with its options to the program; one file each.
+void add_doctor(CLI::App& app, CommandContext& context);
+void add_env(CLI::App& app, CommandContext& context);
+void add_model(CLI::App& app, CommandContext& context);
+void add_run(CLI::App& app, CommandContext& context);
+void add_runs(CLI::App& app, CommandContext& context);
+void add_bound(CLI::App& app, CommandContext& context);
+void add_whatif(CLI::App& app, CommandContext& context);
+void add_layer(CLI::App& app, CommandContext& context);
+void add_report(CLI::App& app, CommandContext& context);
+void add_store(CLI::App& app, CommandContext& context);
+void add_suite(CLI::App& app, CommandContext& context);
+
+}  // namespace plumb

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that analyse a stored run: bound, whatif, report.
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <memory>
+
+#include "harness/base/error.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/cli/run_analysis.hpp"
+#include "reporting/documents.hpp"
+
+namespace plumb {
+namespace {
+
+struct AnalysisOptions {
+  std::string run = "@latest";
+  std::vector<std::string> models;
+  std::string output;
+};
+
+void add_run_options(CLI::App& command, AnalysisOptions& options) {
+  command.add_option("RUN", options.run, "a run: id, unique prefix, tag or @latest")->capture_default_str();
+  command.add_option("--model", options.models, "only this model; may be repeated");
+}
+
+RunReport analyze(const CommandContext& context, const AnalysisOptions& options) {
+  const auto store = open_store(context.store_url);
+  return analyze_run(*store, store->find_run(options.run), options.models);
+}
+
+void write_report(CommandContext& context, const AnalysisOptions& options) {
+  const ReportFormat& format = report_format_for(options.output);
+  const RunReport report = analyze(context, options);
+  // Written beside and renamed, so that a full disk never leaves half a report under the name.
+  const std::filesystem::path target(options.output);
+  const std::filesystem::path part = target.string() + ".part";
+  std::ofstream out(part, std::ios::binary);
+  format.write(report, out);
+  out.close();
+  std::error_code error;
+  if (out) {
+    std::filesystem::rename(part, target, error);
+  }
+  if (!out || error) {
+    std::filesystem::remove(part, error);
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot write '{}': check that the folder exists and the disk has space", options.output));
+  }
+  fmt::print(stderr, "report: {}\n", std::filesystem::absolute(target).string());
+}
+
+}  // namespace
+
+void add_bound(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<AnalysisOptions>();
+  CLI::App* const command = app.add_subcommand("bound", "lower bounds of a run's models, and what they are made of");
+  add_run_options(*command, *options);
+  command->callback([&context, options] {
+    write_bounds(analyze(context, *options), context.json ? Style::kJson : Style::kText, std::cout);
+  });
+}
+
+void add_whatif(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<AnalysisOptions>();
+  CLI::App* const command = app.add_subcommand("whatif", "what each optimisation would bring");
+  add_run_options(*command, *options);
+  command->callback([&context, options] {
+    write_what_ifs(analyze(context, *options), context.json ? Style::kJson : Style::kText, std::cout);
+  });
+}
+
+void add_report(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<AnalysisOptions>();
+  CLI::App* const command = app.add_subcommand("report", "write a report of a run; the extension chooses the format");
+  add_run_options(*command, *options);
+  std::string extensions;
+  for (const ReportFormat& format : report_formats()) {
+    extensions += fmt::format("{}{} ({})", extensions.empty() ? "" : ", ", format.extension, format.what);
+  }
+  command->add_option("-o,--output", options->output, "file to write: " + extensions)->required();
+  command->callback([&context, options] { write_report(context, *options); });
+}
+
+}  // namespace plumb

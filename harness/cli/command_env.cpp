@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+
+#include "harness/cli/command.hpp"
+#include "harness/cli/worker_choice.hpp"
+#include "harness/plan/system_facts.hpp"
+#include "reporting/documents.hpp"
+
+namespace plumb {
+
+void add_env(CLI::App& app, CommandContext& context) {
+  struct EnvOptions {
+    std::string stack = "default";
+    int threads = 1;
+    bool explain = false;
+  };
+  const auto options = std::make_shared<EnvOptions>();
+  CLI::App* const env = app.add_subcommand("env", "what identifies a series here, and what is only recorded");
+  env->add_option("--stack", options->stack, "library versions")->capture_default_str();
+  env->add_option("--threads", options->threads, "threads of the worker")->check(CLI::Range(1, 4096))->capture_default_str();
+  env->add_flag("--explain", options->explain, "say what each part is for");
+  env->callback([&context, options] {
+    WorkerProcess worker(worker_options(options->stack, options->threads));
+    write_environment(join_environment(read_system(), worker.describe(), options->threads, options->stack),
+                      context.json ? Style::kJson : Style::kText,
+                      options->explain,
+                      std::cout);
+  });
+}
+
+}  // namespace plumb

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <memory>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "harness/base/ulid.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/cli/model_source.hpp"
+#include "harness/cli/progress_line.hpp"
+#include "harness/cli/run_analysis.hpp"
+#include "harness/cli/run_lock.hpp"
+#include "harness/cli/user_paths.hpp"
+#include "harness/cli/worker_choice.hpp"
+#include "harness/plan/executor.hpp"
+#include "harness/plan/system_facts.hpp"
+#include "harness/results/results_json.hpp"
+#include "reporting/documents.hpp"
+
+namespace plumb {
+namespace {
+
+struct RunOptions {
+  std::string suite;
+  std::vector<std::string> stacks;
+  std::vector<std::string> models;
+  std::string reuse;
+  std::string budget;
+  std::string shard;
+  std::string cache;
+  std::string row_timeout = "60s";
+  int threads = 1;
+  bool resume = false;
+};
+
+Timestamp now() {
+  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+/// Reads the suite and applies what the command line overrides.
+ResolvedSuite effective_suite(const RunOptions& options) {
+  ResolvedSuite suite = resolve(read_suite(find_suite(options.suite)));
+  if (!options.reuse.empty()) {
+    suite.reuse = parse_reuse(options.reuse);
+  }
+  if (!options.budget.empty()) {
+    suite.budget = parse_duration(options.budget);
+  }
+  if (!options.cache.empty()) {
+    const std::optional<CacheMode> cache = parse_cache_mode(options.cache);
+    if (!cache) {
+      throw Error(Error::Kind::kUser, fmt::format("'--cache {}' is none of none, weights, all", options.cache));
+    }
+    suite.caches = {*cache};
+  }
+  if (!options.models.empty()) {
+    std::erase_if(suite.models, [&](const ResolvedSuite::Model& model) {
+      return std::find(options.models.begin(), options.models.end(), model.name) == options.models.end();
+    });
+    suite.layers.clear();
+    if (suite.models.empty()) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("suite '{}' has no model '{}'", suite.name, fmt::join(options.models, "', '")));
+    }
+  }
+  return suite;
+}
+
+std::optional<Timestamp> oldest_reusable(const ReusePolicy& policy) {
+  if (policy.kind == ReusePolicy::Kind::kMaxAge) {
+    return now() - std::chrono::duration_cast<std::chrono::microseconds>(policy.max_age);
+  }
+  return std::nullopt;
+}
+
+/// Is one run of the suite on one stack.
+class SuiteRun {
+ public:
+  SuiteRun(CommandContext& context,
+           const RunOptions& options,
+           const ResolvedSuite& suite,
+           const std::vector<PlannedModel>& models,
+           Store& store,
+           const std::string& stack)
+      : context_(context),
+        options_(options),
+        suite_(suite),
+        models_(models),
+        store_(store),
+        executor_(store, executor_options(stack), context.stop) {
+    header_.suite = suite.name;
+    header_.resolved_suite = suite_for_store(suite, models);
+    header_.suite_hash = sha256(header_.resolved_suite);
+    header_.backend = executor_backend_;
+    header_.stack = stack;
+    header_.environment = join_environment(read_system(), executor_.describe(), options.threads, stack);
+    header_.shard = options.shard;
+    header_.command = {"plumb", "run", options.suite};
+    header_.started = now();
+  }
+
+  /// Runs to the end or until stopped; returns the id.
+  RunId execute() {
+    const RunLock lock = begin();
+    const Shard shard = header_.shard.empty() ? Shard{} : parse_shard(header_.shard);
+    std::vector<WorkItem> items = work_items(models_, suite_.layers, suite_.caches, shard);
+    const std::size_t wanted = items.size();
+    items = without_measured(std::move(items), store_.measurements(header_.id));
+    items = reuse(std::move(items));
+    calibrate();
+    spdlog::info("run {}: {} unique layers, {} to measure, environment {}",
+                 header_.id, wanted, items.size(), header_.environment.id());
+
+    ExecutionSummary summary;
+    {
+      ProgressLine line;
+      const auto unconfirmed = resumed_ ? own_unconfirmed() : std::vector<Confirmation>{};
+      summary = executor_.execute(header_.id, items, unconfirmed, [&](const Progress& p) { line.show(p); });
+    }
+    store_.finish_run(header_.id, summary.state, now());
+    if (summary.state == RunState::kInterrupted) {
+      spdlog::warn("{}: {} of {} layers measured and kept; `--resume` goes on from here",
+                   summary.budget_ended ? "the budget ended" : "interrupted", summary.measured, items.size());
+    }
+    if (summary.crashes + summary.timeouts > 0) {
+      spdlog::warn("{} crashes and {} time-outs of workers are recorded in their layers' rows",
+                   summary.crashes, summary.timeouts);
+    }
+    return header_.id;
+  }
+
+ private:
+  ExecutorOptions executor_options(const std::string& stack) {
+    ExecutorOptions executor;
+    executor.worker = worker_options(stack, options_.threads);
+    executor_backend_ = executor.worker.stack.backend;
+    executor.budget = suite_.budget;
+    executor.row_timeout = parse_duration(options_.row_timeout);
+    return executor;
+  }
+
+  /// Begins a new run, or takes up the newest unfinished one of the same suite, environment and shard.
+  RunLock begin() {
+    const std::filesystem::path locks = data_folder() / "locks";
+    if (options_.resume) {
+      const std::string environment = header_.environment.id();
+      for (const RunRecord& run : store_.runs()) {
+        const RunHeader& old = run.header;
+        if (run.state == RunState::kFinished || old.suite_hash != header_.suite_hash ||
+            old.shard != header_.shard || old.environment.id() != environment) {
+          continue;
+        }
+        if (std::optional<RunLock> lock = RunLock::try_acquire(locks, old.id)) {
+          spdlog::info("resuming run {} of {}", old.id, to_text(old.started));
+          header_.id = old.id;
+          resumed_ = true;
+          return std::move(*lock);
+        }
+      }
+    }
+    header_.id = new_ulid();
+    std::optional<RunLock> lock = RunLock::try_acquire(locks, header_.id);
+    PLUMB_CHECK(lock.has_value());
+    store_.begin_run(header_);
+    return std::move(*lock);
+  }
+
+  std::vector<WorkItem> reuse(std::vector<WorkItem> items) {
+    if (suite_.reuse.kind == ReusePolicy::Kind::kNever) {
+      return items;
+    }
+    for (const CacheMode cache : suite_.caches) {
+      std::vector<LayerKey> keys;
+      for (const WorkItem& item : items) {
+        if (std::find(item.caches.begin(), item.caches.end(), cache) != item.caches.end()) {
+          keys.push_back(item.key);
+        }
+      }
+      const std::vector<StoredMeasurement> found =
+          store_.reusable(header_.environment.id(), keys, cache, oldest_reusable(suite_.reuse));
+      std::vector<RowId> rows;
+      for (const StoredMeasurement& row : found) {
+        rows.push_back(row.row);
+      }
+      store_.link_reused(header_.id, rows);
+      items = without_measured(std::move(items), found);
+    }
+    return items;
+  }
+
+  /// Measures the ceilings unless the store holds some of this environment that the policy lets stand.
+  void calibrate() {
+    const auto known = store_.latest_calibration(header_.environment.id());
+    const bool may_stand = suite_.reuse.kind == ReusePolicy::Kind::kAlways ||
+                           (suite_.reuse.kind == ReusePolicy::Kind::kMaxAge && known &&
+                            known->computed >= *oldest_reusable(suite_.reuse));
+    if (known && (may_stand || known->run == header_.id)) {
+      return;
+    }
+    spdlog::info("calibrating: arithmetic peak and memory bandwidth");
+    const DerivedRecord record{.run = header_.id,
+                               .kind = "calibration",
+                               .subject = header_.environment.id(),
+                               .analysis_version = std::string(kAnalysisVersion),
+                               .inputs = {},
+                               .payload = to_json(executor_.calibrate()),
+                               .computed = now()};
+    store_.put_derived({&record, 1});
+  }
+
+  std::vector<Confirmation> own_unconfirmed() const {
+    std::vector<StoredMeasurement> rows = store_.measurements(header_.id);
+    std::erase_if(rows, [](const StoredMeasurement& row) { return row.reused; });
+    const ExecutorOptions defaults;
+    return confirmations(rows, defaults.confirm_margin, defaults.confirm_most);
+  }
+
+  CommandContext& context_;
+  const RunOptions& options_;
+  const ResolvedSuite& suite_;
+  const std::vector<PlannedModel>& models_;
+  Store& store_;
+  std::string executor_backend_;
+  Executor executor_;
+  RunHeader header_;
+  bool resumed_ = false;
+};
+
+void run_suite(CommandContext& context, RunOptions options) {
+  const ResolvedSuite suite = effective_suite(options);
+  if (!options.shard.empty()) {
+    static_cast<void>(parse_shard(options.shard));
+  }
+  const std::vector<PlannedModel> models = load_models(suite, {});
+  const auto store = open_store(context.store_url);
+  if (options.stacks.empty()) {
+    options.stacks = {"default"};
+  }
+  for (const std::string& stack : options.stacks) {
+    const RunId id = SuiteRun(context, options, suite, models, *store, stack).execute();
+    const RunReport report = analyze_run(*store, store->find_run(id), {});
+    store_analysis(*store, report);
+    write_bounds(report, context.json ? Style::kJson : Style::kText, std::cout);
+    if (context.stop.load()) {
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<RunOptions>();
+  CLI::App* const run = app.add_subcommand("run", "measure a suite, bound its models, store everything");
+  run->add_option("SUITE", options->suite, "a path or an installed name, such as suites/quick.toml")->required();
+  run->add_option("--stack", options->stacks, "library versions to run with; may be repeated; default: 'default'");
+  run->add_option("--reuse", options->reuse, "never, always or max_age:7d: when earlier rows may stand for new ones");
+  run->add_option("--budget", options->budget, "time to spend, such as 10m: the heaviest layers come first");
+  run->add_flag("--resume", options->resume, "go on with the newest unfinished run of this suite, if there is one");
+  run->add_option("--shard", options->shard, "I/N: this machine's part of the layers");
+  run->add_option("--model", options->models, "only this model of the suite; may be repeated");
+  run->add_option("--cache", options->cache, "only this cache mode: none, weights or all");
+  run->add_option("--threads", options->threads, "threads of the worker")->check(CLI::Range(1, 4096))->capture_default_str();
+  run->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")->capture_default_str();
+  run->callback([&context, options] { run_suite(context, *options); });
+}
+
+}  // namespace plumb

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/store/store.hpp"
+#include "harness/suite/suite.hpp"
+
+namespace plumb {
+namespace {
+
+/// Prints what a store command did: text, or one JSON document.
+void say(const CommandContext& context, const std::string& text, nlohmann::json facts) {
+  if (context.json) {
+    facts["schema_version"] = 1;
+    std::cout << facts.dump(2) << '\n';
+  } else {
+    std::cout << text << '\n';
+  }
+}
+
+void verify(CommandContext& context) {
+  const auto store = open_store(context.store_url);
+  const std::vector<std::string> faults = store->verify();
+  std::string text = faults.empty() ? "the store is sound: every checksum and reference holds"
+                                    : fmt::format("{} faults:", faults.size());
+  for (const std::string& fault : faults) {
+    text += "\n  " + fault;
+  }
+  say(context, text, {{"faults", faults}, {"store", context.store_url}});
+  context.exit_status = faults.empty() ? 0 : 1;
+}
+
+void export_runs(CommandContext& context, const std::vector<std::string>& names, const std::string& file) {
+  const auto store = open_store(context.store_url);
+  std::vector<RunId> runs;
+  for (const std::string& name : names) {
+    runs.push_back(store->find_run(name).header.id);
+  }
+  if (file.empty() || file == "-") {
+    store->export_to(std::cout, runs);
+    return;
+  }
+  std::ofstream out(file, std::ios::binary);
+  store->export_to(out, runs);
+  out.close();
+  if (!out) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot write '{}': check that the folder exists and the disk has space", file));
+  }
+}
+
+void import_runs(CommandContext& context, const std::string& file) {
+  const auto store = open_store(context.store_url);
+  std::ifstream in(file, std::ios::binary);
+  if (!in) {
+    throw Error(Error::Kind::kUser, fmt::format("cannot read '{}': check the path", file));
+  }
+  const std::size_t count = store->import_from(in);
+  say(context, fmt::format("{} new runs", count), {{"new_runs", count}});
+}
+
+void collect_garbage(CommandContext& context, const std::string& older_than) {
+  const auto age = std::chrono::duration_cast<std::chrono::microseconds>(parse_duration(older_than));
+  const auto now = std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+  const std::size_t rows = open_store(context.store_url)->collect_garbage(now - age);
+  say(context, fmt::format("dropped raw samples of {} rows; their summaries stay", rows), {{"rows", rows}});
+}
+
+}  // namespace
+
+void add_store(CLI::App& app, CommandContext& context) {
+  CLI::App* const store = app.add_subcommand("store", "look after the result store");
+  store->require_subcommand(1);
+  store->add_subcommand("migrate", "bring the store to this program's schema")->callback([&context] {
+    const auto opened = open_store(context.store_url);
+    say(context,
+        fmt::format("{} has schema version {}", context.store_url, opened->schema_version()),
+        {{"store", context.store_url}, {"store_schema_version", opened->schema_version()}});
+  });
+  store->add_subcommand("verify", "check every checksum and reference")->callback([&context] { verify(context); });
+
+  // CLI11 keeps references to option values; they live as long as the callbacks that hold them.
+  const auto names = std::make_shared<std::vector<std::string>>();
+  const auto out = std::make_shared<std::string>();
+  CLI::App* const exporting = store->add_subcommand("export", "write runs as JSON lines");
+  exporting->add_option("RUN", *names, "runs; none: all");
+  exporting->add_option("-o,--output", *out, "file; default stdout");
+  exporting->callback([&context, names, out] { export_runs(context, *names, *out); });
+
+  const auto in = std::make_shared<std::string>();
+  CLI::App* const importing = store->add_subcommand("import", "read what export wrote; runs that are there are skipped");
+  importing->add_option("FILE", *in, "JSON lines")->required();
+  importing->callback([&context, in] { import_runs(context, *in); });
+
+  const auto age = std::make_shared<std::string>("90d");
+  CLI::App* const gc = store->add_subcommand("gc", "drop raw samples of old runs without a tag; summaries stay");
+  gc->add_option("--older-than", *age, "age, such as 90d")->capture_default_str();
+  gc->callback([&context, age] { collect_garbage(context, *age); });
+}
+
+}  // namespace plumb

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "harness/cli/command.hpp"
+#include "harness/cli/user_paths.hpp"
+#include "harness/suite/suite.hpp"
+
+namespace plumb {
+
+void add_suite(CLI::App& app, CommandContext& context) {
+  static_cast<void>(context);  // the resolved suite is JSON with and without --json
+  CLI::App* const suite = app.add_subcommand("suite", "look at suites");
+  suite->require_subcommand(1);
+  const auto name = std::make_shared<std::string>();
+  CLI::App* const show = suite->add_subcommand("show", "the suite as it runs: every default explicit");
+  show->add_option("SUITE", *name, "a path or an installed name")->required();
+  show->callback([name] {
+    const ResolvedSuite resolved = resolve(read_suite(find_suite(*name)));
+    nlohmann::json document = nlohmann::json::parse(to_json(resolved));
+    document["schema_version"] = 1;
+    std::cout << document.dump(2) << '\n';
+  });
+}
+
+}  // namespace plumb

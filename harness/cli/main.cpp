@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <csignal>
+#include <exception>
+
+#include "harness/base/error.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/cli/user_paths.hpp"
+#include "harness/plan/build_facts.hpp"
+
+namespace {
+
+std::atomic<bool> stop_wanted{false};
+volatile std::sig_atomic_t stop_signal = 0;
+
+/// The first signal asks the run to end after the key in progress; a second one kills at once.
+void on_signal(int signal) {
+  stop_wanted.store(true);
+  stop_signal = signal;
+  std::signal(signal, SIG_DFL);
+}
+
+int run(int argc, char** argv) {
+  using namespace plumb;  // NOLINT(google-build-using-namespace): one function, main's own
+  CLI::App app("Plumbline hangs a lower bound beside every deep-learning model, and shows how far a library is from it.",
+               "plumb");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", fmt::format("plumb {} ({})", kPlumbVersion, kPlumbCommit));
+  app.fallthrough();
+  app.footer("Exit status: 0 done, 1 a regression or a failed gate, 2 wrong input, 3 the environment lacks something,\n"
+             "4 refused to compare unlike with unlike, 75 try again, 130/143 interrupted with the partial run saved.");
+
+  CommandContext context{.store_url = "", .json = false, .stop = stop_wanted};
+  app.add_option("--store", context.store_url, "where results are kept: sqlite:PATH (default: the user's data folder)")
+      ->envname("PLUMB_STORE");
+  app.add_flag("--json", context.json, "print one JSON document on stdout");
+  app.parse_complete_callback([&] {
+    if (context.store_url.empty()) {
+      context.store_url = default_store_url();
+    }
+  });
+
+  for (const auto add : {add_doctor, add_env, add_model, add_suite, add_run, add_runs, add_bound, add_whatif,
+                         add_layer, add_report, add_store}) {
+    add(app, context);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(Error::Kind::kUser);
+  }
+  return stop_signal != 0 && context.exit_status == 0 ? 128 + stop_signal : context.exit_status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("plumb"));
+  spdlog::set_pattern("%^%l%$: %v");
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return run(argc, argv);
+  } catch (const plumb::Error& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return error.exit_status();
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: out of memory: close other programs, or measure smaller models\n");
+    return static_cast<int>(plumb::Error::Kind::kEnvironment);
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "internal error: {}; please report this bug\n", error.what());
+    return static_cast<int>(plumb::Error::Kind::kInternal);
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/run_analysis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "harness/cli/model_source.hpp"
+#include "harness/results/results_json.hpp"
+#include "harness/rewrite/rewrite.hpp"
+#include "reporting/documents.hpp"
+
+namespace plumb {
+namespace {
+
+using Json = nlohmann::json;
+
+/// Identifies what a graph computes and how it is wired: keys and edges, without names.
+std::string digest_of(const Graph& graph) {
+  std::string text;
+  for (const Layer& layer : graph.layers) {
+    text += layer.key.text;
+    for (const auto& input : layer.inputs) {
+      text += input ? fmt::format(" {}", *input) : " -";
+    }
+    text += fmt::format(" > {}\n", fmt::join(layer.outputs, " "));
+  }
+  return sha256(text).substr(0, 16);
+}
+
+std::string subject_of(const ModelInstance& instance) {
+  return fmt::format("{}|{}|{}", instance.model, instance.batch, instance.dtype);
+}
+
+Timestamp now() {
+  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedModel> models) {
+  Json document = Json::parse(to_json(suite));
+  Json& graphs = document["graphs"] = Json::array();
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const ModelInstance& instance = models[i].instance;
+    const auto entry = std::find_if(suite.models.begin(), suite.models.end(), [&](const auto& model) {
+      return model.name == instance.model && model.batch == instance.batch && model.dtype == instance.dtype;
+    });
+    PLUMB_CHECK(entry != suite.models.end());
+    graphs.push_back({{"model", instance.model},
+                      {"batch", instance.batch},
+                      {"dtype", instance.dtype},
+                      {"path", entry->path ? Json(entry->path->string()) : Json()},
+                      {"dims", entry->dims},
+                      {"digest", digest_of(models[i].graph)}});
+  }
+  return document.dump();
+}
+
+std::vector<PlannedModel> models_of_run(const RunRecord& run) {
+  std::vector<PlannedModel> models;
+  const Json document = Json::parse(run.header.resolved_suite, nullptr, false);
+  if (!document.is_object() || !document.contains("graphs")) {
+    return models;
+  }
+  for (const Json& entry : document["graphs"]) {
+    ResolvedSuite::Model model;
+    model.name = entry.at("model").get<std::string>();
+    model.batch = entry.at("batch").get<std::int64_t>();
+    model.dtype = entry.at("dtype").get<std::string>();
+    if (entry.at("path").is_string()) {
+      model.path = entry.at("path").get<std::string>();
+    }
+    model.dims = entry.at("dims").get<std::map<std::string, std::int64_t>>();
+    ResolvedSuite one;
+    one.models.push_back(model);
+    std::vector<PlannedModel> loaded = load_models(one, {});
+    if (digest_of(loaded.front().graph) != entry.at("digest").get<std::string>()) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("model '{}' (batch {}, {}) is no longer what run {} measured: its graph has changed; "
+                              "run the suite again",
+                              model.name,
+                              model.batch,
+                              model.dtype,
+                              run.header.id));
+    }
+    models.push_back(std::move(loaded.front()));
+  }
+  return models;
+}
+
+RunReport analyze_run(const Store& store, const RunRecord& run, const std::vector<std::string>& only) {
+  RunReport report;
+  report.run = run;
+  report.now = now();
+  report.rows = store.measurements(run.header.id);
+  if (const auto record = store.latest_calibration(run.header.environment.id())) {
+    report.calibration = calibration_from_json(record->payload);
+  }
+  const ResultSet results(report.rows, report.calibration);
+  for (PlannedModel& model : models_of_run(run)) {
+    if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
+      continue;
+    }
+    ModelReport entry;
+    entry.bounds = bounds_of(model.instance, model.graph, results);
+    entry.whatifs = what_ifs_of(WhatIfInput{model.instance, model.graph, results});
+    entry.graph = std::move(model.graph);
+    report.models.push_back(std::move(entry));
+  }
+  if (report.models.empty() && !only.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("run {} has no model '{}'", run.header.id, fmt::join(only, "', '")));
+  }
+  return report;
+}
+
+void store_analysis(Store& store, const RunReport& report) {
+  std::vector<DerivedRecord> records;
+  for (const ModelReport& model : report.models) {
+    RunReport one;
+    one.run = report.run;
+    one.now = report.now;
+    one.models.push_back(model);
+    std::set<RowId> inputs;
+    for (const Bound& bound : model.bounds.bounds) {
+      inputs.insert(bound.inputs.begin(), bound.inputs.end());
+    }
+    const auto add = [&](const char* kind, void (*write)(const RunReport&, Style, std::ostream&)) {
+      std::ostringstream text;
+      write(one, Style::kJson, text);
+      records.push_back({.run = report.run.header.id,
+                         .kind = kind,
+                         .subject = subject_of(model.bounds.instance),
+                         .analysis_version = std::string(kAnalysisVersion),
+                         .inputs = {inputs.begin(), inputs.end()},
+                         .payload = text.str(),
+                         .computed = report.now});
+    };
+    add("bound", write_bounds);
+    add("whatif", write_what_ifs);
+  }
+  store.put_derived(records);
+}
+
+}  // namespace plumb

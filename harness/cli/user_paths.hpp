@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace plumb {
+
+/// Returns $XDG_DATA_HOME/plumb or ~/.local/share/plumb. Throws Error{kEnvironment} if neither variable is set.
+[[nodiscard]] std::filesystem::path data_folder();
+
+/// Returns `sqlite:` plus the default store in the data folder, or $PLUMB_STORE.
+[[nodiscard]] std::string default_store_url();
+
+/// Returns the folder of this executable.
+[[nodiscard]] std::filesystem::path executable_folder();
+
+/// Finds a suite by path or installed name. Throws Error{kUser} listing where it looked.
+[[nodiscard]] std::filesystem::path find_suite(const std::string& name);
+
+}  // namespace plumb

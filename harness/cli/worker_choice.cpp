@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/worker_choice.hpp"
+
+#include "harness/cli/user_paths.hpp"
+#include "harness/worker/stack.hpp"
+
+namespace plumb {
+
+WorkerOptions worker_options(const std::string& stack, int threads) {
+  WorkerOptions options;
+  options.stack = load_stack(stack, data_folder() / "stacks");
+  options.threads = threads;
+  options.search_path = {executable_folder().parent_path() / "libexec/plumb"};
+  return options;
+}
+
+}  // namespace plumb

@@ -13,7 +13,8 @@
 
 namespace plumb {
 
-/// Says how a command prints: for people, or one JSON document with `schema_version` (fields: DESIGN §6).
+/// Says how a command prints: for people, or one JSON document with `schema_version` (fields:
+/// DESIGN §6).
 enum class Style { kText, kJson };
 
 inline constexpr int kJsonSchemaVersion = 1;
@@ -36,8 +37,15 @@ void write_bounds(const RunReport& report, Style style, std::ostream& out);
 /// `plumb whatif`
 void write_what_ifs(const RunReport& report, Style style, std::ostream& out);
 /// `plumb env`
-void write_environment(const Environment& environment, Style style, bool explain, std::ostream& out);
+void write_environment(const Environment& environment,
+                       Style style,
+                       bool explain,
+                       std::ostream& out);
 /// `plumb layer`: all rows of one key, fastest first
-void write_layer(const LayerKey& key, std::span<const Measurement> rows, const Environment& environment, Style style, std::ostream& out);
+void write_layer(const LayerKey& key,
+                 std::span<const Measurement> rows,
+                 const Environment& environment,
+                 Style style,
+                 std::ostream& out);
 
 }  // namespace plumb

@@ -16,7 +16,8 @@ namespace {
 class Sha256 {
  public:
   Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
-    PLUMB_CHECK(context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+    PLUMB_CHECK(context_ != nullptr &&
+                EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
   }
   void update(const char* data, std::size_t size) {
     PLUMB_CHECK(EVP_DigestUpdate(context_.get(), data, size) == 1);

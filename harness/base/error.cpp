@@ -6,8 +6,9 @@
 namespace plumb {
 
 void fail_check(const char* condition, const char* file, int line) {
-  throw Error(Error::Kind::kInternal,
-              fmt::format("check failed: {} ({}:{}); please report this bug", condition, file, line));
+  throw Error(
+      Error::Kind::kInternal,
+      fmt::format("check failed: {} ({}:{}); please report this bug", condition, file, line));
 }
 
 }  // namespace plumb

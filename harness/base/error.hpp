@@ -36,9 +36,9 @@ class Error : public std::runtime_error {
 }  // namespace plumb
 
 /// Guards against programmer errors, never against bad input.
-#define PLUMB_CHECK(condition)                                \
-  do {                                                        \
-    if (!(condition)) {                                       \
-      ::plumb::fail_check(#condition, __FILE__, __LINE__);    \
-    }                                                         \
+#define PLUMB_CHECK(condition)                             \
+  do {                                                     \
+    if (!(condition)) {                                    \
+      ::plumb::fail_check(#condition, __FILE__, __LINE__); \
+    }                                                      \
   } while (false)

@@ -11,7 +11,8 @@ constexpr std::string_view kCrockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 std::string make_ulid(std::chrono::system_clock::time_point time,
                       const std::array<std::uint8_t, 10>& random) {
-  const auto since_epoch = std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());
+  const auto since_epoch =
+      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch());
   const auto milliseconds = static_cast<std::uint64_t>(since_epoch.count());
   std::string text;
   text.reserve(26);
@@ -41,9 +42,9 @@ std::string new_ulid() {
 }
 
 bool is_ulid_prefix(std::string_view text) {
-  return !text.empty() && text.size() <= 26 &&
-         std::all_of(text.begin(), text.end(),
-                     [](char c) { return kCrockford.find(c) != std::string_view::npos; });
+  return !text.empty() && text.size() <= 26 && std::all_of(text.begin(), text.end(), [](char c) {
+    return kCrockford.find(c) != std::string_view::npos;
+  });
 }
 
 }  // namespace plumb

@@ -9,8 +9,9 @@
 
 namespace plumb {
 
-/// Formats a ULID: 48 bits of milliseconds and 80 random bits as 26 characters of Crockford's base 32.
-/// Time and randomness are the caller's, so that tests can fix them. Sorting by text sorts by time.
+/// Formats a ULID: 48 bits of milliseconds and 80 random bits as 26 characters of Crockford's
+/// base 32. Time and randomness are the caller's, so that tests can fix them. Sorting by text sorts
+/// by time.
 [[nodiscard]] std::string make_ulid(std::chrono::system_clock::time_point time,
                                     const std::array<std::uint8_t, 10>& random);
 

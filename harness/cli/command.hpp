@@ -12,10 +12,10 @@ namespace plumb {
 
 /// Holds what every command knows: the global options and the user's wish to stop.
 struct CommandContext {
-  std::string store_url;              ///< `--store`, PLUMB_STORE or the default
-  bool json = false;                  ///< one JSON document on stdout instead of text
-  const std::atomic<bool>& stop;      ///< set by Ctrl-C or TERM
-  int exit_status = 0;                ///< of the command that ran
+  std::string store_url;          ///< `--store`, PLUMB_STORE or the default
+  bool json = false;              ///< one JSON document on stdout instead of text
+  const std::atomic<bool>& stop;  ///< set by Ctrl-C or TERM
+  int exit_status = 0;            ///< of the command that ran
 };
 
 /// Each adds one command with its options to the program; one file each.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands that analyse a stored run: bound, whatif, report.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -23,7 +23,8 @@ struct AnalysisOptions {
 };
 
 void add_run_options(CLI::App& command, AnalysisOptions& options) {
-  command.add_option("RUN", options.run, "a run: id, unique prefix, tag or @latest")->capture_default_str();
+  command.add_option("RUN", options.run, "a run: id, unique prefix, tag or @latest")
+      ->capture_default_str();
   command.add_option("--model", options.models, "only this model; may be repeated");
 }
 
@@ -47,8 +48,10 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
   }
   if (!out || error) {
     std::filesystem::remove(part, error);
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("cannot write '{}': check that the folder exists and the disk has space", options.output));
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("cannot write '{}': check that the folder exists and the disk has space",
+                    options.output));
   }
   fmt::print(stderr, "report: {}\n", std::filesystem::absolute(target).string());
 }
@@ -57,7 +60,8 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
 
 void add_bound(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<AnalysisOptions>();
-  CLI::App* const command = app.add_subcommand("bound", "lower bounds of a run's models, and what they are made of");
+  CLI::App* const command =
+      app.add_subcommand("bound", "lower bounds of a run's models, and what they are made of");
   add_run_options(*command, *options);
   command->callback([&context, options] {
     write_bounds(analyze(context, *options), context.json ? Style::kJson : Style::kText, std::cout);
@@ -69,17 +73,20 @@ void add_whatif(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand("whatif", "what each optimisation would bring");
   add_run_options(*command, *options);
   command->callback([&context, options] {
-    write_what_ifs(analyze(context, *options), context.json ? Style::kJson : Style::kText, std::cout);
+    write_what_ifs(
+        analyze(context, *options), context.json ? Style::kJson : Style::kText, std::cout);
   });
 }
 
 void add_report(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<AnalysisOptions>();
-  CLI::App* const command = app.add_subcommand("report", "write a report of a run; the extension chooses the format");
+  CLI::App* const command =
+      app.add_subcommand("report", "write a report of a run; the extension chooses the format");
   add_run_options(*command, *options);
   std::string extensions;
   for (const ReportFormat& format : report_formats()) {
-    extensions += fmt::format("{}{} ({})", extensions.empty() ? "" : ", ", format.extension, format.what);
+    extensions +=
+        fmt::format("{}{} ({})", extensions.empty() ? "" : ", ", format.extension, format.what);
   }
   command->add_option("-o,--output", options->output, "file to write: " + extensions)->required();
   command->callback([&context, options] { write_report(context, *options); });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-
 #include <iostream>
 #include <memory>
 
@@ -18,16 +17,20 @@ void add_env(CLI::App& app, CommandContext& context) {
     bool explain = false;
   };
   const auto options = std::make_shared<EnvOptions>();
-  CLI::App* const env = app.add_subcommand("env", "what identifies a series here, and what is only recorded");
+  CLI::App* const env =
+      app.add_subcommand("env", "what identifies a series here, and what is only recorded");
   env->add_option("--stack", options->stack, "library versions")->capture_default_str();
-  env->add_option("--threads", options->threads, "threads of the worker")->check(CLI::Range(1, 4096))->capture_default_str();
+  env->add_option("--threads", options->threads, "threads of the worker")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
   env->add_flag("--explain", options->explain, "say what each part is for");
   env->callback([&context, options] {
     WorkerProcess worker(worker_options(options->stack, options->threads));
-    write_environment(join_environment(read_system(), worker.describe(), options->threads, options->stack),
-                      context.json ? Style::kJson : Style::kText,
-                      options->explain,
-                      std::cout);
+    write_environment(
+        join_environment(read_system(), worker.describe(), options->threads, options->stack),
+        context.json ? Style::kJson : Style::kText,
+        options->explain,
+        std::cout);
   });
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-
 #include <iostream>
 #include <memory>
 
@@ -26,18 +25,23 @@ struct LayerOptions {
 void measure_layer(CommandContext& context, const LayerOptions& options) {
   const std::optional<CacheMode> cache = parse_cache_mode(options.cache);
   if (!cache) {
-    throw Error(Error::Kind::kUser, "'--cache " + options.cache + "' is none of none, weights, all");
+    throw Error(Error::Kind::kUser,
+                "'--cache " + options.cache + "' is none of none, weights, all");
   }
   MeasureRequest request;
   request.key = to_key(parse_key(LayerKey{options.key}));
   request.caches = {*cache};
-  request.race_margin = 1e9;  // all variants by the full method: one key is asked for, show all of it
+  request.race_margin =
+      1e9;  // all variants by the full method: one key is asked for, show all of it
 
   WorkerProcess worker(worker_options(options.stack, options.threads));
-  const Environment environment = join_environment(read_system(), worker.describe(), options.threads, options.stack);
+  const Environment environment =
+      join_environment(read_system(), worker.describe(), options.threads, options.stack);
   std::vector<Measurement> rows;
   try {
-    worker.measure(request, parse_duration(options.timeout), [&](Measurement row) { rows.push_back(std::move(row)); });
+    worker.measure(request, parse_duration(options.timeout), [&](Measurement row) {
+      rows.push_back(std::move(row));
+    });
   } catch (const WorkerDied& death) {
     Measurement row;
     row.key = request.key;
@@ -46,19 +50,24 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
     rows.push_back(std::move(row));
     context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
   }
-  write_layer(request.key, rows, environment, context.json ? Style::kJson : Style::kText, std::cout);
+  write_layer(
+      request.key, rows, environment, context.json ? Style::kJson : Style::kText, std::cout);
 }
 
 }  // namespace
 
 void add_layer(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<LayerOptions>();
-  CLI::App* const layer = app.add_subcommand("layer", "measure one layer now, all variants: reproduces any row of a report");
+  CLI::App* const layer = app.add_subcommand(
+      "layer", "measure one layer now, all variants: reproduces any row of a report");
   layer->add_option("KEY", options->key, "a layer key, quoted: 'v1:conv;in=…'")->required();
   layer->add_option("--stack", options->stack, "library versions")->capture_default_str();
   layer->add_option("--cache", options->cache, "none, weights or all")->capture_default_str();
-  layer->add_option("--threads", options->threads, "threads of the worker")->check(CLI::Range(1, 4096))->capture_default_str();
-  layer->add_option("--timeout", options->timeout, "how long the worker may be silent")->capture_default_str();
+  layer->add_option("--threads", options->threads, "threads of the worker")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  layer->add_option("--timeout", options->timeout, "how long the worker may be silent")
+      ->capture_default_str();
   layer->callback([&context, options] { measure_layer(context, *options); });
 }
 

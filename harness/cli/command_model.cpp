@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <fstream>
 #include <iostream>
@@ -39,7 +39,8 @@ ReadOptions read_options(const ModelOptions& options) {
                             ? std::from_chars_result{end, std::errc::invalid_argument}
                             : std::from_chars(dim.data() + equals + 1, end, value);
     if (parsed.ec != std::errc{} || parsed.ptr != end || value < 1) {
-      throw Error(Error::Kind::kUser, fmt::format("'--dim {}' is not NAME=VALUE with a positive value", dim));
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'--dim {}' is not NAME=VALUE with a positive value", dim));
     }
     read.dims[dim.substr(0, equals)] = value;
   }
@@ -56,10 +57,15 @@ void export_model(const ModelOptions& options) {
   const bool written = model.SerializeToOstream(&out);
   out.close();
   if (!written || !out) {
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("cannot write '{}': check that the folder exists and the disk has space", file));
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("cannot write '{}': check that the folder exists and the disk has space",
+                    file));
   }
-  fmt::print(stderr, "model: {}{}\n", file, options.weights ? "" : " (without weights; --weights adds seeded random ones)");
+  fmt::print(stderr,
+             "model: {}{}\n",
+             file,
+             options.weights ? "" : " (without weights; --weights adds seeded random ones)");
 }
 
 }  // namespace
@@ -70,25 +76,32 @@ void add_model(CLI::App& app, CommandContext& context) {
   model->add_subcommand("list", "the built-in models")->callback([&context] {
     std::vector<ModelListing> listings;
     for (const zoo::Entry& entry : zoo::entries()) {
-      listings.push_back({std::string(entry.name), std::string(entry.source), std::string(entry.task)});
+      listings.push_back(
+          {std::string(entry.name), std::string(entry.source), std::string(entry.task)});
     }
     write_model_list(listings, context.json ? Style::kJson : Style::kText, std::cout);
   });
 
   const auto options = std::make_shared<ModelOptions>();
-  CLI::App* const show = model->add_subcommand("show", "layers, keys, arithmetic and bytes of one model");
-  show->add_option("MODEL", options->model, "a built-in name or a path to an .onnx file")->required();
+  CLI::App* const show =
+      model->add_subcommand("show", "layers, keys, arithmetic and bytes of one model");
+  show->add_option("MODEL", options->model, "a built-in name or a path to an .onnx file")
+      ->required();
   show->add_option("--batch", options->batch, "batch size")->check(CLI::PositiveNumber);
   show->add_option("--dim", options->dims, "NAME=VALUE binds a dynamic dimension; may be repeated");
   show->callback([&context, options] {
-    write_model(load_graph(options->model, read_options(*options)), context.json ? Style::kJson : Style::kText, std::cout);
+    write_model(load_graph(options->model, read_options(*options)),
+                context.json ? Style::kJson : Style::kText,
+                std::cout);
   });
 
   CLI::App* const exporting = model->add_subcommand("export", "write a built-in model as ONNX");
   exporting->add_option("MODEL", options->model, "a built-in name")->required();
   exporting->add_option("--batch", options->batch, "batch size")->check(CLI::PositiveNumber);
   exporting->add_option("-o,--output", options->output, "file; default MODEL.onnx");
-  exporting->add_flag("--weights", options->weights, "fill in seeded random weights, so that any runtime can run it");
+  exporting->add_flag("--weights",
+                      options->weights,
+                      "fill in seeded random weights, so that any runtime can run it");
   exporting->add_option("--seed", options->seed, "seed of the weights")->capture_default_str();
   exporting->callback([options] { export_model(*options); });
 }

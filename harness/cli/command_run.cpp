@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -55,18 +55,22 @@ ResolvedSuite effective_suite(const RunOptions& options) {
   if (!options.cache.empty()) {
     const std::optional<CacheMode> cache = parse_cache_mode(options.cache);
     if (!cache) {
-      throw Error(Error::Kind::kUser, fmt::format("'--cache {}' is none of none, weights, all", options.cache));
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'--cache {}' is none of none, weights, all", options.cache));
     }
     suite.caches = {*cache};
   }
   if (!options.models.empty()) {
     std::erase_if(suite.models, [&](const ResolvedSuite::Model& model) {
-      return std::find(options.models.begin(), options.models.end(), model.name) == options.models.end();
+      return std::find(options.models.begin(), options.models.end(), model.name) ==
+             options.models.end();
     });
     suite.layers.clear();
     if (suite.models.empty()) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("suite '{}' has no model '{}'", suite.name, fmt::join(options.models, "', '")));
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format(
+              "suite '{}' has no model '{}'", suite.name, fmt::join(options.models, "', '")));
     }
   }
   return suite;
@@ -99,7 +103,8 @@ class SuiteRun {
     header_.suite_hash = sha256(header_.resolved_suite);
     header_.backend = executor_backend_;
     header_.stack = stack;
-    header_.environment = join_environment(read_system(), executor_.describe(), options.threads, stack);
+    header_.environment =
+        join_environment(read_system(), executor_.describe(), options.threads, stack);
     header_.shard = options.shard;
     header_.command = {"plumb", "run", options.suite};
     header_.started = now();
@@ -115,22 +120,29 @@ class SuiteRun {
     items = reuse(std::move(items));
     calibrate();
     spdlog::info("run {}: {} unique layers, {} to measure, environment {}",
-                 header_.id, wanted, items.size(), header_.environment.id());
+                 header_.id,
+                 wanted,
+                 items.size(),
+                 header_.environment.id());
 
     ExecutionSummary summary;
     {
       ProgressLine line;
       const auto unconfirmed = resumed_ ? own_unconfirmed() : std::vector<Confirmation>{};
-      summary = executor_.execute(header_.id, items, unconfirmed, [&](const Progress& p) { line.show(p); });
+      summary = executor_.execute(
+          header_.id, items, unconfirmed, [&](const Progress& p) { line.show(p); });
     }
     store_.finish_run(header_.id, summary.state, now());
     if (summary.state == RunState::kInterrupted) {
       spdlog::warn("{}: {} of {} layers measured and kept; `--resume` goes on from here",
-                   summary.budget_ended ? "the budget ended" : "interrupted", summary.measured, items.size());
+                   summary.budget_ended ? "the budget ended" : "interrupted",
+                   summary.measured,
+                   items.size());
     }
     if (summary.crashes + summary.timeouts > 0) {
       spdlog::warn("{} crashes and {} time-outs of workers are recorded in their layers' rows",
-                   summary.crashes, summary.timeouts);
+                   summary.crashes,
+                   summary.timeouts);
     }
     return header_.id;
   }
@@ -145,7 +157,8 @@ class SuiteRun {
     return executor;
   }
 
-  /// Begins a new run, or takes up the newest unfinished one of the same suite, environment and shard.
+  /// Begins a new run, or takes up the newest unfinished one of the same suite, environment and
+  /// shard.
   RunLock begin() {
     const std::filesystem::path locks = data_folder() / "locks";
     if (options_.resume) {
@@ -194,7 +207,8 @@ class SuiteRun {
     return items;
   }
 
-  /// Measures the ceilings unless the store holds some of this environment that the policy lets stand.
+  /// Measures the ceilings unless the store holds some of this environment that the policy lets
+  /// stand.
   void calibrate() {
     const auto known = store_.latest_calibration(header_.environment.id());
     const bool may_stand = suite_.reuse.kind == ReusePolicy::Kind::kAlways ||
@@ -257,17 +271,29 @@ void run_suite(CommandContext& context, RunOptions options) {
 
 void add_run(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<RunOptions>();
-  CLI::App* const run = app.add_subcommand("run", "measure a suite, bound its models, store everything");
-  run->add_option("SUITE", options->suite, "a path or an installed name, such as suites/quick.toml")->required();
-  run->add_option("--stack", options->stacks, "library versions to run with; may be repeated; default: 'default'");
-  run->add_option("--reuse", options->reuse, "never, always or max_age:7d: when earlier rows may stand for new ones");
-  run->add_option("--budget", options->budget, "time to spend, such as 10m: the heaviest layers come first");
-  run->add_flag("--resume", options->resume, "go on with the newest unfinished run of this suite, if there is one");
+  CLI::App* const run =
+      app.add_subcommand("run", "measure a suite, bound its models, store everything");
+  run->add_option("SUITE", options->suite, "a path or an installed name, such as suites/quick.toml")
+      ->required();
+  run->add_option("--stack",
+                  options->stacks,
+                  "library versions to run with; may be repeated; default: 'default'");
+  run->add_option("--reuse",
+                  options->reuse,
+                  "never, always or max_age:7d: when earlier rows may stand for new ones");
+  run->add_option(
+      "--budget", options->budget, "time to spend, such as 10m: the heaviest layers come first");
+  run->add_flag("--resume",
+                options->resume,
+                "go on with the newest unfinished run of this suite, if there is one");
   run->add_option("--shard", options->shard, "I/N: this machine's part of the layers");
   run->add_option("--model", options->models, "only this model of the suite; may be repeated");
   run->add_option("--cache", options->cache, "only this cache mode: none, weights or all");
-  run->add_option("--threads", options->threads, "threads of the worker")->check(CLI::Range(1, 4096))->capture_default_str();
-  run->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")->capture_default_str();
+  run->add_option("--threads", options->threads, "threads of the worker")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  run->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
+      ->capture_default_str();
   run->callback([&context, options] { run_suite(context, *options); });
 }
 

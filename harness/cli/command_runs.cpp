@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-
 #include <iostream>
 
 #include "harness/cli/command.hpp"

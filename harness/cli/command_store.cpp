@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -38,7 +38,9 @@ void verify(CommandContext& context) {
   context.exit_status = faults.empty() ? 0 : 1;
 }
 
-void export_runs(CommandContext& context, const std::vector<std::string>& names, const std::string& file) {
+void export_runs(CommandContext& context,
+                 const std::vector<std::string>& names,
+                 const std::string& file) {
   const auto store = open_store(context.store_url);
   std::vector<RunId> runs;
   for (const std::string& name : names) {
@@ -52,8 +54,10 @@ void export_runs(CommandContext& context, const std::vector<std::string>& names,
   store->export_to(out, runs);
   out.close();
   if (!out) {
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("cannot write '{}': check that the folder exists and the disk has space", file));
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("cannot write '{}': check that the folder exists and the disk has space",
+                    file));
   }
 }
 
@@ -68,10 +72,14 @@ void import_runs(CommandContext& context, const std::string& file) {
 }
 
 void collect_garbage(CommandContext& context, const std::string& older_than) {
-  const auto age = std::chrono::duration_cast<std::chrono::microseconds>(parse_duration(older_than));
-  const auto now = std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+  const auto age =
+      std::chrono::duration_cast<std::chrono::microseconds>(parse_duration(older_than));
+  const auto now =
+      std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
   const std::size_t rows = open_store(context.store_url)->collect_garbage(now - age);
-  say(context, fmt::format("dropped raw samples of {} rows; their summaries stay", rows), {{"rows", rows}});
+  say(context,
+      fmt::format("dropped raw samples of {} rows; their summaries stay", rows),
+      {{"rows", rows}});
 }
 
 }  // namespace
@@ -79,13 +87,16 @@ void collect_garbage(CommandContext& context, const std::string& older_than) {
 void add_store(CLI::App& app, CommandContext& context) {
   CLI::App* const store = app.add_subcommand("store", "look after the result store");
   store->require_subcommand(1);
-  store->add_subcommand("migrate", "bring the store to this program's schema")->callback([&context] {
-    const auto opened = open_store(context.store_url);
-    say(context,
-        fmt::format("{} has schema version {}", context.store_url, opened->schema_version()),
-        {{"store", context.store_url}, {"store_schema_version", opened->schema_version()}});
+  store->add_subcommand("migrate", "bring the store to this program's schema")
+      ->callback([&context] {
+        const auto opened = open_store(context.store_url);
+        say(context,
+            fmt::format("{} has schema version {}", context.store_url, opened->schema_version()),
+            {{"store", context.store_url}, {"store_schema_version", opened->schema_version()}});
+      });
+  store->add_subcommand("verify", "check every checksum and reference")->callback([&context] {
+    verify(context);
   });
-  store->add_subcommand("verify", "check every checksum and reference")->callback([&context] { verify(context); });
 
   // CLI11 keeps references to option values; they live as long as the callbacks that hold them.
   const auto names = std::make_shared<std::vector<std::string>>();
@@ -96,12 +107,14 @@ void add_store(CLI::App& app, CommandContext& context) {
   exporting->callback([&context, names, out] { export_runs(context, *names, *out); });
 
   const auto in = std::make_shared<std::string>();
-  CLI::App* const importing = store->add_subcommand("import", "read what export wrote; runs that are there are skipped");
+  CLI::App* const importing =
+      store->add_subcommand("import", "read what export wrote; runs that are there are skipped");
   importing->add_option("FILE", *in, "JSON lines")->required();
   importing->callback([&context, in] { import_runs(context, *in); });
 
   const auto age = std::make_shared<std::string>("90d");
-  CLI::App* const gc = store->add_subcommand("gc", "drop raw samples of old runs without a tag; summaries stay");
+  CLI::App* const gc =
+      store->add_subcommand("gc", "drop raw samples of old runs without a tag; summaries stay");
   gc->add_option("--older-than", *age, "age, such as 90d")->capture_default_str();
   gc->callback([&context, age] { collect_garbage(context, *age); });
 }

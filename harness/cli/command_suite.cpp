@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
-
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -16,7 +15,8 @@ void add_suite(CLI::App& app, CommandContext& context) {
   CLI::App* const suite = app.add_subcommand("suite", "look at suites");
   suite->require_subcommand(1);
   const auto name = std::make_shared<std::string>();
-  CLI::App* const show = suite->add_subcommand("show", "the suite as it runs: every default explicit");
+  CLI::App* const show =
+      suite->add_subcommand("show", "the suite as it runs: every default explicit");
   show->add_option("SUITE", *name, "a path or an installed name")->required();
   show->callback([name] {
     const ResolvedSuite resolved = resolve(read_suite(find_suite(*name)));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <CLI/CLI.hpp>
 #include <atomic>
 #include <csignal>
 #include <exception>
@@ -27,16 +27,23 @@ void on_signal(int signal) {
 
 int run(int argc, char** argv) {
   using namespace plumb;  // NOLINT(google-build-using-namespace): one function, main's own
-  CLI::App app("Plumbline hangs a lower bound beside every deep-learning model, and shows how far a library is from it.",
-               "plumb");
+  CLI::App app(
+      "Plumbline hangs a lower bound beside every deep-learning model, and shows how far a library "
+      "is from it.",
+      "plumb");
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("plumb {} ({})", kPlumbVersion, kPlumbCommit));
   app.fallthrough();
-  app.footer("Exit status: 0 done, 1 a regression or a failed gate, 2 wrong input, 3 the environment lacks something,\n"
-             "4 refused to compare unlike with unlike, 75 try again, 130/143 interrupted with the partial run saved.");
+  app.footer(
+      "Exit status: 0 done, 1 a regression or a failed gate, 2 wrong input, 3 the environment "
+      "lacks something,\n"
+      "4 refused to compare unlike with unlike, 75 try again, 130/143 interrupted with the partial "
+      "run saved.");
 
   CommandContext context{.store_url = "", .json = false, .stop = stop_wanted};
-  app.add_option("--store", context.store_url, "where results are kept: sqlite:PATH (default: the user's data folder)")
+  app.add_option("--store",
+                 context.store_url,
+                 "where results are kept: sqlite:PATH (default: the user's data folder)")
       ->envname("PLUMB_STORE");
   app.add_flag("--json", context.json, "print one JSON document on stdout");
   app.parse_complete_callback([&] {
@@ -45,8 +52,17 @@ int run(int argc, char** argv) {
     }
   });
 
-  for (const auto add : {add_doctor, add_env, add_model, add_suite, add_run, add_runs, add_bound, add_whatif,
-                         add_layer, add_report, add_store}) {
+  for (const auto add : {add_doctor,
+                         add_env,
+                         add_model,
+                         add_suite,
+                         add_run,
+                         add_runs,
+                         add_bound,
+                         add_whatif,
+                         add_layer,
+                         add_report,
+                         add_store}) {
     add(app, context);
   }
   try {

@@ -17,11 +17,13 @@ namespace {
 const zoo::Entry& find_entry(const std::string& name) {
   const zoo::Entry* const entry = zoo::find(name);
   if (entry == nullptr) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("there is no model '{}': neither a file nor a built-in name; did you mean '{}'? "
-                            "(`plumb model list` shows all)",
-                            name,
-                            zoo::nearest_name(name)));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format(
+            "there is no model '{}': neither a file nor a built-in name; did you mean '{}'? "
+            "(`plumb model list` shows all)",
+            name,
+            zoo::nearest_name(name)));
   }
   return *entry;
 }
@@ -42,7 +44,8 @@ Graph load_graph(const std::string& name, const ReadOptions& options) {
   return graph;
 }
 
-std::vector<PlannedModel> load_models(const ResolvedSuite& suite, const std::vector<std::string>& only) {
+std::vector<PlannedModel> load_models(const ResolvedSuite& suite,
+                                      const std::vector<std::string>& only) {
   const auto wanted = [&](const std::string& name) {
     return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
   };
@@ -54,7 +57,9 @@ std::vector<PlannedModel> load_models(const ResolvedSuite& suite, const std::vec
     const std::optional<DataType> type = parse_data_type(model.dtype);
     if (!type || !is_floating(*type)) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("model '{}' asks for dtype '{}', which is none of f32, bf16, f16", model.name, model.dtype));
+                  fmt::format("model '{}' asks for dtype '{}', which is none of f32, bf16, f16",
+                              model.name,
+                              model.dtype));
     }
     Graph graph = load_graph(model.path ? model.path->string() : model.name,
                              ReadOptions{.batch = model.batch, .dims = model.dims});

@@ -21,8 +21,8 @@ namespace plumb {
 /// Builds a zoo model as ONNX. Throws Error{kUser} as above.
 [[nodiscard]] onnx::ModelProto build_zoo_model(const std::string& name, std::int64_t batch);
 
-/// Reads every model of a suite, each in its type, named as the suite names it; models other than `only` are left out
-/// if that is not empty.
+/// Reads every model of a suite, each in its type, named as the suite names it; models other than
+/// `only` are left out if that is not empty.
 [[nodiscard]] std::vector<PlannedModel> load_models(const ResolvedSuite& suite,
                                                     const std::vector<std::string>& only);
 

@@ -5,7 +5,8 @@
 
 namespace plumb {
 
-/// Shows progress on stderr: one line that rewrites itself on a terminal, a plain line every ten seconds when not.
+/// Shows progress on stderr: one line that rewrites itself on a terminal, a plain line every ten
+/// seconds when not.
 class ProgressLine {
  public:
   ProgressLine();

@@ -49,9 +49,11 @@ std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedM
   Json& graphs = document["graphs"] = Json::array();
   for (std::size_t i = 0; i < models.size(); ++i) {
     const ModelInstance& instance = models[i].instance;
-    const auto entry = std::find_if(suite.models.begin(), suite.models.end(), [&](const auto& model) {
-      return model.name == instance.model && model.batch == instance.batch && model.dtype == instance.dtype;
-    });
+    const auto entry =
+        std::find_if(suite.models.begin(), suite.models.end(), [&](const auto& model) {
+          return model.name == instance.model && model.batch == instance.batch &&
+                 model.dtype == instance.dtype;
+        });
     PLUMB_CHECK(entry != suite.models.end());
     graphs.push_back({{"model", instance.model},
                       {"batch", instance.batch},
@@ -82,20 +84,24 @@ std::vector<PlannedModel> models_of_run(const RunRecord& run) {
     one.models.push_back(model);
     std::vector<PlannedModel> loaded = load_models(one, {});
     if (digest_of(loaded.front().graph) != entry.at("digest").get<std::string>()) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("model '{}' (batch {}, {}) is no longer what run {} measured: its graph has changed; "
-                              "run the suite again",
-                              model.name,
-                              model.batch,
-                              model.dtype,
-                              run.header.id));
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format(
+              "model '{}' (batch {}, {}) is no longer what run {} measured: its graph has changed; "
+              "run the suite again",
+              model.name,
+              model.batch,
+              model.dtype,
+              run.header.id));
     }
     models.push_back(std::move(loaded.front()));
   }
   return models;
 }
 
-RunReport analyze_run(const Store& store, const RunRecord& run, const std::vector<std::string>& only) {
+RunReport analyze_run(const Store& store,
+                      const RunRecord& run,
+                      const std::vector<std::string>& only) {
   RunReport report;
   report.run = run;
   report.now = now();

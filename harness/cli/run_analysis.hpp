@@ -10,18 +10,22 @@
 
 namespace plumb {
 
-/// Writes the resolved suite as it is stored with a run: with a digest of each model's graph, so that a later analysis
-/// notices when a model is no longer the one that was measured.
-[[nodiscard]] std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedModel> models);
+/// Writes the resolved suite as it is stored with a run: with a digest of each model's graph, so
+/// that a later analysis notices when a model is no longer the one that was measured.
+[[nodiscard]] std::string suite_for_store(const ResolvedSuite& suite,
+                                          std::span<const PlannedModel> models);
 
 /// Reads back the models that a stored run measured, from the zoo or their files.
 /// Throws Error{kUser} if a file is gone or a graph has changed since, naming it.
 [[nodiscard]] std::vector<PlannedModel> models_of_run(const RunRecord& run);
 
 /// Analyses a stored run: bounds and what-ifs of each model (`only` names some; empty: all).
-[[nodiscard]] RunReport analyze_run(const Store& store, const RunRecord& run, const std::vector<std::string>& only);
+[[nodiscard]] RunReport analyze_run(const Store& store,
+                                    const RunRecord& run,
+                                    const std::vector<std::string>& only);
 
-/// Stores the bounds and what-ifs of a report as derived records, with the analysis version and their input rows.
+/// Stores the bounds and what-ifs of a report as derived records, with the analysis version and
+/// their input rows.
 void store_analysis(Store& store, const RunReport& report);
 
 }  // namespace plumb

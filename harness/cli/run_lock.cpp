@@ -20,10 +20,12 @@ std::optional<RunLock> RunLock::try_acquire(const std::filesystem::path& folder,
   const std::filesystem::path path = folder / (run + ".lock");
   const int descriptor = open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644);
   if (descriptor < 0) {
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("cannot make the lock '{}' ({}): check the folder's permissions and the disk's space",
-                            path.string(),
-                            std::strerror(errno)));
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format(
+            "cannot make the lock '{}' ({}): check the folder's permissions and the disk's space",
+            path.string(),
+            std::strerror(errno)));
   }
   if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     close(descriptor);
@@ -32,7 +34,8 @@ std::optional<RunLock> RunLock::try_acquire(const std::filesystem::path& folder,
   return RunLock(descriptor, path);
 }
 
-RunLock::RunLock(int descriptor, std::filesystem::path path) : descriptor_(descriptor), path_(std::move(path)) {}
+RunLock::RunLock(int descriptor, std::filesystem::path path)
+    : descriptor_(descriptor), path_(std::move(path)) {}
 
 RunLock::RunLock(RunLock&& other) noexcept
     : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}

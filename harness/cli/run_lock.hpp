@@ -8,12 +8,14 @@
 
 namespace plumb {
 
-/// Marks a run as being worked on by a live process. The kernel releases it when the process dies, however it dies,
-/// so a run that says "running" and can be locked was killed.
+/// Marks a run as being worked on by a live process. The kernel releases it when the process dies,
+/// however it dies, so a run that says "running" and can be locked was killed.
 class RunLock {
  public:
-  /// Returns a lock, or nothing if another process holds it. Throws Error{kEnvironment} if the folder is not writable.
-  [[nodiscard]] static std::optional<RunLock> try_acquire(const std::filesystem::path& folder, const RunId& run);
+  /// Returns a lock, or nothing if another process holds it. Throws Error{kEnvironment} if the
+  /// folder is not writable.
+  [[nodiscard]] static std::optional<RunLock> try_acquire(const std::filesystem::path& folder,
+                                                          const RunId& run);
 
   RunLock(RunLock&& other) noexcept;
   RunLock& operator=(RunLock&&) = delete;

@@ -54,7 +54,8 @@ std::filesystem::path find_suite(const std::string& name) {
     looked += fmt::format("\n  {}", place.string());
   }
   throw Error(Error::Kind::kUser,
-              fmt::format("there is no suite '{}'; looked for{}\ngive the path of a .toml file, such as suites/quick.toml",
+              fmt::format("there is no suite '{}'; looked for{}\ngive the path of a .toml file, "
+                          "such as suites/quick.toml",
                           name,
                           looked));
 }

@@ -7,7 +7,8 @@
 
 namespace plumb {
 
-/// Returns $XDG_DATA_HOME/plumb or ~/.local/share/plumb. Throws Error{kEnvironment} if neither variable is set.
+/// Returns $XDG_DATA_HOME/plumb or ~/.local/share/plumb. Throws Error{kEnvironment} if neither
+/// variable is set.
 [[nodiscard]] std::filesystem::path data_folder();
 
 /// Returns `sqlite:` plus the default store in the data folder, or $PLUMB_STORE.

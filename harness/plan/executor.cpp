@@ -11,7 +11,9 @@
 namespace plumb {
 namespace {
 
-Seconds now() { return std::chrono::steady_clock::now().time_since_epoch(); }
+Seconds now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
 
 Timestamp wall_clock() {
   return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
@@ -29,7 +31,8 @@ std::string short_name(const LayerKey& key) {
 double expected_cost(const WorkItem& item) {
   constexpr double kFixed = 1.0;
   constexpr double kPerMac = 1e-9;
-  return kFixed + kPerMac * item.weight / static_cast<double>(std::max<std::int64_t>(item.occurrences, 1));
+  return kFixed +
+         kPerMac * item.weight / static_cast<double>(std::max<std::int64_t>(item.occurrences, 1));
 }
 
 }  // namespace
@@ -37,7 +40,9 @@ double expected_cost(const WorkItem& item) {
 /// Is one call of execute(): its clock, its progress, the rows of the process before.
 class Executor::Execution {
  public:
-  Execution(Executor& executor, const RunId& run, const std::function<void(const Progress&)>& report)
+  Execution(Executor& executor,
+            const RunId& run,
+            const std::function<void(const Progress&)>& report)
       : executor_(executor), run_(run), report_(report), started_(now()) {}
 
   ExecutionSummary run(const std::vector<WorkItem>& items, std::vector<Confirmation> waiting) {
@@ -102,7 +107,8 @@ class Executor::Execution {
     announce("");
   }
 
-  /// Sends one request and returns all rows; a worker that dies leaves what it had sent and a row that says so.
+  /// Sends one request and returns all rows; a worker that dies leaves what it had sent and a row
+  /// that says so.
   std::vector<Measurement> request_rows(const MeasureRequest& request) {
     std::vector<Measurement> rows;
     const Timestamp started = wall_clock();
@@ -131,23 +137,23 @@ class Executor::Execution {
     return rows;
   }
 
-  /// Makes sure that each asked-for cache mode has a row that settles it, so that a later run does not try for ever.
+  /// Makes sure that each asked-for cache mode has a row that settles it, so that a later run does
+  /// not try for ever.
   void settle(const WorkItem& item, std::vector<Measurement>& rows) const {
     std::vector<StoredMeasurement> seen;
     for (const Measurement& row : rows) {
       seen.push_back({.row = 0, .run = run_, .reused = false, .measurement = row});
     }
     for (const WorkItem& open : without_measured({item}, seen)) {
-      const auto failed = std::find_if(rows.begin(), rows.end(), [](const Measurement& row) {
-        return !row.outcome.timed();
-      });
+      const auto failed = std::find_if(
+          rows.begin(), rows.end(), [](const Measurement& row) { return !row.outcome.timed(); });
       for (const CacheMode cache : open.caches) {
         Measurement row;
         row.key = item.key;
         row.cache = cache;
-        row.outcome = failed != rows.end()
-                          ? failed->outcome
-                          : Outcome{Outcome::Kind::kUnsupported, "the worker returned no time and no reason"};
+        row.outcome = failed != rows.end() ? failed->outcome
+                                           : Outcome{Outcome::Kind::kUnsupported,
+                                                     "the worker returned no time and no reason"};
         row.process = executor_.processes_;
         row.started = wall_clock();
         rows.push_back(std::move(row));
@@ -193,9 +199,13 @@ WorkerProcess& Executor::worker() {
   return *worker_;
 }
 
-Environment Executor::describe() { return worker().describe(); }
+Environment Executor::describe() {
+  return worker().describe();
+}
 
-Calibration Executor::calibrate() { return worker().calibrate(); }
+Calibration Executor::calibrate() {
+  return worker().calibrate();
+}
 
 ExecutionSummary Executor::execute(const RunId& run,
                                    const std::vector<WorkItem>& items,

@@ -18,27 +18,27 @@ namespace plumb {
 struct Progress {
   std::size_t done = 0;
   std::size_t total = 0;
-  std::string current;         ///< what is measured now, short
+  std::string current;  ///< what is measured now, short
   Seconds elapsed{};
-  std::optional<Seconds> left; ///< absent until there is something to judge from
+  std::optional<Seconds> left;  ///< absent until there is something to judge from
 };
 
 /// Says how a run is to be executed.
 struct ExecutorOptions {
   WorkerOptions worker;
-  MeasureRequest request;              ///< key, caches and variants are filled in for each item
-  std::optional<Seconds> budget;       ///< of the whole run
-  Seconds row_timeout{60.0};           ///< of silence from a worker
-  std::size_t keys_per_process = 32;   ///< a fresh process confirms what the one before it measured
+  MeasureRequest request;             ///< key, caches and variants are filled in for each item
+  std::optional<Seconds> budget;      ///< of the whole run
+  Seconds row_timeout{60.0};          ///< of silence from a worker
+  std::size_t keys_per_process = 32;  ///< a fresh process confirms what the one before it measured
   double confirm_margin = 0.10;
-  std::size_t confirm_most = 2;        ///< variants a key, the library's choice beside
+  std::size_t confirm_most = 2;  ///< variants a key, the library's choice beside
 };
 
 /// Is how a run ended.
 struct ExecutionSummary {
   RunState state = RunState::kFinished;  ///< kInterrupted: stopped by the user or the budget
   bool budget_ended = false;
-  std::size_t measured = 0;              ///< keys
+  std::size_t measured = 0;  ///< keys
   std::size_t crashes = 0;
   std::size_t timeouts = 0;
   std::size_t processes = 0;
@@ -46,8 +46,9 @@ struct ExecutionSummary {
 
 /// Executes work items in worker processes and appends what comes of them to a running run.
 ///
-/// A key's rows are stored in one transaction when the key is done: a killed run loses the key in progress and nothing
-/// else. A worker that dies or falls silent costs its key one row that says so, and is replaced.
+/// A key's rows are stored in one transaction when the key is done: a killed run loses the key in
+/// progress and nothing else. A worker that dies or falls silent costs its key one row that says
+/// so, and is replaced.
 class Executor {
  public:
   /// `stop` may be set from a signal handler: the run ends after the key in progress.

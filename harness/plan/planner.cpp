@@ -15,7 +15,8 @@
 namespace plumb {
 namespace {
 
-/// FNV-1a: the same on every machine and for every version, since shards of one suite may run different builds.
+/// FNV-1a: the same on every machine and for every version, since shards of one suite may run
+/// different builds.
 std::uint64_t stable_hash(const std::string& text) {
   std::uint64_t hash = 14695981039346656037ULL;
   for (const char c : text) {
@@ -73,8 +74,9 @@ Shard parse_shard(std::string_view text) {
   if (good) {
     const auto first = std::from_chars(text.data(), text.data() + slash, shard.index);
     const auto second = std::from_chars(text.data() + slash + 1, end, shard.count);
-    good = first.ec == std::errc{} && first.ptr == text.data() + slash && second.ec == std::errc{} &&
-           second.ptr == end && shard.index >= 1 && shard.index <= shard.count && shard.count <= 100'000;
+    good = first.ec == std::errc{} && first.ptr == text.data() + slash &&
+           second.ec == std::errc{} && second.ptr == end && shard.index >= 1 &&
+           shard.index <= shard.count && shard.count <= 100'000;
   }
   if (!good) {
     throw Error(Error::Kind::kUser,
@@ -134,7 +136,9 @@ std::vector<WorkItem> without_measured(std::vector<WorkItem> items,
     }
   }
   for (WorkItem& item : items) {
-    std::erase_if(item.caches, [&](CacheMode cache) { return settled.contains({item.key, cache}); });
+    std::erase_if(item.caches, [&](CacheMode cache) {
+      return settled.contains({item.key, cache});
+    });
   }
   std::erase_if(items, [](const WorkItem& item) { return item.caches.empty(); });
   return items;

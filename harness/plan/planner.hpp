@@ -27,25 +27,28 @@ struct Shard {
 /// Parses "2/4". Throws Error{kUser}.
 [[nodiscard]] Shard parse_shard(std::string_view text);
 
-/// Lists every key the suite needs once: plain layers, the fused keys that rewrites find, and listed layers.
-/// Heaviest first, so that a budget that ends early has measured what matters most. A key belongs to exactly one
-/// shard, by a hash that is stable over machines. Deterministic.
+/// Lists every key the suite needs once: plain layers, the fused keys that rewrites find, and
+/// listed layers. Heaviest first, so that a budget that ends early has measured what matters most.
+/// A key belongs to exactly one shard, by a hash that is stable over machines. Deterministic.
 [[nodiscard]] std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
                                                std::span<const ResolvedSuite::LayerEntry> layers,
                                                std::span<const CacheMode> caches,
                                                const Shard& shard);
 
-/// Drops from `items` the cache modes for which `rows` holds a finished measurement (or a final refusal).
+/// Drops from `items` the cache modes for which `rows` holds a finished measurement (or a final
+/// refusal).
 [[nodiscard]] std::vector<WorkItem> without_measured(std::vector<WorkItem> items,
                                                      std::span<const StoredMeasurement> rows);
 
-/// Lists what of `rows` still needs its confirmation: keys with full rows of more than one variant within `margin` of
-/// the best and no kConfirm row. At most `most` variants a key, the library's choice beside.
+/// Lists what of `rows` still needs its confirmation: keys with full rows of more than one variant
+/// within `margin` of the best and no kConfirm row. At most `most` variants a key, the library's
+/// choice beside.
 [[nodiscard]] std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
                                                       double margin,
                                                       std::size_t most);
 
-/// Counts how much measuring each key once saves: occurrences against unique keys, per model and over all.
+/// Counts how much measuring each key once saves: occurrences against unique keys, per model and
+/// over all.
 struct DedupeFigures {
   std::int64_t occurrences = 0;       ///< layers of all models, each time they occur
   std::int64_t unique_per_model = 0;  ///< summed over models

@@ -52,7 +52,8 @@ int count_lines_with(const std::filesystem::path& path, const std::string& prefi
 /// Rounds to whole GiB, so that a kernel that reserves a little more is not another machine.
 std::string memory_in_gib(const std::filesystem::path& meminfo) {
   const double kibibytes = std::atof(field_of(meminfo, "MemTotal").c_str());
-  return kibibytes > 0 ? fmt::format("{:.0f} GiB", std::ceil(kibibytes / (1024.0 * 1024.0))) : kUnknown;
+  return kibibytes > 0 ? fmt::format("{:.0f} GiB", std::ceil(kibibytes / (1024.0 * 1024.0)))
+                       : kUnknown;
 }
 
 /// Tells CPU models with one marketing name apart ("Intel(R) Xeon(R) Processor" of a cloud).
@@ -64,7 +65,8 @@ std::string cpu_model(const std::filesystem::path& cpuinfo) {
                      field_of(cpuinfo, "stepping"));
 }
 
-std::string virtualisation(const std::filesystem::path& root, const std::filesystem::path& cpuinfo) {
+std::string virtualisation(const std::filesystem::path& root,
+                           const std::filesystem::path& cpuinfo) {
   const std::string product = first_line(root / "sys/class/dmi/id/product_name");
   const bool hypervisor = field_of(cpuinfo, "flags").find("hypervisor") != std::string::npos;
   return hypervisor ? fmt::format("virtual ({})", product) : "none";

@@ -13,8 +13,8 @@ namespace plumb {
 /// Is one key to measure, once, whatever the number of its occurrences.
 struct WorkItem {
   LayerKey key;
-  std::int64_t occurrences = 0;   ///< over all models of the suite, at this key
-  double weight = 0.0;            ///< MACs × occurrences; bytes moved ÷ 1000 where there are no MACs
+  std::int64_t occurrences = 0;  ///< over all models of the suite, at this key
+  double weight = 0.0;  ///< MACs × occurrences; bytes moved ÷ 1000 where there are no MACs
   std::vector<CacheMode> caches;  ///< still to be measured
 };
 

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "harness/base/error.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/cli/user_paths.hpp"
+#include "harness/cli/worker_choice.hpp"
+#include "harness/measure/cache_facts.hpp"
+#include "harness/measure/disturbance.hpp"
+#include "harness/measure/parallel_efficiency.hpp"
+#include "harness/measure/sampler.hpp"
+#include "harness/plan/system_facts.hpp"
+#include "harness/store/store.hpp"
+
+namespace plumb {
+namespace {
+
+/// Is one thing the doctor looked at.
+struct Finding {
+  enum class Verdict { kGood, kNote, kNotQuiet, kMissing };
+  Verdict verdict = Verdict::kGood;
+  std::string what;
+  std::string value;
+  std::string advice;  ///< what to do; empty for kGood
+};
+
+std::string_view to_text(Finding::Verdict verdict) {
+  switch (verdict) {
+    case Finding::Verdict::kGood:
+      return "ok";
+    case Finding::Verdict::kNote:
+      return "note";
+    case Finding::Verdict::kNotQuiet:
+      return "not quiet";
+    case Finding::Verdict::kMissing:
+      return "missing";
+  }
+  return "";
+}
+
+/// Runs a check that may find something lacking; the Error's text is the advice.
+Finding check(const std::string& what, const std::function<Finding()>& look) {
+  try {
+    Finding finding = look();
+    finding.what = what;
+    return finding;
+  } catch (const std::exception& error) {
+    return {Finding::Verdict::kMissing, what, "failed", error.what()};
+  }
+}
+
+Finding look_at_cpu(const Environment& system) {
+  return {Finding::Verdict::kGood,
+          "",
+          fmt::format("{}, {} CPUs, {}, virtualisation: {}",
+                      system.identity.at("cpu.model"),
+                      system.identity.at("cpu.count"),
+                      system.identity.at("memory"),
+                      system.identity.at("virtualisation")),
+          ""};
+}
+
+Finding look_at_clocks(const Environment& system) {
+  const std::string& governor = system.facts.at("governor");
+  Finding finding{
+      Finding::Verdict::kGood,
+      "",
+      fmt::format("governor {}, now {} MHz", governor, system.facts.at("frequency.mhz_now")),
+      ""};
+  if (governor == "unknown") {
+    finding.verdict = Finding::Verdict::kNote;
+    finding.advice =
+        "the system does not show its clocks (usual in a virtual machine): trust ratios of one run "
+        "more than times of two";
+  } else if (governor != "performance") {
+    finding.verdict = Finding::Verdict::kNote;
+    finding.advice = "set the governor to performance: cpupower frequency-set -g performance";
+  }
+  return finding;
+}
+
+Finding look_at_timer() {
+  const TimerFacts timer = measure_timer(steady_clock());
+  Finding finding{Finding::Verdict::kGood,
+                  "",
+                  fmt::format("tick {:.0f} ns, reading it {:.0f} ns",
+                              timer.tick.count() * 1e9,
+                              timer.read.count() * 1e9),
+                  ""};
+  if (timer.read > Seconds(1e-6)) {
+    finding.verdict = Finding::Verdict::kNote;
+    finding.advice =
+        "the clock is slow to read (no TSC clock source?): short layers get larger batches";
+  }
+  return finding;
+}
+
+Finding look_at_quiet() {
+  const DisturbanceWatch watch;
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const Disturbance seen = watch.finish();
+  const auto percent = [](std::optional<double> ratio) {
+    return ratio ? fmt::format("{:.1f} %", *ratio * 100) : std::string("unknown");
+  };
+  Finding finding{Finding::Verdict::kGood,
+                  "",
+                  fmt::format("load {:.2f}, stolen {}, tasks waiting for a CPU {}",
+                              seen.load.value_or(0.0),
+                              percent(seen.steal_ratio),
+                              percent(seen.pressure_ratio)),
+                  ""};
+  const bool loaded = seen.load.value_or(0.0) >
+                      0.5 * static_cast<double>(std::max(1U, std::thread::hardware_concurrency()));
+  if (seen.disturbed || loaded) {
+    finding.verdict = Finding::Verdict::kNotQuiet;
+    finding.advice =
+        "stop other work on this machine, or wait: disturbed blocks are repeated, then marked";
+  }
+  return finding;
+}
+
+Finding look_at_cores() {
+  const unsigned count = std::thread::hardware_concurrency();
+  if (count < 2) {
+    return {Finding::Verdict::kGood, "", "one CPU", ""};
+  }
+  const double efficiency = measure_parallel_efficiency(2);
+  Finding finding{Finding::Verdict::kGood,
+                  "",
+                  fmt::format("two threads reach {:.0f} % of twice one", efficiency * 100),
+                  ""};
+  if (efficiency < 0.8) {
+    finding.verdict = Finding::Verdict::kNote;
+    finding.advice = "keep to --threads 1: this machine does not give two threads two cores' worth";
+  }
+  return finding;
+}
+
+Finding look_at_worker() {
+  WorkerProcess worker(worker_options("default", 1));
+  const Environment environment = worker.describe();
+  std::string text;
+  for (const auto& [name, value] : environment.identity) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ", ", name, value);
+  }
+  return {Finding::Verdict::kGood, "", text, ""};
+}
+
+Finding look_at_store(const std::string& url) {
+  const auto store = open_store(url);
+  return {Finding::Verdict::kGood,
+          "",
+          fmt::format("{}, schema {}, {} runs", url, store->schema_version(), store->runs().size()),
+          ""};
+}
+
+Finding look_at_space() {
+  const std::filesystem::path folder = data_folder();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  const std::filesystem::space_info space = std::filesystem::space(folder, error);
+  const double gib =
+      error ? 0.0 : static_cast<double>(space.available) / (1024.0 * 1024.0 * 1024.0);
+  Finding finding{
+      Finding::Verdict::kGood, "", fmt::format("{:.1f} GiB free in {}", gib, folder.string()), ""};
+  if (gib < 0.5) {
+    finding.verdict = Finding::Verdict::kNote;
+    finding.advice = "little space is left for results: free some, or set XDG_DATA_HOME or --store";
+  }
+  return finding;
+}
+
+void print_text(const std::vector<Finding>& findings) {
+  for (const Finding& finding : findings) {
+    std::cout << fmt::format(
+        "{:<9}  {:<10}  {}\n", to_text(finding.verdict), finding.what, finding.value);
+    if (!finding.advice.empty()) {
+      std::cout << fmt::format("{:<9}  {:<10}  → {}\n", "", "", finding.advice);
+    }
+  }
+}
+
+void print_json(const std::vector<Finding>& findings, bool fit) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    rows.push_back({{"check", finding.what},
+                    {"verdict", to_text(finding.verdict)},
+                    {"value", finding.value},
+                    {"advice", finding.advice}});
+  }
+  std::cout << nlohmann::json{{"schema_version", 1}, {"fit", fit}, {"checks", rows}}.dump(2)
+            << '\n';
+}
+
+void examine(CommandContext& context) {
+  const Environment system = read_system();
+  const std::vector<Finding> findings{
+      check("machine", [&] { return look_at_cpu(system); }),
+      check("clocks", [&] { return look_at_clocks(system); }),
+      check("timer", look_at_timer),
+      check("cache",
+            [] {
+              const CacheFacts cache = read_cache_facts();
+              return Finding{Finding::Verdict::kGood,
+                             "",
+                             fmt::format("last level {} MiB{}",
+                                         cache.last_level.value >> 20,
+                                         cache.assumed ? " (assumed)" : ""),
+                             ""};
+            }),
+      check("quiet", look_at_quiet),
+      check("cores", look_at_cores),
+      check("worker", look_at_worker),
+      check("store", [&] { return look_at_store(context.store_url); }),
+      check("space", look_at_space),
+  };
+  const auto any = [&](Finding::Verdict verdict) {
+    return std::any_of(
+        findings.begin(), findings.end(), [&](const Finding& f) { return f.verdict == verdict; });
+  };
+  if (any(Finding::Verdict::kMissing)) {
+    context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
+  } else if (any(Finding::Verdict::kNotQuiet)) {
+    context.exit_status = static_cast<int>(Error::Kind::kTryAgain);
+  }
+  if (context.json) {
+    print_json(findings, context.exit_status == 0);
+    return;
+  }
+  print_text(findings);
+  std::cout << (context.exit_status == 0    ? "this machine is fit to measure\n"
+                : context.exit_status == 75 ? "this machine is not quiet now\n"
+                                            : "something is missing\n");
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, CommandContext& context) {
+  CLI::App* const doctor = app.add_subcommand(
+      "doctor", "is this machine fit to measure? what is missing, and how to get it");
+  doctor->callback([&context] { examine(context); });
+}
+
+}  // namespace plumb

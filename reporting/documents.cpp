@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/documents.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "reporting/json_documents.hpp"
+#include "reporting/quantity_text.hpp"
+#include "reporting/text_table.hpp"
+
+namespace plumb {
+namespace {
+
+void write_json(const Json& document, std::ostream& out) {
+  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+/// Writes a relative half-width beside a time: "1.234 ms ± 0.4 %".
+std::string with_interval(Seconds time, const Interval& interval) {
+  if (time.count() <= 0) {
+    return time_text(time);
+  }
+  const double half = (interval.high - interval.low).count() / 2.0 / time.count();
+  return fmt::format("{} ± {:.1f} %", time_text(time), half * 100.0);
+}
+
+std::string age_of(const std::optional<Timestamp>& row, Timestamp now) {
+  return row ? duration_text(now - *row) : "–";
+}
+
+std::string describe(const ModelInstance& instance) {
+  return fmt::format("{}  batch {}  {}", instance.model, instance.batch, instance.dtype);
+}
+
+void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
+  out << fmt::format("{}  ({} of {} layers)\n",
+                     describe(model.instance),
+                     model.measured_layers,
+                     model.total_layers);
+  TextTable table({{"  bound"}, {"mode"}, {"time", true}, {"complete"}, {"oldest row", true}});
+  for (const Bound& bound : model.bounds) {
+    table.add({"  " + bound.kind,
+               bound.mode,
+               with_interval(bound.seconds, bound.interval),
+               bound.complete ? "yes" : "NO",
+               age_of(bound.oldest_row, now)});
+  }
+  table.write(out);
+  for (const std::string& finding : model.findings) {
+    out << "  ! " << printable(finding) << '\n';
+  }
+  constexpr std::size_t kMost = 5;
+  for (std::size_t i = 0; i < std::min(kMost, model.unsupported.size()); ++i) {
+    const auto& layer = model.unsupported[i];
+    out << fmt::format("  no time for {}: {}\n", printable(layer.layer), printable(layer.reason));
+  }
+  if (model.unsupported.size() > kMost) {
+    out << fmt::format("  … and {} more\n", model.unsupported.size() - kMost);
+  }
+  out << '\n';
+}
+
+void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
+  out << describe(model.instance) << '\n';
+  TextTable table({{"  what if"}, {"now", true}, {"predicted", true}, {"speed-up", true}, {"how"}});
+  for (const WhatIfResult& result : model.whatifs) {
+    const bool known = result.why_not.empty() && result.baseline && result.predicted;
+    table.add({"  " + result.name,
+               result.baseline ? time_text(*result.baseline) : "–",
+               known ? with_interval(*result.predicted, result.predicted_interval) : "–",
+               known && result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
+               known ? result.mode : result.why_not});
+  }
+  table.write(out);
+  for (const WhatIfResult& result : model.whatifs) {
+    constexpr std::size_t kMost = 3;
+    for (std::size_t i = 0; i < std::min(kMost, result.layers.size()); ++i) {
+      const auto& saving = result.layers[i];
+      out << fmt::format("    {}: {}  {} → {}  ({})\n",
+                         result.name,
+                         printable(saving.layer),
+                         time_text(saving.before),
+                         time_text(saving.after),
+                         printable(saving.change));
+    }
+  }
+  out << '\n';
+}
+
+}  // namespace
+
+void write_model_list(std::span<const ModelListing> models, Style style, std::ostream& out) {
+  if (style == Style::kJson) {
+    return write_json(model_list_document(models), out);
+  }
+  TextTable table({{"model"}, {"task"}, {"source"}});
+  for (const ModelListing& model : models) {
+    table.add({model.name, model.task, model.source});
+  }
+  table.write(out);
+}
+
+void write_model(const Graph& graph, Style style, std::ostream& out) {
+  if (style == Style::kJson) {
+    return write_json(model_document(graph), out);
+  }
+  const GraphTotals sums = totals(graph);
+  out << fmt::format("{}  opset {}  {} layers, {} unique  {}MACs  {} parameters ({})\n",
+                     printable(graph.name),
+                     graph.opset,
+                     sums.layers,
+                     sums.unique_layers,
+                     count_text(static_cast<double>(sums.macs)),
+                     count_text(static_cast<double>(graph.parameters)),
+                     bytes_text(graph.weight_bytes));
+  const auto describe_values = [&](const char* what, const std::vector<ValueId>& ids) {
+    for (const ValueId id : ids) {
+      const Value& value = graph.values[id];
+      out << fmt::format("{} {} {}[{}]\n",
+                         what,
+                         printable(value.name),
+                         to_text(value.type.dtype),
+                         fmt::join(value.type.dims, ","));
+    }
+  };
+  describe_values("input ", graph.inputs);
+  describe_values("output", graph.outputs);
+  for (const auto& [op, count] : sums.ops) {
+    out << fmt::format("  {:5} {}\n", count, printable(op));
+  }
+  TextTable table({{"layer"}, {"op"}, {"MACs", true}, {"bytes", true}, {"key"}});
+  for (const Layer& layer : graph.layers) {
+    const Bytes bytes = layer.cost.input_bytes + layer.cost.weight_bytes + layer.cost.output_bytes;
+    const std::string key = layer.role == Layer::Role::kFolded ? "folded: acts on weights only"
+                            : layer.role == Layer::Role::kUnsupported
+                                ? "unsupported: " + layer.reason
+                                : layer.key.text;
+    table.add({layer.name,
+               layer.onnx_op,
+               count_text(static_cast<double>(layer.cost.macs)),
+               bytes_text(bytes),
+               key});
+  }
+  table.write(out);
+}
+
+void write_runs(std::span<const RunRecord> runs, Style style, std::ostream& out) {
+  if (style == Style::kJson) {
+    return write_json(runs_document(runs), out);
+  }
+  TextTable table({{"run"},
+                   {"suite"},
+                   {"stack"},
+                   {"environment"},
+                   {"started"},
+                   {"state"},
+                   {"ok", true},
+                   {"failed", true},
+                   {"reused", true},
+                   {"tags"}});
+  for (const RunRecord& run : runs) {
+    table.add({run.header.id,
+               run.header.suite,
+               run.header.stack,
+               run.header.environment.id(),
+               to_text(run.header.started).substr(0, 19) + "Z",
+               std::string(to_text(run.state)),
+               std::to_string(run.rows_ok),
+               std::to_string(run.rows_failed),
+               std::to_string(run.rows_reused),
+               fmt::format("{}", fmt::join(run.tags, " "))});
+  }
+  table.write(out);
+}
+
+void write_bounds(const RunReport& report, Style style, std::ostream& out) {
+  if (style == Style::kJson) {
+    return write_json(bounds_document(report), out);
+  }
+  out << fmt::format("run {}  suite {}  stack {}  environment {}\n\n",
+                     report.run.header.id,
+                     report.run.header.suite,
+                     report.run.header.stack,
+                     report.run.header.environment.id());
+  for (const ModelReport& model : report.models) {
+    write_bounds_of(model.bounds, report.now, out);
+  }
+}
+
+void write_what_ifs(const RunReport& report, Style style, std::ostream& out) {
+  if (style == Style::kJson) {
+    return write_json(what_ifs_document(report), out);
+  }
+  out << fmt::format("run {}  suite {}  stack {}\n\n",
+                     report.run.header.id,
+                     report.run.header.suite,
+                     report.run.header.stack);
+  for (const ModelReport& model : report.models) {
+    write_what_ifs_of(model.whatifs, out);
+  }
+}
+
+void write_environment(const Environment& environment,
+                       Style style,
+                       bool explain,
+                       std::ostream& out) {
+  if (style == Style::kJson) {
+    return write_json(environment_document(environment), out);
+  }
+  out << fmt::format(
+      "environment {}\n\nidentity{}\n",
+      environment.id(),
+      explain ? ": hashed; two runs belong to one environment exactly when all of it is equal"
+              : "");
+  for (const auto& [name, value] : environment.identity) {
+    out << fmt::format("  {:<24} {}\n", name, printable(value));
+  }
+  out << fmt::format("\nrecorded{}\n",
+                     explain ? ": shown in diffs when runs are compared, never hashed" : "");
+  for (const auto& [name, value] : environment.facts) {
+    out << fmt::format("  {:<24} {}\n", name, printable(value));
+  }
+}
+
+void write_layer(const LayerKey& key,
+                 std::span<const Measurement> rows,
+                 const Environment& environment,
+                 Style style,
+                 std::ostream& out) {
+  if (style == Style::kJson) {
+    return write_json(layer_document(key, rows, environment), out);
+  }
+  std::vector<const Measurement*> sorted;
+  for (const Measurement& row : rows) {
+    if (row.purpose != Purpose::kRace || !row.outcome.timed()) {
+      sorted.push_back(&row);
+    }
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Measurement* a, const Measurement* b) {
+    if (a->outcome.timed() != b->outcome.timed()) {
+      return a->outcome.timed();
+    }
+    return a->outcome.timed() && a->summary.median < b->summary.median;
+  });
+  const LayerCost cost = cost_of(parse_key(key));
+  out << fmt::format("{}\n{}MACs  environment {}\n\n",
+                     key.text,
+                     count_text(static_cast<double>(cost.macs)),
+                     environment.id());
+  TextTable table({{"variant"},
+                   {"time", true},
+                   {"n", true},
+                   {"GFLOP/s", true},
+                   {"creation", true},
+                   {"reorder", true},
+                   {"workspace", true},
+                   {"outcome"}});
+  for (const Measurement* row : sorted) {
+    const SampleSummary time = row->corrected();
+    const bool timed = row->outcome.timed() && time.n > 0;
+    const double rate =
+        timed && time.median.count() > 0 ? cost.flops.value / time.median.count() / 1e9 : 0.0;
+    const std::string outcome =
+        fmt::format("{}{}{}",
+                    to_text(row->outcome.kind),
+                    row->library_choice ? ", the library's choice" : "",
+                    row->outcome.reason.empty() ? "" : ": " + row->outcome.reason);
+    table.add({row->variant.empty() ? "–" : row->variant,
+               timed ? with_interval(time.median, time.interval) : "–",
+               timed ? std::to_string(time.n) : "–",
+               timed ? fmt::format("{:.1f}", rate) : "–",
+               row->creation ? time_text(*row->creation) : "–",
+               row->reorder ? time_text(*row->reorder) : "–",
+               bytes_text(row->workspace),
+               outcome});
+  }
+  table.write(out);
+}
+
+}  // namespace plumb

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/report.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ostream>
+
+#include "harness/base/error.hpp"
+#include "reporting/documents.hpp"
+#include "reporting/json_documents.hpp"
+
+namespace plumb {
+namespace {
+
+void write_text(const RunReport& report, std::ostream& out) {
+  write_bounds(report, Style::kText, out);
+  write_what_ifs(report, Style::kText, out);
+}
+
+void write_json_report(const RunReport& report, std::ostream& out) {
+  Json document = bounds_document(report);
+  document["whatifs"] = what_ifs_document(report)["models"];
+  document["header"] = run_json(report.run);
+  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+constexpr std::array<ReportFormat, 2> kFormats{{
+    {".json", "JSON document", write_json_report},
+    {".txt", "text", write_text},
+}};
+
+}  // namespace
+
+std::span<const ReportFormat> report_formats() {
+  return kFormats;
+}
+
+const ReportFormat& report_format_for(std::string_view file_name) {
+  std::string known;
+  for (const ReportFormat& format : report_formats()) {
+    if (file_name.size() > format.extension.size() && file_name.ends_with(format.extension)) {
+      return format;
+    }
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", format.extension);
+  }
+  throw Error(
+      Error::Kind::kUser,
+      fmt::format(
+          "'{}' has none of the extensions that choose a report's format: {}", file_name, known));
+}
+
+}  // namespace plumb

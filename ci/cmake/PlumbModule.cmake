@@ -17,6 +17,9 @@ if(PLUMB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${PLUMB_CCACHE}")
 endif()
 
+# The pure core is what an outside project may link; the rest serves the program.
+set(PLUMB_PUBLIC_MODULES base model rewrite measure results analyze)
+
 # plumb_module(NAME HEADERS a.hpp… SOURCES a.cpp… DEPENDS plumb::base… PRIVATE_DEPENDS fmt::fmt…)
 function(plumb_module name)
   cmake_parse_arguments(arg "" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
@@ -31,7 +34,11 @@ function(plumb_module name)
   target_compile_features(plumb_${name} PUBLIC cxx_std_20)
   target_link_libraries(plumb_${name} PUBLIC ${arg_DEPENDS}
                         PRIVATE $<BUILD_INTERFACE:plumb_options> ${arg_PRIVATE_DEPENDS})
-  set_target_properties(plumb_${name} PROPERTIES LINKER_LANGUAGE CXX)
+  set_target_properties(plumb_${name} PROPERTIES LINKER_LANGUAGE CXX EXPORT_NAME ${name})
+  if(name IN_LIST PLUMB_PUBLIC_MODULES)
+    install(TARGETS plumb_${name} EXPORT plumbTargets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}/plumb"
+            FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/plumb")
+  endif()
 endfunction()
 
 # plumb_program(NAME SOURCES a.cpp… DEPENDS plumb::model…): target NAME, built in and installed to bin.

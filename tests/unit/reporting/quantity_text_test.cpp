@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/quantity_text.hpp"
+
+#include <clocale>
+
+namespace plumb {
+namespace {
+
+TEST(QuantityText, chooses_the_unit_of_a_time) {
+  EXPECT_EQ(time_text(Seconds(1.2345)), "1.234 s");
+  EXPECT_EQ(time_text(Seconds(0.0123456)), "12.35 ms");
+  EXPECT_EQ(time_text(Seconds(123.456e-6)), "123.5 µs");
+  EXPECT_EQ(time_text(Seconds(5e-9)), "5.000 ns");
+  EXPECT_EQ(time_text(Seconds(0)), "0.000 ns");
+}
+
+TEST(QuantityText, writes_bytes_in_powers_of_two_and_counts_in_powers_of_ten) {
+  EXPECT_EQ(bytes_text(Bytes{1023}), "1023 B");
+  EXPECT_EQ(bytes_text(Bytes{1536}), "1.5 KiB");
+  EXPECT_EQ(bytes_text(Bytes{std::int64_t{97} << 20}), "97.0 MiB");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(3.858e9), "3.858 G");
+}
+
+TEST(QuantityText, writes_ages_in_whole_units) {
+  EXPECT_EQ(duration_text(Seconds(45)), "45 s");
+  EXPECT_EQ(duration_text(Seconds(600)), "10 min");
+  EXPECT_EQ(duration_text(Seconds(3 * 86400)), "3 d");
+}
+
+TEST(QuantityText, does_not_follow_the_locale) {
+  if (std::setlocale(LC_ALL, "de_DE.UTF-8") == nullptr) {
+    GTEST_SKIP() << "the locale de_DE.UTF-8 is not installed";
+  }
+  EXPECT_EQ(time_text(Seconds(1.5)), "1.500 s");
+  std::setlocale(LC_ALL, "C");
+}
+
+}  // namespace
+}  // namespace plumb

@@ -107,9 +107,9 @@ Finding look_at_timer() {
 }
 
 Finding look_at_quiet() {
-  const DisturbanceWatch watch;
+  const DisturbanceReading begin = read_disturbance();
   std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  const Disturbance seen = watch.finish();
+  const Disturbance seen = disturbance_between(begin, read_disturbance());
   const auto percent = [](std::optional<double> ratio) {
     return ratio ? fmt::format("{:.1f} %", *ratio * 100) : std::string("unknown");
   };

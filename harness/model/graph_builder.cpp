@@ -29,6 +29,7 @@ std::string label(const onnx::NodeProto& node) {
   return fmt::format("node '{}' ({})", name.substr(0, 200), node.op_type().substr(0, 200));
 }
 
+/// Returns the value of a constant of one element, which patterns of several nodes are told by.
 std::optional<double> scalar_of(ModelValue& value) {
   if (value.origin == Origin::kData || !value.type || element_count(*value.type) != 1) {
     return std::nullopt;

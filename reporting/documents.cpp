@@ -8,7 +8,7 @@
 
 #include "reporting/json_documents.hpp"
 #include "reporting/quantity_text.hpp"
-#include "reporting/text_table.hpp"
+#include "reporting/aligned_table.hpp"
 
 namespace plumb {
 namespace {
@@ -39,7 +39,7 @@ void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out)
                      describe(model.instance),
                      model.measured_layers,
                      model.total_layers);
-  TextTable table({{"  bound"}, {"mode"}, {"time", true}, {"complete"}, {"oldest row", true}});
+  AlignedTable table({{"  bound"}, {"mode"}, {"time", true}, {"complete"}, {"oldest row", true}});
   for (const Bound& bound : model.bounds) {
     table.add({"  " + bound.kind,
                bound.mode,
@@ -64,7 +64,7 @@ void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out)
 
 void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
   out << describe(model.instance) << '\n';
-  TextTable table({{"  what if"}, {"now", true}, {"predicted", true}, {"speed-up", true}, {"how"}});
+  AlignedTable table({{"  what if"}, {"now", true}, {"predicted", true}, {"speed-up", true}, {"how"}});
   for (const WhatIfResult& result : model.whatifs) {
     const bool known = result.why_not.empty() && result.baseline && result.predicted;
     table.add({"  " + result.name,
@@ -95,7 +95,7 @@ void write_model_list(std::span<const ModelListing> models, Style style, std::os
   if (style == Style::kJson) {
     return write_json(model_list_document(models), out);
   }
-  TextTable table({{"model"}, {"task"}, {"source"}});
+  AlignedTable table({{"model"}, {"task"}, {"source"}});
   for (const ModelListing& model : models) {
     table.add({model.name, model.task, model.source});
   }
@@ -130,7 +130,7 @@ void write_model(const Graph& graph, Style style, std::ostream& out) {
   for (const auto& [op, count] : sums.ops) {
     out << fmt::format("  {:5} {}\n", count, printable(op));
   }
-  TextTable table({{"layer"}, {"op"}, {"MACs", true}, {"bytes", true}, {"key"}});
+  AlignedTable table({{"layer"}, {"op"}, {"MACs", true}, {"bytes", true}, {"key"}});
   for (const Layer& layer : graph.layers) {
     const Bytes bytes = layer.cost.input_bytes + layer.cost.weight_bytes + layer.cost.output_bytes;
     const std::string key = layer.role == Layer::Role::kFolded ? "folded: acts on weights only"
@@ -150,7 +150,7 @@ void write_runs(std::span<const RunRecord> runs, Style style, std::ostream& out)
   if (style == Style::kJson) {
     return write_json(runs_document(runs), out);
   }
-  TextTable table({{"run"},
+  AlignedTable table({{"run"},
                    {"suite"},
                    {"stack"},
                    {"environment"},
@@ -249,7 +249,7 @@ void write_layer(const LayerKey& key,
                      key.text,
                      count_text(static_cast<double>(cost.macs)),
                      environment.id());
-  TextTable table({{"variant"},
+  AlignedTable table({{"variant"},
                    {"time", true},
                    {"n", true},
                    {"GFLOP/s", true},

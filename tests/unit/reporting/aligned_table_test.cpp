@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/text_table.hpp"
+#include "reporting/aligned_table.hpp"
 
 #include <sstream>
 
 namespace plumb {
 namespace {
 
-TEST(TextTable, aligns_numbers_right_and_counts_code_points) {
-  TextTable table({{"name"}, {"time", true}});
+TEST(AlignedTable, aligns_numbers_right_and_counts_code_points) {
+  AlignedTable table({{"name"}, {"time", true}});
   table.add({"a", "1 µs"});
   table.add({"long name", "100 s"});
   std::ostringstream out;
@@ -15,7 +15,7 @@ TEST(TextTable, aligns_numbers_right_and_counts_code_points) {
   EXPECT_EQ(out.str(), "name        time\na           1 µs\nlong name  100 s\n");
 }
 
-TEST(TextTable, keeps_control_characters_from_the_terminal) {
+TEST(AlignedTable, keeps_control_characters_from_the_terminal) {
   EXPECT_EQ(printable("a\x1b[31mb\nc\x7f"), "a?[31mb?c?");
 }
 

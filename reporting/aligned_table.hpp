@@ -8,14 +8,14 @@
 namespace plumb {
 
 /// Is a table for a terminal: columns as wide as their widest cell, numbers to the right.
-class TextTable {
+class AlignedTable {
  public:
   struct Column {
     std::string title;
     bool right = false;
   };
 
-  explicit TextTable(std::vector<Column> columns);
+  explicit AlignedTable(std::vector<Column> columns);
   /// Adds a row of as many cells as there are columns. Control characters in cells are shown as
   /// '?'.
   void add(std::vector<std::string> cells);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/text_table.hpp"
+#include "reporting/aligned_table.hpp"
 
 #include <algorithm>
 #include <ostream>
@@ -31,15 +31,15 @@ std::string printable(const std::string& text) {
   return result;
 }
 
-TextTable::TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+AlignedTable::AlignedTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-void TextTable::add(std::vector<std::string> cells) {
+void AlignedTable::add(std::vector<std::string> cells) {
   PLUMB_CHECK(cells.size() == columns_.size());
   std::transform(cells.begin(), cells.end(), cells.begin(), printable);
   rows_.push_back(std::move(cells));
 }
 
-void TextTable::write(std::ostream& out) const {
+void AlignedTable::write(std::ostream& out) const {
   std::vector<std::size_t> widths;
   std::vector<std::string> titles;
   for (std::size_t i = 0; i < columns_.size(); ++i) {

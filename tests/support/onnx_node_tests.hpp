@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/model/layer_spec.hpp"
+#include "harness/results/outcome.hpp"
+
+namespace plumb::testing {
+
+/// Computes one layer; an outcome that is not ok means it was not computed.
+using LayerExecutor = std::function<Outcome(
+    const LayerSpec& spec, const std::vector<Tensor>& operands, std::vector<Tensor>& outputs)>;
+
+/// Sums up a run over ONNX's own operator tests.
+struct NodeTestTally {
+  std::vector<std::string> passed;                              ///< names of tests
+  std::map<std::string, std::vector<std::string>> unsupported;  ///< "operator: reason" → tests
+  std::vector<std::string> failed;                              ///< "test: what differs"
+};
+
+/// Returns the folder of Debian's libonnx-testdata, or what PLUMB_ONNX_NODE_TESTS names; empty if
+/// it is absent.
+[[nodiscard]] std::filesystem::path node_test_folder();
+
+/// Reads every test below `folder` (one model of one node, its inputs and expected outputs),
+/// executes it and compares the outputs with the expected ones, relative to their largest value.
+[[nodiscard]] NodeTestTally run_node_tests(const std::filesystem::path& folder,
+                                           const LayerExecutor& execute);
+
+/// Writes the tally for people: totals, then unsupported tests by operator, then failures.
+[[nodiscard]] std::string to_text(const NodeTestTally& tally);
+
+}  // namespace plumb::testing

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/onnx_node_tests.hpp"
+
+#include <iostream>
+
+#include "runners/engine/reference/reference.hpp"
+
+namespace plumb {
+namespace {
+
+TEST(OnnxNodeTests, agree_with_the_reference) {
+  const std::filesystem::path folder = testing::node_test_folder();
+  if (folder.empty()) {
+    GTEST_SKIP() << "ONNX's operator tests are not here: install libonnx-testdata, or name their "
+                    "folder in PLUMB_ONNX_NODE_TESTS";
+  }
+  const testing::NodeTestTally tally = testing::run_node_tests(
+      folder,
+      [](const LayerSpec& spec, const std::vector<Tensor>& operands, std::vector<Tensor>& outputs) {
+        const Outcome support = reference_support(spec);
+        if (support.ok()) {
+          outputs = reference_outputs(spec, operands);
+        }
+        return support;
+      });
+  std::cout << testing::to_text(tally);
+  EXPECT_TRUE(tally.failed.empty());
+  // Of the 932 of Debian 12's libonnx-testdata 1.12: guards against a reader that suddenly refuses
+  // most.
+  EXPECT_GT(tally.passed.size(), 450U);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -4,38 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <random>
 
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::onednn {
-
-LayerKey key_of(const LayerSpec& spec) {
-  return to_key(spec);
-}
-
-std::vector<Tensor> random_operands(const LayerSpec& spec, unsigned seed) {
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<double> values(0.25, 1.0);
-  std::vector<Tensor> operands;
-  for (std::size_t index = 0; index < spec.inputs.size(); ++index) {
-    if (!spec.inputs[index]) {
-      operands.emplace_back();
-      continue;
-    }
-    const TensorType& type = *spec.inputs[index];
-    const bool positive = spec.op == "batch_norm" && index == 4;
-    std::vector<double> numbers(static_cast<std::size_t>(element_count(type)));
-    for (double& number : numbers) {
-      number = values(generator) * (positive || generator() % 2 == 0 ? 1 : -1);
-      if (!is_floating(type.dtype)) {
-        number = static_cast<double>(generator() % 3);
-      }
-    }
-    operands.push_back(tensor_from(type, numbers));
-  }
-  return operands;
-}
 
 Tensor f32_tensor(const std::vector<std::int64_t>& dims, const std::vector<float>& values) {
   Tensor tensor{TensorType{DataType::kF32, dims, false, {}}, {}};

@@ -4,17 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/layer_key.hpp"
+#include "harness/model/tensor.hpp"
 #include "harness/worker/backend.hpp"
 
 namespace plumb::onednn {
-
-/// Makes a key canonical: tests write reals and orders as they read best.
-[[nodiscard]] LayerKey key_of(const LayerSpec& spec);
-
-/// Makes operands of a spec out of numbers: seeded, non-zero, of both signs; `positive` for
-/// variances.
-[[nodiscard]] std::vector<Tensor> random_operands(const LayerSpec& spec, unsigned seed);
 
 /// Makes an f32 tensor.
 [[nodiscard]] Tensor f32_tensor(const std::vector<std::int64_t>& dims,

@@ -19,6 +19,10 @@ namespace plumb {
 namespace {
 
 constexpr std::size_t kWinnersAtMost = 3;  // beside the library's choice
+constexpr double kLook = 0.125;    // share of the race's budget after which the hopeless are let go
+constexpr double kHopeless = 1.5;  // times the best, after a look
+constexpr double kHopelessAtOnce =
+    3.0;  // times the best, at a first call that lasts longer than the race
 constexpr double kColdWall =
     4.0;  // sampling budgets that a cold block may take, preparation included
 constexpr double kColdHalfWidth = 0.01;  // cold samples scatter more: no tighter than this
@@ -167,6 +171,7 @@ void LayerMeasurement::race(std::vector<Candidate>& candidates) {
       std::count_if(candidates.begin(), candidates.end(), [](const Candidate& candidate) {
         return !candidate.variant.reference_implementation;
       });
+  std::optional<Seconds> best;
   for (Candidate& candidate : candidates) {
     if (candidate.variant.reference_implementation) {
       continue;
@@ -181,29 +186,42 @@ void LayerMeasurement::race(std::vector<Candidate>& candidates) {
     }
     Measurement row = candidate.row;
     row.purpose = Purpose::kRace;
-    guarded(row, [&] {
-      const Seconds first = candidate.row.first_call.value_or(Seconds(0.0));
-      time_hot(candidate, race_plan(request_.sampling, request_.race_budget, first), row);
-    });
+    guarded(row, [&] { race_one(candidate, best, row); });
     row.wall = instruments_.timing.clock()() - begin;
     if (row.outcome.timed()) {
       candidate.raced = row.corrected().median;
+      best = best ? std::min(*best, *candidate.raced) : *candidate.raced;
       emit(row);
     } else {
       emit_failure(row, row.outcome);
       candidate.program.reset();
     }
-    drop_losers(candidates);
+    drop_losers(candidates, best.value_or(Seconds(0.0)));
   }
 }
 
-void LayerMeasurement::drop_losers(std::vector<Candidate>& candidates) const {
-  Seconds best{};
-  for (const Candidate& candidate : candidates) {
-    if (candidate.raced && (best == Seconds(0.0) || *candidate.raced < best)) {
-      best = *candidate.raced;
+void LayerMeasurement::race_one(Candidate& candidate,
+                                std::optional<Seconds> best,
+                                Measurement& row) {
+  const Seconds first = candidate.row.first_call.value_or(Seconds(0.0));
+  if (best && first > request_.race_budget && first > *best * kHopelessAtOnce) {
+    row.samples = {first};
+    row.summary = summarize(row.samples);
+    return;
+  }
+  const auto run = [&](Seconds budget) {
+    time_hot(candidate, race_plan(request_.sampling, budget, first), row);
+  };
+  if (best) {
+    run(request_.race_budget * kLook);
+    if (!row.outcome.timed() || row.corrected().median > *best * kHopeless) {
+      return;
     }
   }
+  run(request_.race_budget);
+}
+
+void LayerMeasurement::drop_losers(std::vector<Candidate>& candidates, Seconds best) const {
   Bytes kept;
   for (Candidate& candidate : candidates) {
     if (!candidate.program) {

@@ -56,7 +56,8 @@ class LayerMeasurement {
   void measure_all(std::vector<Candidate>& candidates);
   void measure_references(std::vector<Candidate>& candidates);
   void race(std::vector<Candidate>& candidates);
-  void drop_losers(std::vector<Candidate>& candidates) const;
+  void race_one(Candidate& candidate, std::optional<Seconds> best, Measurement& row);
+  void drop_losers(std::vector<Candidate>& candidates, Seconds best) const;
 
   /// Prepares, binds and verifies, unless done. Returns why not, in the candidate's row.
   bool make_ready(Candidate& candidate);

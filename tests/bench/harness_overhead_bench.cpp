@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the harness itself costs: a sample inside the worker, and a layer around it, with a program that does nothing.
-// Limits: < 1 µs a sample, < 200 µs a layer. Prints both; exits 1 if one is missed.
+// What the harness itself costs: a sample inside the worker, and a layer around it, with a program
+// that does nothing. Limits: < 1 µs a sample, < 200 µs a layer. Prints both; exits 1 if one is
+// missed.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -64,7 +65,8 @@ Seconds wall_of(BackendService& service, std::size_t samples) {
   std::vector<Seconds> walls;
   for (int i = 0; i < 51; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    service.measure(request, [](const Measurement& row) { benchmark::DoNotOptimize(row.summary.n); });
+    service.measure(request,
+                    [](const Measurement& row) { benchmark::DoNotOptimize(row.summary.n); });
     walls.emplace_back(std::chrono::steady_clock::now() - begin);
   }
   return summarize(walls).median;
@@ -92,4 +94,6 @@ int print_overhead() {
 }  // namespace
 }  // namespace plumb
 
-int main() { return plumb::print_overhead(); }
+int main() {
+  return plumb::print_overhead();
+}

@@ -102,6 +102,22 @@ TEST_F(Service, losers_are_dropped_and_winners_prepared_only_once) {
               ElementsAre("prepare a", "bind a 0", "prepare b", "bind b 0", "drop b", "drop a"));
 }
 
+TEST_F(Service, the_hopeless_leave_the_race_early) {
+  // The best takes 0.1 ms; its race of at most 4 ms converges. 0.3 ms is let go after a look of
+  // half a millisecond, 100 ms at its first call.
+  ScriptedBackend backend({variant("good", 1e-4), variant("slow", 3e-4), variant("hopeless", 0.1)});
+  const auto rows = measure(backend, request());
+  EXPECT_THAT(variants_of(rows, Purpose::kRace), ElementsAre("good", "slow", "hopeless"));
+  EXPECT_LT(backend.script.enqueued["slow"].size(), 20U);
+  EXPECT_THAT(backend.script.enqueued["hopeless"], SizeIs(1));
+  for (const Measurement& row : rows) {
+    if (row.variant == "hopeless") {
+      EXPECT_EQ(row.samples, std::vector<Seconds>{*row.first_call});
+      EXPECT_EQ(row.summary.n, 1U);
+    }
+  }
+}
+
 TEST_F(Service, a_single_variant_needs_no_race) {
   ScriptedBackend backend({chosen(variant("a", 1e-3))});
   const auto rows = measure(backend, request());

@@ -76,8 +76,8 @@ class Import {
     RunState was = RunState::kRunning;  ///< in this store
     std::optional<Timestamp> finished_before;
     bool added = false;
-    std::unordered_multimap<std::int64_t, RowId> unmatched;  ///< rows held before, by checksum
-    std::unordered_map<std::int64_t, RowId> rows;            ///< by position in the export
+    std::multimap<std::int64_t, RowId> unmatched;  ///< rows held before, by checksum and id
+    std::unordered_map<std::int64_t, RowId> rows;  ///< by position in the export
   };
 
   void add(const ExportedHeader&) {
@@ -129,8 +129,8 @@ class Import {
   }
 
   void load_held_rows(Run& run) {
-    const StatementUse statement =
-        tables_.statements.use("select id, checksum from measurements where id >= ? and id < ?");
+    const StatementUse statement = tables_.statements.use(
+        "select id, checksum from measurements where id >= ? and id < ? order by id");
     const std::int64_t number = run.entry.run.number;
     statement->bind(row_id_of(number, 0)).bind(row_id_of(number + 1, 0));
     while (statement->step()) {
@@ -160,8 +160,9 @@ class Import {
     if (run.rows.contains(line.place.position)) {
       throw bad_line(fmt::format("position {} comes twice", line.place.position));
     }
-    const auto held = run.unmatched.find(checksum);
-    if (held != run.unmatched.end()) {
+    // The first of equal rows, so that equal rows keep their order.
+    const auto held = run.unmatched.lower_bound(checksum);
+    if (held != run.unmatched.end() && held->first == checksum) {
       run.rows.emplace(line.place.position, held->second);
       run.unmatched.erase(held);
       return;

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every store does to move and to shed results: export, import, garbage collection.
+#include <random>
+#include <sstream>
+
+#include "harness/results/results_json.hpp"
+#include "tests/contract/store_contract.hpp"
+
+namespace plumb::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class StoreTransfer : public StoreContract {};
+
+INSTANTIATE_TEST_SUITE_P(Stores,
+                         StoreTransfer,
+                         testing::Values(kSqliteStore),
+                         [](const auto& tested) { return tested.param.name; });
+
+constexpr const char* kOld = "01J00000000000000000000001";
+constexpr const char* kNew = "01J00000000000000000000002";
+
+/// Fills a store with two runs: the newer one reuses a row of the older and has a bound.
+std::vector<RowId> fill(Store& store) {
+  store.begin_run(header(kOld, 0));
+  std::vector<RowId> rows = store.append(
+      kOld,
+      std::vector<Measurement>{row(key(1), 5, "a", Purpose::kRace),
+                               row(key(1), 5, "a"),
+                               row(key(1), 5, "a"),  // equal rows are two rows
+                               failure(key(2), Outcome::Kind::kCrashed, "signal 11 ±")});
+  store.finish_run(kOld, RunState::kFinished, at(30));
+  store.begin_run(header(kNew, 60));
+  rows.push_back(store.append(kNew, std::vector<Measurement>{row(key(3), 7)}).front());
+  store.link_reused(kNew, std::vector<RowId>{rows[1]});
+  store.put_derived(std::vector<DerivedRecord>{
+      {kNew, "bound", "lenet|1|f32", "1", {rows[1], rows[4]}, R"({"text":"\"ü\""})", at(70)}});
+  store.tag(kNew, "main");
+  return rows;
+}
+
+std::string exported(const Store& store, const std::vector<RunId>& runs = {}) {
+  std::ostringstream out;
+  store.export_to(out, runs);
+  return out.str();
+}
+
+std::size_t import(Store& store, const std::string& text) {
+  std::istringstream in(text);
+  return store.import_from(in);
+}
+
+TEST_P(StoreTransfer, an_export_imports_whole_and_only_once) {
+  const auto source = open("source");
+  fill(*source);
+  const auto target = open("target");
+  const std::string text = exported(*source);
+  EXPECT_EQ(import(*target, text), 2U);
+  EXPECT_EQ(exported(*target), text);
+  EXPECT_EQ(import(*target, text), 0U);
+  EXPECT_EQ(exported(*target), text) << "the second time changes nothing";
+  EXPECT_THAT(target->verify(), IsEmpty());
+
+  const RunRecord run = target->find_run("main");
+  EXPECT_EQ(run.header.id, kNew);
+  EXPECT_EQ(run.rows_reused, 1);
+  EXPECT_EQ(target->find_run(kOld).finished, at(30));
+  EXPECT_EQ(target->find_run(kOld).state, RunState::kFinished);
+  EXPECT_THAT(target->measurements(kOld), SizeIs(4));
+  const std::vector<DerivedRecord> bounds = target->derived(kNew, "bound");
+  ASSERT_THAT(bounds, SizeIs(1));
+  EXPECT_EQ(bounds[0].payload, R"({"text":"\"ü\""})");
+  EXPECT_THAT(bounds[0].inputs, SizeIs(2));
+  EXPECT_EQ(target->latest(std::vector<SeriesQuery>{{key(3).text, CacheMode::kNone, {}}})[0]->run,
+            kNew);
+}
+
+TEST_P(StoreTransfer, an_export_of_one_run_brings_the_runs_it_refers_to) {
+  const auto source = open("source");
+  fill(*source);
+  source->begin_run(header("01J00000000000000000000009", 90));
+  const auto target = open("target");
+  EXPECT_EQ(import(*target, exported(*source, {kNew})), 2U);
+  EXPECT_THAT(target->measurements(kNew), SizeIs(2));
+}
+
+TEST_P(StoreTransfer, a_run_that_went_on_imports_its_new_rows_only) {
+  const auto source = open("source");
+  const auto target = open("target");
+  source->begin_run(header(kOld));
+  source->append(kOld, std::vector<Measurement>{row(key(1), 5)});
+  import(*target, exported(*source));
+  source->append(kOld, std::vector<Measurement>{row(key(1), 5), row(key(2), 6)});
+  source->finish_run(kOld, RunState::kFinished, at(30));
+  EXPECT_EQ(import(*target, exported(*source)), 0U);
+  EXPECT_THAT(target->measurements(kOld), SizeIs(3));
+  EXPECT_EQ(target->find_run(kOld).state, RunState::kFinished);
+  EXPECT_EQ(target->find_run(kOld).rows_ok, 3);
+  EXPECT_THAT(target->verify(), IsEmpty());
+}
+
+TEST_P(StoreTransfer, an_import_keeps_what_the_store_has_of_its_own) {
+  const auto source = open("source");
+  fill(*source);
+  const auto target = open("target");
+  target->begin_run(header("01J00000000000000000000005", 10));
+  target->append("01J00000000000000000000005", std::vector<Measurement>{row(key(9), 1)});
+  target->tag("01J00000000000000000000005", "main");
+  EXPECT_EQ(import(*target, exported(*source)), 2U);
+  EXPECT_EQ(target->find_run("main").header.id, "01J00000000000000000000005");
+  EXPECT_THAT(target->measurements("01J00000000000000000000005"), SizeIs(1));
+  EXPECT_THAT(target->verify(), IsEmpty());
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t where = text.find(from);
+  EXPECT_NE(where, std::string::npos) << from;
+  return where == std::string::npos ? text : text.replace(where, from.size(), to);
+}
+
+TEST_P(StoreTransfer, a_bad_import_names_its_line_and_changes_nothing) {
+  const auto source = open("source");
+  fill(*source);
+  const std::string good = exported(*source);
+  const auto target = open("target");
+  const auto message = [&](const std::string& text) {
+    return error_of(Error::Kind::kUser, [&] { import(*target, text); });
+  };
+  EXPECT_THAT(message(""), HasSubstr("line 1"));
+  EXPECT_THAT(message("not json\n"), HasSubstr("line 1"));
+  EXPECT_THAT(message(good.substr(good.find('\n') + 1)), HasSubstr("header"));
+  EXPECT_THAT(message(good.substr(0, good.size() / 2)), HasSubstr("line "));
+  EXPECT_THAT(message(good.substr(0, good.rfind("{\"type\":\"end\""))), HasSubstr("line "));
+  EXPECT_THAT(message(good + "{\"type\":\"end\",\"lines\":0}\n"), HasSubstr("after the end"));
+  EXPECT_THAT(message(replaced(good, R"("format":1)", R"("format":2)")),
+              testing::AllOf(HasSubstr("format 2"), HasSubstr("up to 1")));
+  EXPECT_THAT(message(replaced(good, R"("floor_seconds":1e-07)", R"("floor_seconds":2e-07)")),
+              testing::AllOf(HasSubstr("line 3"), HasSubstr("checksum")));
+  EXPECT_THAT(message(replaced(good, R"("position":1)", R"("position":0)")),
+              HasSubstr("comes twice"));
+  EXPECT_THAT(message(replaced(good, R"("position":1)", R"("position":-1)")),
+              HasSubstr("'position'"));
+  EXPECT_THAT(message(replaced(good, R"("position":1)", R"("position":99999999999)")),
+              HasSubstr("'position'"));
+  EXPECT_THAT(message(replaced(good, R"("type":"row")", R"("type":"roe")")), HasSubstr("'roe'"));
+  EXPECT_THAT(
+      message(replaced(
+          good, std::string("[[\"") + kOld + "\",1]]", std::string("[[\"") + kOld + "\",77]]")),
+      HasSubstr("row 77"));
+  EXPECT_THAT(message(replaced(good, R"("tags":["main"])", R"("tags":["@latest"])")),
+              HasSubstr("cannot be a tag"));
+  EXPECT_THAT(target->runs(), IsEmpty());
+  EXPECT_THAT(target->verify(), IsEmpty());
+  EXPECT_EQ(import(*target, good), 2U);
+  EXPECT_THAT(message(replaced(good, R"("kernel":"6.1")", R"("kernel":"6.2")")),
+              HasSubstr("differs"));
+}
+
+TEST_P(StoreTransfer, random_damage_never_gets_into_the_store) {
+  const auto source = open("source");
+  fill(*source);
+  const std::string good = exported(*source);
+  const auto target = open("target");
+  std::mt19937 random(20261121);
+  for (int i = 0; i < 200; ++i) {
+    std::string bad = good;
+    for (int changes = 0; changes < 3; ++changes) {
+      bad[random() % bad.size()] = static_cast<char>(random() % 256);
+    }
+    try {
+      import(*target, bad);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::kUser) << error.what();
+    }
+  }
+  EXPECT_THAT(target->verify(), IsEmpty());
+}
+
+TEST_P(StoreTransfer, garbage_collection_drops_samples_and_races_and_keeps_the_rest) {
+  const auto store = open();
+  const std::vector<RowId> rows = fill(*store);
+  store->begin_run(header("01J00000000000000000000003", 30));
+  store->append("01J00000000000000000000003",
+                std::vector<Measurement>{row(key(5), 5, "a", Purpose::kRace), row(key(5), 5)});
+  // The two of kOld with samples that the tagged run does not reuse, one of them a race.
+  EXPECT_EQ(store->collect_garbage(at(20)), 2U);
+  const std::vector<StoredMeasurement> old = store->measurements(kOld);
+  ASSERT_THAT(old, SizeIs(3));
+  EXPECT_EQ(old[0].row, rows[1]);
+  EXPECT_THAT(old[0].measurement.samples, SizeIs(3)) << "a tagged run reuses this one";
+  EXPECT_THAT(old[1].measurement.samples, IsEmpty());
+  EXPECT_EQ(old[1].measurement.summary.n, 3U);
+  EXPECT_EQ(old[2].measurement.outcome.kind, Outcome::Kind::kCrashed);
+  EXPECT_EQ(store->find_run(kOld).rows_ok, 2);
+  EXPECT_THAT(store->measurements("01J00000000000000000000003"), SizeIs(2)) << "too young";
+  EXPECT_THAT(store->measurements(kNew)[1].measurement.samples, SizeIs(3)) << "tagged";
+  EXPECT_EQ(store->collect_garbage(at(20)), 0U);
+  EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_P(StoreTransfer, new_rows_never_take_the_id_of_a_collected_one) {
+  const auto store = open();
+  store->begin_run(header(kOld, 0));
+  const std::vector<RowId> first =
+      store->append(kOld, std::vector<Measurement>{row(key(1), 5, "a", Purpose::kRace)});
+  store->collect_garbage(at(10));
+  EXPECT_THAT(store->measurements(kOld), IsEmpty());
+  const std::vector<RowId> second = store->append(kOld, std::vector<Measurement>{row(key(1), 6)});
+  EXPECT_NE(first, second);
+}
+
+}  // namespace
+}  // namespace plumb::test

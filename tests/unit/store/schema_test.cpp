@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/schema.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "harness/store/content_hash.hpp"
+#include "harness/store/migration.hpp"
+#include "harness/store/sqlite/measurement_row.hpp"
+#include "harness/store/sqlite/run_table.hpp"
+#include "harness/store/store.hpp"
+#include "tests/support/result_rows.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace plumb {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class SchemaTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::string url() const { return "sqlite:" + path_.string(); }
+  /// Makes the empty tables of version 1, as the first release did.
+  [[nodiscard]] SqliteConnection version_one() const {
+    SqliteConnection connection(path_);
+    connection.execute("create table migrations (number integer primary key, name text not null)");
+    connection.execute(std::string(migrations().front().sql));
+    connection.execute("insert into migrations values (1, 'initial')");
+    return connection;
+  }
+  [[nodiscard]] std::string error_of_opening(bool migrate) const {
+    try {
+      (void)open_store(url(), migrate);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::kEnvironment) << error.what();
+      return error.what();
+    }
+    return "opened";
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_.path() / "store.db";
+};
+
+/// Puts a run into a database of version 1, column by column as version 1 had them.
+void insert_run(SqliteConnection& connection,
+                std::int64_t number,
+                const RunHeader& header,
+                std::int64_t rows_ok) {
+  const std::string suite_hash = sha256(header.resolved_suite);
+  const std::string environment_id = header.environment.id();
+  connection.execute("insert or ignore into environments values (1, '" + environment_id +
+                     R"(', '{"cpu.model":"Xeon","threads":"1"}'))");
+  connection.execute("insert or ignore into suites values ('" + suite_hash + "', '" +
+                     header.resolved_suite + "')");
+  SqliteStatement(connection,
+                  "insert into runs values (?, ?, 'quick', '5f', ?, 'onednn', 'default', 1, "
+                  R"('{"kernel":"6.1"}', '', '["plumb","run","quick"]', ?, 'finished', null, )"
+                  "10, ?, 1, ?)")
+      .bind(number)
+      .bind(std::string_view(header.id))
+      .bind(std::string_view(suite_hash))
+      .bind(header.started)
+      .bind(rows_ok)
+      .bind(run_checksum(header))
+      .run();
+}
+
+/// Puts a row without samples into a database of version 1.
+void insert_row(SqliteConnection& connection,
+                RowId id,
+                std::int64_t layer,
+                const RunId& run,
+                const Measurement& row) {
+  const auto hash = [](const std::string& text) { return ContentHash().bytes(text).stored(); };
+  SqliteStatement text(connection, "insert or ignore into layer_keys values (?, ?)");
+  text.bind(layer).bind(std::string_view(row.key.text)).run();
+  const std::string variant_id = row.variant.empty() ? "2" : "1";
+  connection.execute("insert or ignore into variants values (" + variant_id + ", '" + row.variant +
+                     "')");
+  SqliteStatement(connection,
+                  "insert into measurements values (?, ?, ?, " + variant_id +
+                      ", ?, ?, ?, ?, 0, 0, null, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, null, null, null, "
+                      "0, null, null, 0, null, null, null, 0, 1, 0, ?, ?, ?)")
+      .bind(id)
+      .bind(id >> 32)
+      .bind(layer)
+      .bind(to_text(row.cache))
+      .bind(to_text(row.purpose))
+      .bind(to_text(row.outcome.kind))
+      .bind(std::string_view(row.outcome.reason))
+      .bind(row.repetitions)
+      .bind(static_cast<std::int64_t>(row.summary.n))
+      .bind(row.summary.median)
+      .bind(row.summary.interval.low)
+      .bind(row.summary.interval.high)
+      .bind(row.summary.min)
+      .bind(row.summary.p90)
+      .bind(row.summary.mean)
+      .bind(row.floor)
+      .bind(row.started)
+      .bind(row.wall)
+      .bind(row_checksum(row, hash(run), hash(row.key.text), hash(row.variant)))
+      .run();
+}
+
+TEST_F(SchemaTest, a_store_of_version_one_keeps_everything_and_finds_its_newest_runs) {
+  const std::string older = "01J00000000000000000000001";
+  const std::string newer = "01J00000000000000000000002";
+  constexpr std::int64_t kRun = std::int64_t{1} << 32;
+  {
+    SqliteConnection connection = version_one();
+    // Run 1 started after run 2: ids say nothing about time.
+    insert_run(connection, 1, test::header(newer, 200), 1);
+    insert_run(connection, 2, test::header(older, 100), 2);
+    const auto refused = test::failure(test::key(2), Outcome::Kind::kUnsupported, "no bf16");
+    insert_row(connection, kRun, 1, newer, test::row(test::key(1), 20));
+    insert_row(connection, kRun + 1, 2, newer, refused);
+    insert_row(connection, 2 * kRun, 1, older, test::row(test::key(1), 10));
+    insert_row(connection, 2 * kRun + 1, 2, older, test::row(test::key(2), 30));
+  }
+  EXPECT_THAT(error_of_opening(false),
+              testing::AllOf(HasSubstr("version 1"), HasSubstr("needs 2"), HasSubstr("migrate")));
+
+  const auto store = open_store(url());
+  EXPECT_EQ(store->schema_version(), 2);
+  EXPECT_THAT(store->runs(), SizeIs(2));
+  const std::vector<StoredMeasurement> rows = store->measurements(newer);
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_EQ(rows[0].row, kRun);
+  EXPECT_DOUBLE_EQ(rows[0].measurement.summary.median.count(), 20e-6);
+  EXPECT_EQ(rows[1].measurement.outcome.reason, "no bf16");
+
+  const std::vector<SeriesQuery> queries{{test::key(1).text, CacheMode::kNone, {}},
+                                         {test::key(2).text, CacheMode::kNone, {}}};
+  const auto points = store->latest(queries);
+  EXPECT_EQ(points[0]->run, newer);
+  EXPECT_EQ(points[1]->run, older) << "the newer run has no time for this key";
+  const std::vector<LayerKey> keys{test::key(2)};
+  const auto reusable =
+      store->reusable(test::header(newer).environment.id(), keys, CacheMode::kNone, std::nullopt);
+  ASSERT_THAT(reusable, SizeIs(1));
+  EXPECT_EQ(reusable[0].run, newer) << "but a refusal";
+  EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_F(SchemaTest, a_failing_migration_leaves_the_store_as_it_was) {
+  {
+    SqliteConnection connection = version_one();
+    connection.execute("create table newest_runs (surprise integer)");
+  }
+  EXPECT_THROW((void)open_store(url()), Error);
+  SqliteConnection connection(path_);
+  EXPECT_EQ(schema_version_of(connection), 1);
+}
+
+TEST_F(SchemaTest, a_newer_store_is_refused_by_both_versions) {
+  (void)open_store(url());
+  {
+    SqliteConnection connection(path_);
+    connection.execute("insert into migrations values (99, 'future')");
+  }
+  const std::string known = std::to_string(migrations().size());
+  EXPECT_THAT(error_of_opening(true),
+              testing::AllOf(HasSubstr("version 99"), HasSubstr("up to " + known)));
+}
+
+TEST_F(SchemaTest, another_programs_database_is_refused_and_left_alone) {
+  {
+    SqliteConnection connection(path_);
+    connection.execute("create table albums (title text)");
+  }
+  EXPECT_THAT(error_of_opening(true), HasSubstr("another program"));
+  SqliteConnection connection(path_);
+  SqliteStatement tables(connection, "select count(*) from sqlite_master");
+  ASSERT_TRUE(tables.step());
+  EXPECT_EQ(tables.integer(), 1);
+}
+
+TEST_F(SchemaTest, migrations_are_numbered_from_one_without_gaps) {
+  int expected = 1;
+  for (const Migration& migration : migrations()) {
+    EXPECT_EQ(migration.number, expected++);
+    EXPECT_FALSE(migration.name.empty());
+  }
+  EXPECT_GE(migrations().size(), 2U);
+}
+
+TEST_F(SchemaTest, a_new_store_has_the_newest_version) {
+  EXPECT_EQ(open_store(url())->schema_version(), static_cast<int>(migrations().size()));
+  EXPECT_EQ(open_store(url(), false)->schema_version(), static_cast<int>(migrations().size()));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "harness/base/error.hpp"
+#include "harness/store/store.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace plumb {
+namespace {
+
+using testing::HasSubstr;
+
+std::string error_of(Error::Kind kind, const std::string& url) {
+  try {
+    (void)open_store(url);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  return "opened";
+}
+
+TEST(StoreUrl, other_schemes_are_refused_by_name) {
+  EXPECT_THAT(error_of(Error::Kind::kUser, "postgresql://host/db"),
+              testing::AllOf(HasSubstr("postgresql:"), HasSubstr("sqlite:PATH")));
+  EXPECT_THAT(error_of(Error::Kind::kUser, "results.db"), HasSubstr("sqlite:PATH"));
+  EXPECT_THAT(error_of(Error::Kind::kUser, ""), HasSubstr("sqlite:PATH"));
+  EXPECT_THAT(error_of(Error::Kind::kUser, "sqlite:"), HasSubstr("names no file"));
+}
+
+TEST(StoreUrl, folders_are_made_and_odd_names_taken_as_they_are) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "new" / "a?mode=ro#50%.db";
+  (void)open_store("sqlite:" + path.string());
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST(StoreUrl, what_cannot_be_a_store_is_left_alone) {
+  const TemporaryFolder folder;
+  const std::filesystem::path text = folder.path() / "text.db";
+  std::ofstream(text) << std::string(5000, 'x');
+  EXPECT_THAT(error_of(Error::Kind::kEnvironment, "sqlite:" + text.string()),
+              testing::AllOf(HasSubstr(text.string()), HasSubstr("not a store")));
+  EXPECT_EQ(std::filesystem::file_size(text), 5000U);
+  EXPECT_THAT(error_of(Error::Kind::kEnvironment, "sqlite:" + folder.path().string()),
+              HasSubstr(folder.path().string()));
+  EXPECT_THAT(error_of(Error::Kind::kEnvironment, "sqlite:" + (text / "below.db").string()),
+              HasSubstr("cannot make the folder"));
+}
+
+}  // namespace
+}  // namespace plumb

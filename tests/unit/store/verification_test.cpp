@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/verification.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "harness/base/error.hpp"
+#include "harness/store/sqlite/sqlite_connection.hpp"
+#include "harness/store/store.hpp"
+#include "tests/support/result_rows.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace plumb {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class VerificationTest : public testing::Test {
+ protected:
+  VerificationTest() {
+    const auto store = open_store(url());
+    store->begin_run(test::header(kRun));
+    std::vector<Measurement> rows;
+    for (int i = 1; i <= 50; ++i) {
+      rows.push_back(test::row(test::key(i), i));
+    }
+    const std::vector<RowId> ids = store->append(kRun, rows);
+    store->put_derived(std::vector<DerivedRecord>{
+        {kRun, "bound", "lenet|1|f32", "1", {ids[0]}, "{}", test::at(5)}});
+    store->tag(kRun, "main");
+  }
+  [[nodiscard]] std::string url() const { return "sqlite:" + path_.string(); }
+  /// Changes the file behind the store's back and returns what verify finds.
+  [[nodiscard]] std::vector<std::string> faults_after(const std::string& sql) const {
+    {
+      SqliteConnection connection(path_);
+      connection.execute(sql);
+    }
+    return open_store(url())->verify();
+  }
+
+  static constexpr const char* kRun = "01J00000000000000000000001";
+  TemporaryFolder folder_;
+  std::filesystem::path path_ = folder_.path() / "store.db";
+};
+
+TEST_F(VerificationTest, a_sound_store_has_no_faults) {
+  EXPECT_THAT(open_store(url())->verify(), IsEmpty());
+}
+
+TEST_F(VerificationTest, every_column_of_a_row_is_guarded) {
+  for (const char* const change : {"cache = 'all'",
+                                   "purpose = 'race'",
+                                   "outcome = 'unstable'",
+                                   "reason = 'x'",
+                                   "library_choice = 1",
+                                   "reference_implementation = 1",
+                                   "repetitions = 5",
+                                   "n = 4",
+                                   "median_seconds = median_seconds * 1.0000001",
+                                   "low_seconds = 0",
+                                   "high_seconds = 1",
+                                   "min_seconds = 0",
+                                   "p90_seconds = 1",
+                                   "mean_seconds = 1",
+                                   "min_has_company = 1",
+                                   "floor_seconds = 0",
+                                   "creation_seconds = 0",
+                                   "first_call_seconds = 0",
+                                   "reorder_seconds = 0",
+                                   "workspace_bytes = 1",
+                                   "maximum_error = 0",
+                                   "output_hash = 'a'",
+                                   "involuntary_switches = 1",
+                                   "steal_ratio = 0",
+                                   "load = 0",
+                                   "pressure_ratio = 0",
+                                   "disturbed = 1",
+                                   "attempt = 2",
+                                   "process = 1",
+                                   "started = started + 1",
+                                   "wall_seconds = 0",
+                                   "checksum = checksum + 1",
+                                   "layer_key = 2"}) {
+    const std::string one = " where id = 4294967296";
+    {
+      SqliteConnection connection(path_);
+      connection.execute("create table kept as select * from measurements" + one);
+      connection.execute(std::string("update measurements set ") + change + one);
+    }
+    EXPECT_THAT(open_store(url())->verify(), Contains(HasSubstr("row 4294967296"))) << change;
+    SqliteConnection connection(path_);
+    connection.execute("delete from measurements" + one +
+                       "; insert into measurements select * from kept; drop table kept");
+  }
+  EXPECT_THAT(open_store(url())->verify(), IsEmpty());
+}
+
+TEST_F(VerificationTest, damaged_samples_are_found_and_not_handed_out) {
+  EXPECT_THAT(faults_after("update measurements set samples = x'6e0102' where id = 4294967297"),
+              testing::ElementsAre(HasSubstr("samples are damaged")));
+  EXPECT_THROW((void)open_store(url())->measurements(kRun), Error);
+}
+
+TEST_F(VerificationTest, an_unknown_word_is_found) {
+  EXPECT_THAT(faults_after("update measurements set cache = 'warm' where id = 4294967297"),
+              Contains(HasSubstr("'warm'")));
+}
+
+TEST_F(VerificationTest, texts_and_headers_are_guarded) {
+  EXPECT_THAT(faults_after("update layer_keys set text = text || ' ' where id = 3"),
+              Contains(HasSubstr("does not match its checksum")));
+  EXPECT_THAT(faults_after("update layer_keys set text = trim(text) where id = 3"), IsEmpty());
+  EXPECT_THAT(faults_after("update runs set stack = 'other'"), Contains(HasSubstr("run 01J")));
+  EXPECT_THAT(faults_after("update runs set stack = 'default'"), IsEmpty());
+  EXPECT_THAT(faults_after("update suites set resolved = '{}'"), Contains(HasSubstr("suite")));
+}
+
+TEST_F(VerificationTest, environments_are_guarded) {
+  EXPECT_THAT(faults_after("update environments set identity = '{}'"),
+              Contains(HasSubstr("environment")));
+}
+
+TEST_F(VerificationTest, derived_records_are_guarded) {
+  EXPECT_THAT(faults_after("update derived set payload = '{\"seconds\":1}'"),
+              testing::ElementsAre(HasSubstr("bound of lenet|1|f32")));
+}
+
+TEST_F(VerificationTest, references_to_nothing_are_found) {
+  EXPECT_THAT(faults_after("delete from measurements where id = 4294967296"),
+              testing::AllOf(Contains(HasSubstr("derived_inputs")),
+                             Contains(HasSubstr("50 timed rows were counted, 49 are there"))));
+  EXPECT_THAT(faults_after("update tags set run = 77"), Contains(HasSubstr("tags")));
+}
+
+TEST_F(VerificationTest, newest_runs_are_checked_against_the_rows) {
+  EXPECT_THAT(faults_after("delete from newest_runs where layer_key = 1"),
+              Contains(HasSubstr("newest run")));
+}
+
+TEST_F(VerificationTest, a_damaged_page_is_reported_not_thrown) {
+  {
+    SqliteConnection connection(path_);
+    connection.execute("pragma wal_checkpoint(truncate)");
+  }
+  const auto size = static_cast<std::streamoff>(std::filesystem::file_size(path_));
+  {
+    std::fstream file(path_, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(size - 3 * 4096);
+    file << std::string(4096, '\xA5');
+  }
+  std::vector<std::string> faults;
+  try {
+    faults = open_store(url())->verify();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kEnvironment) << error.what();
+    faults.emplace_back(error.what());
+  }
+  EXPECT_FALSE(faults.empty());
+}
+
+}  // namespace
+}  // namespace plumb

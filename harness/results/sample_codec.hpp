@@ -22,8 +22,8 @@ inline constexpr std::size_t kMaximumSamples = std::size_t{1} << 20U;
 /// nanoseconds where all of them are (a nanosecond clock), else to steps of 10 ps. So a decoded
 /// sample is within 5 ps ÷ repetitions of the original.
 /// Layout: one byte for the step ('n': 1 ns, 'p': 10 ps); the count as a varint (LEB128); the first
-/// product and then each difference to the one before, as zigzag varints; 32 bits FNV-1a of all
-/// that, little-endian.
+/// product and then each difference to the one before, as zigzag varints; the low 32 bits of
+/// XXH64 of all that, little-endian.
 /// Throws Error{kInternal} for a sample that is not finite, a product beyond ±10^7 s, repetitions
 /// below one, or more than kMaximumSamples.
 [[nodiscard]] std::string encode_samples(std::span<const Seconds> samples,

@@ -1,5 +1,5 @@
 -- Tables of a result store. Plain SQL: ids are given by the program; moments are microseconds since
--- 1970 UTC; durations are seconds; flags are 0 or 1; checksums are FNV-1a 64 of the documented content.
+-- 1970 UTC; durations are seconds; flags are 0 or 1; checksums are XXH64 of the documented content.
 create table environments (
   number integer primary key,
   id text not null unique,

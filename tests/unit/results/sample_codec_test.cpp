@@ -8,6 +8,7 @@
 #include <random>
 
 #include "harness/base/error.hpp"
+#include "harness/base/hash64.hpp"
 
 namespace plumb {
 namespace {
@@ -98,10 +99,7 @@ TEST(SampleCodec, every_truncation_and_every_flipped_bit_is_noticed) {
 
 // Bytes with a right checksum, as an attacker would make them.
 std::string with_checksum(std::string bytes) {
-  std::uint32_t hash = 2166136261U;
-  for (const char byte : bytes) {
-    hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619U;
-  }
+  const std::uint64_t hash = hash64(std::as_bytes(std::span(bytes)));
   for (unsigned shift = 0; shift < 32; shift += 8) {
     bytes += static_cast<char>((hash >> shift) & 0xFFU);
   }

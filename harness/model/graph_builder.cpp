@@ -21,7 +21,7 @@ namespace {
 
 using Origin = ModelValue::Origin;
 
-constexpr std::int64_t kOldestOpset = 7;
+constexpr std::int64_t kOldestOpset = 1;
 
 std::string label(const onnx::NodeProto& node) {
   const std::string& name =

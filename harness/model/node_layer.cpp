@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "harness/model/layer_mapping.hpp"
 #include "harness/model/spec_check.hpp"
@@ -31,6 +33,29 @@ void append_other_inputs(const NodeView& node, std::vector<std::size_t>& inputs)
   }
 }
 
+/// Tells whether an operator meant something else before opset 7: broadcasting by attribute, or
+/// training by default.
+bool changed_in_opset_7(std::string_view op) {
+  constexpr std::array<std::string_view, 17> kChanged = {"Add",
+                                                         "And",
+                                                         "BatchNormalization",
+                                                         "Div",
+                                                         "Dropout",
+                                                         "Equal",
+                                                         "Gemm",
+                                                         "Greater",
+                                                         "Less",
+                                                         "Mul",
+                                                         "Or",
+                                                         "PRelu",
+                                                         "Pow",
+                                                         "Sub",
+                                                         "Upsample",
+                                                         "Xor",
+                                                         "Pad"};
+  return std::find(kChanged.begin(), kChanged.end(), op) != kChanged.end();
+}
+
 MappedLayer map_or_throw(const NodeView& node, const std::string& problem) {
   if (!is_default_domain(node.proto().domain())) {
     throw Unsupported(fmt::format("operator {} of domain '{}'", node.op(), node.proto().domain()));
@@ -40,6 +65,10 @@ MappedLayer map_or_throw(const NodeView& node, const std::string& problem) {
   }
   if (!is_mapped_operator(node.op())) {
     throw Unsupported(fmt::format("operator {} has no layer key", node.op()));
+  }
+  if (node.opset() < 7 && changed_in_opset_7(node.op())) {
+    throw Unsupported(fmt::format(
+        "{} of opset {}: convert the model to opset 7 or later", node.op(), node.opset()));
   }
   if (!problem.empty()) {
     throw Unsupported(problem);

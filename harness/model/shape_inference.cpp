@@ -56,12 +56,13 @@ class Context final : public onnx::InferenceContext {
 
 // Operators whose output is like their first input, where the library has no rule or no such
 // operator.
-constexpr std::array<std::string_view, 6> kLikeInput = {"ImageScaler",
+constexpr std::array<std::string_view, 7> kLikeInput = {"Affine",
+                                                        "GroupNormalization",
+                                                        "ImageScaler",
+                                                        "MeanVarianceNormalization",
                                                         "ParametricSoftplus",
                                                         "Scale",
-                                                        "ScaledTanh",
-                                                        "Affine",
-                                                        "MeanVarianceNormalization"};
+                                                        "ScaledTanh"};
 
 bool is_default_domain(const NodeView& node) {
   return node.proto().domain().empty() || node.proto().domain() == "ai.onnx";
@@ -69,14 +70,21 @@ bool is_default_domain(const NodeView& node) {
 
 const onnx::OpSchema* schema_of(const NodeView& node) {
   const std::string domain = is_default_domain(node) ? std::string() : node.proto().domain();
-  return onnx::OpSchemaRegistry::Schema(node.op(), static_cast<int>(node.opset()), domain);
+  const auto version = static_cast<int>(node.opset());
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op(), version, domain);
+  if (schema != nullptr && !schema->has_type_and_shape_inference_function()) {
+    // Version 12 of these two has no rule of its own; their strict twins have the same shapes.
+    if (node.op() == "GreaterOrEqual") {
+      return onnx::OpSchemaRegistry::Schema("Greater", version, domain);
+    }
+    if (node.op() == "LessOrEqual") {
+      return onnx::OpSchemaRegistry::Schema("Less", version, domain);
+    }
+  }
+  return schema;
 }
 
 }  // namespace
-
-bool is_known_operator(const NodeView& node) {
-  return schema_of(node) != nullptr;
-}
 
 std::optional<std::string> infer_outputs(const NodeView& node) {
   const onnx::OpSchema* schema = schema_of(node);

@@ -13,7 +13,4 @@ namespace plumb {
 /// Returns what the rule found wrong with the node; empty if nothing.
 [[nodiscard]] std::optional<std::string> infer_outputs(const NodeView& node);
 
-/// Tells whether the onnx library knows the node's operator in this version of its domain.
-[[nodiscard]] bool is_known_operator(const NodeView& node);
-
 }  // namespace plumb

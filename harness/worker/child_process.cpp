@@ -21,6 +21,11 @@
 namespace plumb {
 namespace {
 
+/// Lies above all numbers that are overwritten in a child.
+constexpr int kClear = 16;
+/// Where a child tells that exec failed; closes itself on exec.
+constexpr int kReport = ChildProcess::kChannel + 1;
+
 [[noreturn]] void fail(const char* what, int error) {
   throw Error(Error::Kind::kEnvironment, fmt::format("{}: {}", what, std::strerror(error)));
 }
@@ -48,6 +53,7 @@ Ends make_pipe() {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> result;
+  result.reserve(texts.size() + 1);
   for (std::string& text : texts) {
     result.push_back(text.data());
   }
@@ -80,13 +86,10 @@ void reset_signals() {
 }
 
 [[noreturn]] void become(const Preparation& prepared) {
-  // Above all numbers that are about to be overwritten; the report's copy closes itself on exec.
-  constexpr int kClear = 16;
   const int channel = ::fcntl(prepared.channel, F_DUPFD, kClear);
   const int log = ::fcntl(prepared.log, F_DUPFD, kClear);
   const int null = ::fcntl(prepared.null, F_DUPFD, kClear);
   const int report = ::fcntl(prepared.report, F_DUPFD_CLOEXEC, kClear);
-  constexpr int kReport = ChildProcess::kChannel + 1;
   bool ready = channel >= 0 && log >= 0 && null >= 0 && report >= 0;
   ready = ready && ::dup2(null, 0) >= 0 && ::dup2(log, 1) >= 0 && ::dup2(log, 2) >= 0 &&
           ::dup2(channel, ChildProcess::kChannel) >= 0 && ::dup3(report, kReport, O_CLOEXEC) >= 0;

@@ -120,12 +120,10 @@ void FrameChannel::receive_into(std::string& buffer,
         ::recv(socket_.number(), buffer.data() + filled, buffer.size() - filled, MSG_DONTWAIT);
     if (got > 0) {
       filled += static_cast<std::size_t>(got);
-    } else if (got == 0) {
+    } else if (got == 0 || (errno == ECONNRESET && filled == 0)) {
       break;
     } else if (would_block(errno)) {
       wait_for(POLLIN, deadline);
-    } else if (errno == ECONNRESET && filled == 0) {
-      break;
     } else if (errno != EINTR) {
       fail_closed("cannot receive a frame", errno);
     }

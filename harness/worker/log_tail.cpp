@@ -16,6 +16,11 @@
 #include "harness/base/error.hpp"
 
 namespace plumb {
+namespace {
+
+constexpr std::size_t kLongestLine = 200;
+
+}  // namespace
 
 LogTail::LogTail(FileDescriptor pipe)
     : pipe_(std::move(pipe)), stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -44,7 +49,6 @@ std::string LogTail::text() const {
 }
 
 std::string LogTail::last_line() const {
-  constexpr std::size_t kLongest = 200;
   const std::string all = text();
   const std::size_t end = all.find_last_not_of(" \t\r\n");
   if (end == std::string::npos) {
@@ -52,7 +56,7 @@ std::string LogTail::last_line() const {
   }
   const std::size_t newline = all.find_last_of('\n', end);
   const std::size_t start = newline == std::string::npos ? 0 : newline + 1;
-  std::string line = all.substr(start, std::min(end + 1 - start, kLongest));
+  std::string line = all.substr(start, std::min(end + 1 - start, kLongestLine));
   for (char& character : line) {
     if (character < ' ' || character > '~') {
       character = '?';

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::size_t kMaximumKeyText = std::size_t{64} << 10;
 constexpr double kLongestSeconds = 1e9;
+constexpr std::uint64_t kMostRepetitions = std::uint64_t{1} << 40;
 
 constexpr std::array kOutcomes{
     std::pair{Outcome::Kind::kOk, protocol::Outcome::OK},
@@ -204,7 +205,6 @@ protocol::SamplingPlan plan_message(const SamplingPlan& plan) {
 }
 
 SamplingPlan plan_of(const protocol::SamplingPlan& message) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 40;
   SamplingPlan plan;
   plan.warm_up_at_least =
       seconds("sampling.warm_up_at_least_seconds", message.warm_up_at_least_seconds());
@@ -223,8 +223,10 @@ SamplingPlan plan_of(const protocol::SamplingPlan& message) {
                                  std::uint64_t{kMaximumSamples});
   plan.sample_at_least =
       seconds("sampling.sample_at_least_seconds", message.sample_at_least_seconds());
-  plan.repetitions_at_most = bounded(
-      "sampling.repetitions_at_most", message.repetitions_at_most(), std::uint64_t{1}, kMost);
+  plan.repetitions_at_most = bounded("sampling.repetitions_at_most",
+                                     message.repetitions_at_most(),
+                                     std::uint64_t{1},
+                                     kMostRepetitions);
   return plan;
 }
 

@@ -28,11 +28,13 @@ namespace {
 constexpr int kMaximumRows = 1'000'000;
 /// How long a worker that closed its channel may take to be gone, and to follow a request to end.
 constexpr Seconds kGrace{1.0};
+/// Three years: keeps a time-out of "for ever" within the clock's range.
+constexpr Seconds kLongestTimeout{1e8};
 
 FrameChannel::Deadline deadline_in(Seconds time) {
   using Clock = std::chrono::steady_clock;
-  constexpr Seconds kLongest{1e8};
-  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::min(time, kLongest));
+  return Clock::now() +
+         std::chrono::duration_cast<Clock::duration>(std::min(time, kLongestTimeout));
 }
 
 std::vector<std::string> loader_arguments(const Stack& stack, const std::string& worker) {

@@ -114,7 +114,7 @@ void tell_surroundings(const Scene& scene) {
 }
 
 const std::map<std::string, std::function<void(const Scene&)>>& misbehaviours() {
-  static const std::map<std::string, std::function<void(const Scene&)>> kTable{
+  static const std::map<std::string, std::function<void(const Scene&)>> table{
       {"segfault", [](const Scene&) { die_by(SIGSEGV); }},
       {"killed", [](const Scene&) { die_by(SIGKILL); }},
       {"exit",
@@ -164,7 +164,7 @@ const std::map<std::string, std::function<void(const Scene&)>>& misbehaviours() 
       {"abandon_child", abandon_child},
       {"surroundings", tell_surroundings},
   };
-  return kTable;
+  return table;
 }
 
 int run(const std::string& name) {

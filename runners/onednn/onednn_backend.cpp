@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <new>
+#include <optional>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -49,15 +50,14 @@ class OnednnBackend : public Backend {
   [[nodiscard]] Environment describe() const override { return describe_library(); }
 
   [[nodiscard]] Outcome supports(const LayerKey& key) const override {
-    const LayerSpec spec = parse_key(key);
-    return outcome_of([&] { static_cast<void>(offers_of(spec, device_)); });
+    return outcome_of([&] { static_cast<void>(offers(key, parse_key(key))); });
   }
 
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
     const LayerSpec spec = parse_key(key);
     std::vector<Variant> variants;
     static_cast<void>(outcome_of([&] {
-      const OfferList list = offers_of(spec, device_);
+      const OfferList& list = offers(key, spec);
       for (const Offer& offer : list.offers()) {
         variants.push_back({offer.text(), variants.empty(), offer.is_reference()});
       }
@@ -69,7 +69,7 @@ class OnednnBackend : public Backend {
     const LayerSpec spec = parse_key(key);
     Prepared prepared;
     prepared.outcome = outcome_of([&] {
-      const OfferList list = offers_of(spec, device_);
+      const OfferList& list = offers(key, spec);
       for (const Offer& offer : list.offers()) {
         if (offer.text() == variant) {
           LayerPlan plan = offer.build();
@@ -87,7 +87,19 @@ class OnednnBackend : public Backend {
   }
 
  private:
+  /// Listing takes milliseconds and is asked for once a variant: the last layer's list is kept.
+  const OfferList& offers(const LayerKey& key, const LayerSpec& spec) const {
+    if (!listed_ || !(*listed_ == key)) {
+      listed_.reset();
+      offers_ = offers_of(spec, device_);
+      listed_ = key;
+    }
+    return offers_;
+  }
+
   Device device_;
+  mutable std::optional<LayerKey> listed_;  // the key that `offers_` is of
+  mutable OfferList offers_;
 };
 
 }  // namespace

@@ -39,7 +39,9 @@ PlanProgram::PlanProgram(const dnnl::engine& engine, LayerSpec spec, LayerPlan p
 ProgramFacts PlanProgram::facts() const {
   ProgramFacts facts;
   facts.implementation = plan_.implementation;
-  facts.creation = plan_.creation;
+  if (plan_.creation > Seconds(0)) {  // our own kernels make no primitive
+    facts.creation = plan_.creation;
+  }
   facts.workspace = bytes_of(plan_.scratchpad_bytes);
   for (const Buffer& buffer : plan_.buffers) {
     if (buffer.role == Buffer::Role::kIntermediate) {

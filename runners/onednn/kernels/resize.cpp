@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <memory>
 #include <utility>
 
-#include "runners/onednn/descriptor.hpp"
 #include "runners/onednn/kernels/element_block.hpp"
 #include "runners/onednn/kernels/own_kernel.hpp"
 #include "runners/onednn/kernels/resize_geometry.hpp"
@@ -11,70 +11,74 @@
 namespace plumb::onednn {
 namespace {
 
-/// Interpolates a dense tensor. Memory for converted values is taken once, when made.
+/// Interpolates a dense tensor axis by axis. All memory is taken when made.
 class Interpolation {
  public:
   explicit Interpolation(const LayerSpec& spec)
       : in_type_(spec.inputs[0]->dtype), out_type_(spec.outputs[0].dtype) {
     check_number(in_type_);
     check_number(out_type_);
-    const auto strides = dense_strides(spec.inputs[0]->dims);
-    for (std::size_t axis = 0; axis < strides.size(); ++axis) {
-      axes_.push_back({resize_taps(spec, axis), strides[axis]});
+    std::vector<std::int64_t> dims = spec.inputs[0]->dims;
+    const std::vector<std::int64_t>& wanted = spec.outputs[0].dims;
+    values_.resize(static_cast<std::size_t>(element_count(*spec.inputs[0])));
+    for (std::size_t axis = 0; axis < dims.size(); ++axis) {
+      Pass pass{resize_taps(spec, axis), 1, static_cast<std::size_t>(dims[axis]), 1, {}};
+      if (dims[axis] == wanted[axis] && spec.reals("scales")[axis] == 1) {
+        continue;
+      }
+      dims[axis] = wanted[axis];
+      for (std::size_t other = 0; other < dims.size(); ++other) {
+        (other < axis ? pass.outer : pass.inner) *=
+            other == axis ? 1 : static_cast<std::size_t>(dims[other]);
+      }
+      pass.result.resize(pass.outer * pass.taps.size() * pass.inner);
+      passes_.push_back(std::move(pass));
     }
-    in_.resize(static_cast<std::size_t>(element_count(*spec.inputs[0])));
-    out_.resize(static_cast<std::size_t>(element_count(spec.outputs[0])));
   }
 
   void run(const std::byte* source, std::byte* destination) {
-    load(in_type_, source, in_.size(), in_.data());
-    next_ = 0;
-    if (!out_.empty()) {
-      visit(0, {{0, 1.0F}});
+    load(in_type_, source, values_.size(), values_.data());
+    const std::vector<float>* values = &values_;
+    for (Pass& pass : passes_) {
+      apply(pass, *values);
+      values = &pass.result;
     }
-    store(out_type_, out_.data(), out_.size(), destination);
+    store(out_type_, values->data(), values->size(), destination);
   }
 
  private:
-  struct Axis {
+  /// Is one axis, seen as the middle of three.
+  struct Pass {
     std::vector<std::vector<ResizeTap>> taps;
-    std::int64_t stride = 0;
-  };
-  struct Weighted {
-    std::int64_t offset;
-    float weight;
+    std::size_t outer;
+    std::size_t extent;  ///< of the source
+    std::size_t inner;
+    std::vector<float> result;
   };
 
-  /// Multiplies out the taps of the axes before `axis`; at the end they are the taps of one
-  /// element.
-  void visit(std::size_t axis, const std::vector<Weighted>& before) {
-    if (axis == axes_.size()) {
-      float sum = 0;
-      for (const Weighted& tap : before) {
-        sum += tap.weight * in_[static_cast<std::size_t>(tap.offset)];
-      }
-      out_[next_++] = sum;
-      return;
-    }
-    std::vector<Weighted> taps;
-    for (const auto& position : axes_[axis].taps) {
-      taps.clear();
-      for (const Weighted& outer : before) {
+  static void apply(Pass& pass, const std::vector<float>& source) {
+    float* row = pass.result.data();
+    for (std::size_t outer = 0; outer < pass.outer; ++outer) {
+      for (const auto& position : pass.taps) {
+        std::fill_n(row, pass.inner, 0.0F);
         for (const ResizeTap& tap : position) {
-          taps.push_back({outer.offset + tap.position * axes_[axis].stride,
-                          outer.weight * static_cast<float>(tap.weight)});
+          const auto weight = static_cast<float>(tap.weight);
+          const float* const from =
+              source.data() +
+              (outer * pass.extent + static_cast<std::size_t>(tap.position)) * pass.inner;
+          for (std::size_t index = 0; index < pass.inner; ++index) {
+            row[index] += weight * from[index];
+          }
         }
+        row += pass.inner;
       }
-      visit(axis + 1, taps);
     }
   }
 
   DataType in_type_;
   DataType out_type_;
-  std::vector<Axis> axes_;
-  std::vector<float> in_;
-  std::vector<float> out_;
-  std::size_t next_ = 0;
+  std::vector<float> values_;
+  std::vector<Pass> passes_;
 };
 
 }  // namespace

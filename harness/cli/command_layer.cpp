@@ -31,8 +31,7 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
   MeasureRequest request;
   request.key = to_key(parse_key(LayerKey{options.key}));
   request.caches = {*cache};
-  request.race_margin =
-      1e9;  // all variants by the full method: one key is asked for, show all of it
+  request.race_margin = 1.0;  // all variants by the full method: one key is asked for, show all
 
   WorkerProcess worker(worker_options(options.stack, options.threads));
   const Environment environment =

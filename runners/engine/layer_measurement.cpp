@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <new>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 namespace plumb {
 namespace {
 
+constexpr double kEverybody = 1.0;  // a margin from which on all that finish are measured in full
 constexpr std::size_t kWinnersAtMost = 3;  // beside the library's choice
 constexpr double kLook = 0.125;    // share of the race's budget after which the hopeless are let go
 constexpr double kHopeless = 1.5;  // times the best, after a look
@@ -157,13 +159,22 @@ void LayerMeasurement::measure_all(std::vector<Candidate>& candidates) {
   SamplingPlan hot = request_.sampling;
   // The race was the warm-up but for the caches.
   hot.warm_up_at_most = std::min(hot.warm_up_at_most, hot.budget / 2.0);
-  for (const std::size_t winner : race_winners(entries, request_.race_margin, kWinnersAtMost)) {
+  const std::size_t most = everybody() ? candidates.size() : kWinnersAtMost;
+  for (const std::size_t winner : race_winners(entries, margin(), most)) {
     Candidate& candidate = candidates[winner];
     if (make_ready(candidate)) {
       measure_fully(candidate, hot);
     }
     candidate.program.reset();
   }
+}
+
+bool LayerMeasurement::everybody() const {
+  return request_.race_margin >= kEverybody;
+}
+
+double LayerMeasurement::margin() const {
+  return everybody() ? std::numeric_limits<double>::infinity() : request_.race_margin;
 }
 
 void LayerMeasurement::race(std::vector<Candidate>& candidates) {
@@ -204,6 +215,9 @@ void LayerMeasurement::race_one(Candidate& candidate,
                                 std::optional<Seconds> best,
                                 Measurement& row) {
   const Seconds first = candidate.row.first_call.value_or(Seconds(0.0));
+  if (everybody()) {
+    best.reset();  // nobody is hopeless
+  }
   if (best && first > request_.race_budget && first > *best * kHopelessAtOnce) {
     row.samples = {first};
     row.summary = summarize(row.samples);
@@ -228,7 +242,7 @@ void LayerMeasurement::drop_losers(std::vector<Candidate>& candidates, Seconds b
       continue;
     }
     const bool lost = candidate.raced && !candidate.variant.library_choice &&
-                      *candidate.raced > best * (1.0 + request_.race_margin);
+                      *candidate.raced > best * (1.0 + margin());
     kept +=
         candidate.facts.weight_bytes + candidate.facts.activation_bytes + candidate.facts.workspace;
     if (lost || kept > instruments_.slot_memory) {

@@ -55,6 +55,8 @@ class LayerMeasurement {
   void measure_variants();
   void measure_all(std::vector<Candidate>& candidates);
   void measure_references(std::vector<Candidate>& candidates);
+  [[nodiscard]] bool everybody() const;  // all that finish the race are measured in full
+  [[nodiscard]] double margin() const;
   void race(std::vector<Candidate>& candidates);
   void race_one(Candidate& candidate, std::optional<Seconds> best, Measurement& row);
   void drop_losers(std::vector<Candidate>& candidates, Seconds best) const;

@@ -118,6 +118,18 @@ TEST_F(Service, the_hopeless_leave_the_race_early) {
   }
 }
 
+TEST_F(Service, a_margin_of_one_measures_everybody_in_full) {
+  ScriptedBackend backend({variant("a", 1e-3),
+                           variant("b", 1e-3),
+                           variant("c", 1e-3),
+                           variant("d", 1e-3),
+                           variant("e", 9e-3)});
+  MeasureRequest everybody = request();
+  everybody.race_margin = 1.0;
+  EXPECT_THAT(variants_of(measure(backend, everybody), Purpose::kFull), SizeIs(5));
+  EXPECT_THAT(variants_of(measure(backend, request()), Purpose::kFull), SizeIs(3));
+}
+
 TEST_F(Service, a_single_variant_needs_no_race) {
   ScriptedBackend backend({chosen(variant("a", 1e-3))});
   const auto rows = measure(backend, request());

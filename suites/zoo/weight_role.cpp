@@ -23,9 +23,14 @@ bool is_one_of(std::string_view op, std::initializer_list<std::string_view> ops)
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
+/// Multiplies the extents; stops growing at 2^40, because hostile ones would overflow.
 std::int64_t product(const Dims& dims) {
+  constexpr std::int64_t kEnough = std::int64_t{1} << 40U;
   std::int64_t elements = 1;
   for (const std::int64_t extent : dims) {
+    if (extent > kEnough / elements) {
+      return kEnough;
+    }
     elements *= std::max<std::int64_t>(extent, 1);
   }
   return elements;

@@ -97,7 +97,6 @@ void fill(onnx::TensorProto& tensor, const WeightRole& role, std::uint64_t seed)
 }  // namespace
 
 void fill_weights(onnx::ModelProto& model, std::uint64_t seed) {
-  const auto roles = weight_roles(model.graph());
   std::int64_t total = 0;
   for (const auto& tensor : model.graph().initializer()) {
     total += has_data(tensor) ? 0 : elements_of(tensor);
@@ -109,6 +108,7 @@ void fill_weights(onnx::ModelProto& model, std::uint64_t seed) {
                               kMaximumElements));
     }
   }
+  const auto roles = weight_roles(model.graph());
   for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
     if (!has_data(tensor)) {
       fill(tensor, roles.at(tensor.name()), seed);

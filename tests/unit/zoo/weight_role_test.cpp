@@ -66,6 +66,21 @@ TEST(WeightRole, sees_where_a_residual_branch_ends) {
   EXPECT_FALSE(lenet.at("conv0_weight").ends_branch);  // only a bias is added
 }
 
+TEST(WeightRole, survives_hostile_extents) {
+  onnx::GraphProto graph;
+  auto& weight = *graph.add_initializer();
+  weight.set_name("w");
+  for (const std::int64_t extent : {std::int64_t{2}, std::int64_t{1} << 62, std::int64_t{-5}}) {
+    weight.add_dims(extent);
+  }
+  auto& node = *graph.add_node();
+  node.set_op_type("Conv");
+  node.add_input("x");
+  node.add_input("w");
+  node.add_output("y");
+  EXPECT_EQ(weight_roles(graph).at("w").fan_in, std::int64_t{1} << 39);  // cut off at 2^40 elements
+}
+
 TEST(WeightRole, survives_a_cyclic_graph) {
   onnx::GraphProto graph;
   auto& weight = *graph.add_initializer();

@@ -1,0 +1,332 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the real program as a user would: whole commands, real processes, a real store.
+
+Usage: commands_test.py BUILD_FOLDER [unittest arguments]. Times come from the fake worker; tests named `onednn` use the real one.
+"""
+
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+PLUMB = BUILD / "bin" / "plumb"
+CONV = (
+    "v1:conv;in=f32[1,8,14,14],f32[16,8,3,3]c;out=f32[1,16,14,14];acc=f32;math=strict;"
+    "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
+)
+
+
+class Command(unittest.TestCase):
+    """Gives each test an empty data folder and a stack of the fake worker."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plumb-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.environment = {**os.environ, "XDG_DATA_HOME": str(self.folder), "PLUMB_WORKER_PATH": str(BUILD / "libexec/plumb")}
+        self.environment.pop("PLUMB_STORE", None)
+        self.stack("fake")
+
+    def stack(self, name, script=""):
+        folder = self.folder / "plumb/stacks" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "script.toml").write_text(script)
+        (folder / "stack.toml").write_text(
+            f'backend = "fake"\nvariables = {{ PLUMB_FAKE_SCRIPT = "{folder}/script.toml" }}\n'
+        )
+
+    def suite(self, text, name="mine"):
+        path = self.folder / f"{name}.toml"
+        path.write_text(text)
+        return path
+
+    def tiny(self, reuse="always"):
+        return self.suite(f'[suite]\nname = "tiny"\nversion = 1\nreuse = "{reuse}"\n[[model]]\nname = "lenet"\n')
+
+    def plumb(self, *arguments, expect=0, **options):
+        done = subprocess.run(
+            [PLUMB, *map(str, arguments)], env=self.environment, capture_output=True, text=True, timeout=120, **options
+        )
+        self.assertEqual(done.returncode, expect, f"{arguments}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def json(self, *arguments, expect=0):
+        document = json.loads(self.plumb("--json", *arguments, expect=expect).stdout)
+        self.assertEqual(document["schema_version"], 1)
+        return document
+
+    def run_tiny(self, *arguments, reuse="always", expect=0):
+        return self.json("run", self.tiny(reuse), "--stack", "fake", *arguments, expect=expect)
+
+    def store_rows(self, sql):
+        with sqlite3.connect(self.folder / "plumb/store.db") as store:
+            return store.execute(sql).fetchall()
+
+
+class Run(Command):
+    def test_measures_bounds_and_stores(self):
+        document = self.run_tiny()
+        model = document["models"][0]
+        self.assertEqual((model["model"], model["batch"], model["dtype"]), ("lenet", 1, "f32"))
+        self.assertEqual((model["measured_layers"], model["total_layers"]), (12, 12))
+        kinds = {bound["kind"]: bound for bound in model["bounds"] if bound["mode"] in ("plain", "any")}
+        for kind in ("hardware", "library", "library_parallel", "predicted", "benanza_sequential", "benanza_parallel"):
+            self.assertGreater(kinds[kind]["seconds"], 0, kind)
+            self.assertTrue(kinds[kind]["complete"], kind)
+            self.assertLessEqual(kinds[kind]["low"], kinds[kind]["seconds"])
+            self.assertGreaterEqual(kinds[kind]["high"], kinds[kind]["seconds"])
+        self.assertLessEqual(kinds["library_parallel"]["seconds"], kinds["library"]["seconds"])
+        runs = self.json("runs")["runs"]
+        self.assertEqual(len(runs), 1)
+        self.assertEqual(runs[0]["state"], "finished")
+        self.assertEqual(runs[0]["rows"]["failed"], 0)
+        self.assertIn(runs[0]["environment"], self.json("runs")["environments"])
+
+    def test_measures_nothing_twice_when_rows_may_be_reused(self):
+        self.run_tiny()
+        before = self.store_rows("select count(*) from measurements")[0][0]
+        document = self.run_tiny()
+        self.assertEqual(self.store_rows("select count(*) from measurements")[0][0], before)
+        self.assertEqual(self.json("runs")["runs"][0]["rows"]["ok"] + self.json("runs")["runs"][0]["rows"]["reused"] > 0, True)
+        self.assertTrue(all(bound["complete"] for bound in document["models"][0]["bounds"]))
+        self.run_tiny(reuse="never")
+        self.assertGreater(self.store_rows("select count(*) from measurements")[0][0], before)
+
+    def test_one_environment_for_one_stack_and_another_for_another(self):
+        self.run_tiny()
+        self.stack("other", '[identity]\nlibrary = "fake 2.0"\n')
+        self.json("run", self.tiny(), "--stack", "other")
+        environments = {run["stack"]: run["environment"] for run in self.json("runs")["runs"]}
+        self.assertEqual(len(set(environments.values())), 2)
+
+    def test_a_missing_time_makes_a_bound_incomplete_and_never_zero(self):
+        self.stack("fake", '[[rule]]\nmatch = "v1:max_pool;*"\noutcome = "unsupported"\nreason = "no pooling here"\n')
+        model = self.run_tiny()["models"][0]
+        self.assertEqual((model["measured_layers"], model["total_layers"]), (10, 12))
+        self.assertEqual({row["reason"] for row in model["unsupported"]}, {"unsupported: no pooling here"})
+        self.assertFalse(any(bound["complete"] for bound in model["bounds"] if bound["kind"] != "hardware"))
+
+    def test_a_wrong_result_is_never_timed_into_a_bound(self):
+        self.stack("fake", '[[rule]]\nmatch = "v1:conv;*"\nvariant = "algorithm=winograd"\noutcome = "wrong_result"\nreason = "differs by 3"\n')
+        self.run_tiny()
+        rows = self.store_rows("select count(*) from measurements where outcome = 'wrong_result' and n > 0") \
+            if ("n",) in [(c[1],) for c in self.store_rows("pragma table_info(measurements)")] else [(0,)]
+        self.assertEqual(rows[0][0], 0)
+
+    def test_a_crash_and_a_hang_cost_one_row_each(self):
+        self.stack("fake", '[[rule]]\nmatch = "v1:conv;in=f32[[]1,1,28*"\naction = "crash"\n'
+                           '[[rule]]\nmatch = "v1:matmul;*"\naction = "hang"\n')
+        self.stack("fake", '[[rule]]\nmatch = "v1:conv;in=*28,28*"\naction = "crash"\n'
+                           '[[rule]]\nmatch = "v1:matmul;*"\naction = "hang"\n')
+        model = self.run_tiny("--row-timeout", "2s")["models"][0]
+        reasons = " ".join(row["reason"] for row in model["unsupported"])
+        self.assertIn("SIGABRT", reasons)
+        self.assertIn("2", reasons)
+        self.assertEqual(self.json("runs")["runs"][0]["state"], "finished")
+        self.assertGreater(model["measured_layers"], 5)
+
+    def test_shards_together_measure_every_layer_once(self):
+        for index in (1, 2):
+            self.run_tiny("--shard", f"{index}/2")
+        # the rows of both shards serve a whole run: nothing is left to measure
+        before = self.store_rows("select count(*) from measurements")[0][0]
+        model = self.run_tiny()["models"][0]
+        self.assertEqual(self.store_rows("select count(*) from measurements")[0][0], before)
+        self.assertEqual(model["measured_layers"], model["total_layers"])
+
+    def test_a_budget_that_ends_keeps_what_is_measured(self):
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.3\n")
+        done = self.plumb("run", self.tiny(), "--stack", "fake", "--budget", "1s")
+        self.assertIn("the budget ended", done.stderr)
+        self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
+        self.assertGreater(self.json("runs")["runs"][0]["rows"]["ok"], 0)
+
+
+class Interruption(Command):
+    def start_slow(self):
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")
+        process = subprocess.Popen([PLUMB, "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            try:
+                if self.store_rows("select count(*) from measurements")[0][0] > 3:
+                    return process
+            except sqlite3.OperationalError:
+                pass
+            time.sleep(0.05)
+        self.fail("nothing was stored in a minute")
+
+    def resume(self):
+        self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume")
+        runs = self.json("runs")["runs"]
+        self.assertEqual([run["state"] for run in runs], ["finished"])
+        twice = self.store_rows("select count(*) from (select count(*) as times from measurements where purpose = 'full' "
+                                "group by key_id, variant_id, cache having times > 1)") \
+            if ("key_id",) in [(c[1],) for c in self.store_rows("pragma table_info(measurements)")] else [(0,)]
+        self.assertEqual(twice[0][0], 0, "a layer was measured twice")
+        self.assertIn("sound", self.plumb("store", "verify").stdout)
+
+    def test_ctrl_c_leaves_a_usable_partial_run(self):
+        process = self.start_slow()
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, error)
+        self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
+        self.json("bound")
+        self.resume()
+
+    def test_kill_9_loses_nothing_stored_and_leaves_no_worker(self):
+        process = self.start_slow()
+        kept = self.store_rows("select count(*) from measurements")[0][0]
+        process.kill()
+        process.communicate(timeout=60)
+        time.sleep(0.5)
+        left = subprocess.run(["pgrep", "-f", str(self.folder)], capture_output=True, text=True)
+        self.assertEqual(left.stdout, "", "a worker outlived its harness")
+        self.assertGreaterEqual(self.store_rows("select count(*) from measurements")[0][0], kept)
+        self.assertEqual(self.json("runs")["runs"][0]["state"], "running")
+        self.resume()
+
+
+class BadInput(Command):
+    def fails(self, status, *arguments):
+        done = self.plumb(*arguments, expect=status)
+        self.assertEqual(done.stdout, "")
+        self.assertTrue(done.stderr.startswith("error: ") or "--help" in done.stderr, done.stderr)
+        return done.stderr
+
+    def test_names_the_nearest_thing(self):
+        self.assertIn("resnet50-v1", self.fails(2, "model", "show", "resnet50v1"))
+        path = self.suite('[suite]\nname = "x"\n[defaults]\ndtyp = ["f32"]\n')
+        message = self.fails(2, "run", path, "--stack", "fake")
+        self.assertIn(":4:", message)
+        self.assertIn("'dtype'", message)
+
+    def test_wrong_options_and_names(self):
+        self.fails(2, "run", self.folder / "none.toml")
+        self.fails(2, "run", self.tiny(), "--stack", "none")
+        self.fails(2, "run", self.tiny(), "--stack", "fake", "--shard", "5/4")
+        self.fails(2, "run", self.tiny(), "--stack", "fake", "--reuse", "sometimes")
+        self.fails(2, "bound", "@latest")
+        self.fails(2, "layer", "v1:nonsense", "--stack", "fake")
+        self.fails(2, "nonsense")
+        self.fails(2, "report", "@latest", "-o", self.folder / "x.pdf")
+        self.fails(2, "--store", "mysql://x", "runs")
+
+    def test_broken_models(self):
+        for name, content in {"empty": b"", "random": os.urandom(4096), "text": b"hello"}.items():
+            path = self.folder / f"{name}.onnx"
+            path.write_bytes(content)
+            self.assertIn(f"{name}.onnx", self.fails(2, "model", "show", path))
+        good = self.folder / "good.onnx"
+        self.plumb("model", "export", "lenet", "-o", good)
+        whole = good.read_bytes()
+        for size in (len(whole) // 3, len(whole) - 7):
+            cut = self.folder / "cut.onnx"
+            cut.write_bytes(whole[:size])
+            self.fails(2, "model", "show", cut)
+
+    def test_a_store_from_a_newer_version(self):
+        self.run_tiny()
+        with sqlite3.connect(self.folder / "plumb/store.db") as store:
+            tables = [row[0] for row in store.execute("select name from sqlite_master where type = 'table'")]
+            table = next((name for name in tables if "schema" in name or "migration" in name), None)
+            if table:
+                columns = [row[1] for row in store.execute(f"pragma table_info({table})")]
+                store.execute(f"insert into {table} ({columns[0]}" + "".join(f", {c}" for c in columns[1:]) + ") values (999" + ", 'x'" * (len(columns) - 1) + ")")
+            store.execute("pragma user_version = 999")
+        message = self.fails(3, "runs")
+        self.assertIn("999", message)
+
+    def test_a_folder_that_cannot_be_written(self):
+        self.assertIn("/proc/nowhere", self.fails(3, "--store", "sqlite:/proc/nowhere/store.db", "runs"))
+
+    def test_a_full_disk_keeps_what_was_stored(self):
+        self.run_tiny()
+        kept = self.store_rows("select count(*) from measurements")[0][0]
+        size = (self.folder / "plumb/store.db").stat().st_size
+
+        def limit():
+            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size + 8192, size + 8192))
+
+        done = subprocess.run([PLUMB, "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
+                              capture_output=True, text=True, timeout=120, preexec_fn=limit)
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("free space", done.stderr)
+        self.assertGreaterEqual(self.store_rows("select count(*) from measurements")[0][0], kept)
+        self.assertIn("sound", self.plumb("store", "verify").stdout)
+
+    def test_a_missing_worker_says_how_to_get_it(self):
+        folder = self.folder / "plumb/stacks/odd"
+        folder.mkdir(parents=True)
+        (folder / "stack.toml").write_text('backend = "nonesuch"\n')
+        self.assertIn("plumb-worker-nonesuch", self.fails(3, "env", "--stack", "odd"))
+
+
+class Look(Command):
+    def test_model_show_in_json(self):
+        model = self.json("model", "show", "resnet50-v1")
+        self.assertEqual((model["layers"], model["unique_layers"]), (175, 47))
+        self.assertEqual(model["ops"]["Conv"], 53)
+        self.assertEqual(model["inputs"][0]["shape"], [1, 3, 224, 224])
+        self.assertAlmostEqual(model["macs"] / 1e9, 3.858, places=3)
+        self.assertEqual(len(model["layer_list"]), 175)
+        self.assertEqual(self.json("model", "show", "resnet50-v1", "--batch", "8")["inputs"][0]["shape"], [8, 3, 224, 224])
+
+    def test_whatifs_and_reports(self):
+        self.run_tiny()
+        names = {row["name"] for row in self.json("whatif")["models"][0]["whatifs"]}
+        self.assertLessEqual({"best_variant", "fusion", "bf16"}, names)
+        for extension in ("json", "txt", "md", "xml", "html"):
+            path = self.folder / f"report.{extension}"
+            self.plumb("report", "@latest", "-o", path)
+            self.assertIn("lenet", path.read_text())
+
+    def test_export_and_import_are_idempotent(self):
+        self.run_tiny()
+        lines = self.folder / "runs.jsonl"
+        self.plumb("store", "export", "-o", lines)
+        other = f"sqlite:{self.folder}/other.db"
+        self.assertEqual(self.json("--store", other, "store", "import", lines)["new_runs"], 1)
+        self.assertEqual(self.json("--store", other, "store", "import", lines)["new_runs"], 0)
+        ours, theirs = (self.json(*store, "bound")["models"][0]["bounds"] for store in ((), ("--store", other)))
+        self.assertEqual([b["seconds"] for b in ours], [b["seconds"] for b in theirs])
+        self.assertIn("sound", self.plumb("--store", other, "store", "verify").stdout)
+
+    def test_layer_lists_every_variant(self):
+        document = self.json("layer", CONV, "--stack", "fake")
+        self.assertEqual(document["macs"], 14 * 14 * 16 * 8 * 9)
+        variants = {row["variant"] for row in document["rows"] if row["purpose"] != "race"}
+        self.assertEqual(len(variants), 3)
+
+    def test_onednn_times_a_layer_and_verifies_it(self):
+        document = self.json("layer", CONV)
+        timed = [row for row in document["rows"] if row["outcome"] in ("ok", "unstable") and row["purpose"] == "full"]
+        self.assertGreaterEqual(len(timed), 2)
+        self.assertEqual(sum(row["library_choice"] for row in timed), 1)
+        for row in timed:
+            self.assertGreater(row["median_seconds"], 0)
+            self.assertLess(row["maximum_error"], 1e-4)
+
+    def test_env_and_doctor(self):
+        document = self.json("env", "--stack", "fake")
+        self.assertRegex(document["environment"], "^[0-9a-f]{16}$")
+        done = subprocess.run([PLUMB, "--json", "doctor"], env=self.environment, capture_output=True, text=True, timeout=120)
+        self.assertIn(done.returncode, (0, 75), done.stdout)
+        self.assertIn("worker", {row["check"] for row in json.loads(done.stdout)["checks"]})
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "runners/onednn/descriptor.hpp"
@@ -18,14 +17,6 @@ using Offsets = std::vector<std::vector<std::int64_t>>;
 
 const TensorType& source_of(const LayerSpec& spec) {
   return *spec.inputs[0];
-}
-
-std::size_t element_size(const LayerSpec& spec) {
-  const std::int64_t bytes = element_bytes(source_of(spec).dtype);
-  require(bytes > 0 && spec.outputs[0].dtype == source_of(spec).dtype,
-          spec,
-          "element types must agree and have a size");
-  return static_cast<std::size_t>(bytes);
 }
 
 void add_copy(const LayerSpec& spec, OfferList& list, const std::string& name, MappedCopy copy) {
@@ -103,7 +94,7 @@ void copy_slice(const LayerSpec& spec, const Device& /*device*/, OfferList& list
       return start[axis] + i * step[axis];
     }));
   }
-  add_copy(spec, list, "slice", MappedCopy(std::move(offsets), element_size(spec)));
+  add_copy(spec, list, "slice", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
 void copy_pad(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
@@ -123,8 +114,8 @@ void copy_pad(const LayerSpec& spec, const Device& /*device*/, OfferList& list) 
       return padded_index(mode, i - pads[axis], x.dims[axis]);
     }));
   }
-  MappedCopy copy(std::move(offsets), element_size(spec));
-  std::vector<std::byte> fill(element_size(spec));
+  MappedCopy copy(std::move(offsets), moved_element_bytes(spec));
+  std::vector<std::byte> fill(moved_element_bytes(spec));
   const double value = spec.real("value");
   store(x.dtype, &value, 1, fill.data());
   copy.set_fill(std::move(fill));
@@ -146,7 +137,7 @@ void copy_expand(const LayerSpec& spec, const Device& /*device*/, OfferList& lis
       return x[axis] == 1 ? 0 : i;
     }));
   }
-  add_copy(spec, list, "expand", MappedCopy(std::move(offsets), element_size(spec)));
+  add_copy(spec, list, "expand", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
 void copy_tile(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
@@ -160,7 +151,7 @@ void copy_tile(const LayerSpec& spec, const Device& /*device*/, OfferList& list)
     offsets.push_back(axis_offsets(
         y[axis], x[axis], strides[axis], spec, [&](std::int64_t i) { return i % x[axis]; }));
   }
-  add_copy(spec, list, "tile", MappedCopy(std::move(offsets), element_size(spec)));
+  add_copy(spec, list, "tile", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
 void copy_transpose(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
@@ -179,82 +170,7 @@ void copy_transpose(const LayerSpec& spec, const Device& /*device*/, OfferList& 
     offsets.push_back(
         axis_offsets(y[axis], x[from], strides[from], spec, [](std::int64_t i) { return i; }));
   }
-  add_copy(spec, list, "transpose", MappedCopy(std::move(offsets), element_size(spec)));
-}
-
-void copy_split(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
-  require(spec.has_input(0) && !spec.outputs.empty(),
-          spec,
-          "needs one operand and at least one output");
-  const Dims& x = source_of(spec).dims;
-  const Dims strides = dense_strides(x);
-  const std::int64_t along = spec.integer("axis");
-  const std::size_t bytes = element_size(spec);
-  std::int64_t start = 0;
-  std::vector<std::pair<MappedCopy, std::size_t>>
-      copies;  // with the bytes before its part of the source
-  for (const TensorType& output : spec.outputs) {
-    require(output.dims.size() == x.size() && output.dtype == source_of(spec).dtype && along >= 0 &&
-                along < static_cast<std::int64_t>(x.size()),
-            spec,
-            "outputs do not fit the input");
-    Offsets offsets;
-    for (std::size_t axis = 0; axis < x.size(); ++axis) {
-      const std::int64_t first = static_cast<std::int64_t>(axis) == along ? start : 0;
-      require(first + output.dims[axis] <= x[axis], spec, "outputs do not fit the input");
-      offsets.push_back(strided_offsets(output.dims[axis], strides[axis]));
-    }
-    const auto axis = static_cast<std::size_t>(along);
-    copies.emplace_back(MappedCopy(std::move(offsets), bytes),
-                        static_cast<std::size_t>(start * strides[axis]) * bytes);
-    start += output.dims[axis];
-  }
-  add_own(list, spec, "split", [copies = std::move(copies)](const KernelOperands& operands) {
-    for (std::size_t index = 0; index < copies.size(); ++index) {
-      copies[index].first.run(operands.input(0) + copies[index].second, operands.output(index));
-    }
-  });
-}
-
-void copy_concat(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
-  require_operands(spec, spec.inputs.size());
-  const TensorType& y = spec.outputs[0];
-  const std::int64_t along = spec.integer("axis");
-  require(along >= 0 && along < static_cast<std::int64_t>(y.dims.size()),
-          spec,
-          "the axis is out of range");
-  const auto axis = static_cast<std::size_t>(along);
-  const auto bytes = static_cast<std::int64_t>(element_size(spec));
-  const std::int64_t inner = dense_strides(y.dims)[axis] * bytes;
-  std::int64_t outer = 1;
-  for (std::size_t dim = 0; dim < axis; ++dim) {
-    outer *= y.dims[dim];
-  }
-  std::vector<std::size_t> chunks;  // bytes that each operand gives at a time
-  std::int64_t total = 0;
-  for (const auto& operand : spec.inputs) {
-    Dims expected = y.dims;
-    require(operand->dims.size() == expected.size() && operand->dtype == y.dtype,
-            spec,
-            "operands do not fit");
-    expected[axis] = operand->dims[axis];
-    require(operand->dims == expected, spec, "operands do not fit");
-    total += operand->dims[axis];
-    chunks.push_back(static_cast<std::size_t>(operand->dims[axis] * inner));
-  }
-  require(total == y.dims[axis], spec, "the output's extent is not the sum of the operands'");
-  const bool empty = element_count(y) == 0;
-  add_own(list, spec, "concat", [=, chunks = std::move(chunks)](const KernelOperands& operands) {
-    std::byte* destination = operands.output(0);
-    for (std::int64_t batch = 0; batch < (empty ? 0 : outer); ++batch) {
-      for (std::size_t index = 0; index < chunks.size(); ++index) {
-        std::memcpy(destination,
-                    operands.input(index) + static_cast<std::size_t>(batch) * chunks[index],
-                    chunks[index]);
-        destination += chunks[index];
-      }
-    }
-  });
+  add_copy(spec, list, "transpose", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
 /// Both are transpositions of six axes: batch, block rows, block columns, channels, rows and
@@ -293,7 +209,7 @@ void copy_blocks_of_space(const LayerSpec& spec, const Device& /*device*/, Offer
     offsets.push_back(strided_offsets(y[2], in[2] * block));
     offsets.push_back(strided_offsets(y[3], in[3] * block));
   }
-  add_copy(spec, list, spec.op, MappedCopy(std::move(offsets), element_size(spec)));
+  add_copy(spec, list, spec.op, MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
 void copy_nearest(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
@@ -311,7 +227,7 @@ void copy_nearest(const LayerSpec& spec, const Device& /*device*/, OfferList& li
                                      return indices[static_cast<std::size_t>(i)];
                                    }));
   }
-  add_copy(spec, list, "resize", MappedCopy(std::move(offsets), element_size(spec)));
+  add_copy(spec, list, "resize", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
 }  // namespace plumb::onednn

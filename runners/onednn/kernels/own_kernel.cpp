@@ -64,4 +64,13 @@ void require_operands(const LayerSpec& spec, std::size_t count) {
   }
 }
 
+std::size_t moved_element_bytes(const LayerSpec& spec) {
+  const DataType type = spec.inputs.at(0).value().dtype;
+  const std::int64_t bytes = element_bytes(type);
+  require(bytes > 0 && spec.outputs.at(0).dtype == type,
+          spec,
+          "element types must agree and have a size");
+  return static_cast<std::size_t>(bytes);
+}
+
 }  // namespace plumb::onednn

@@ -35,4 +35,8 @@ void require(bool condition, const LayerSpec& spec, const char* what);
 /// Makes every present operand (`count` of them) and one output a precondition.
 void require_operands(const LayerSpec& spec, std::size_t count);
 
+/// Returns the size of an element that is moved as it is. Throws Unsupported unless the first
+/// operand and the first output have one type, and that a size.
+[[nodiscard]] std::size_t moved_element_bytes(const LayerSpec& spec);
+
 }  // namespace plumb::onednn

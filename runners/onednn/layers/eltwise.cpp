@@ -162,6 +162,9 @@ void offer_binary(const LayerSpec& spec, const Device& device, OfferList& list) 
 
 void offer_sum(const LayerSpec& spec, const Device& device, OfferList& list) {
   check_arity(spec, spec.inputs.size());
+  if (!spec.epilogue.empty()) {
+    throw Unsupported("oneDNN fuses nothing into sum");
+  }
   const TensorType& y = spec.outputs[0];
   std::vector<dnnl::memory::desc> sources;
   std::vector<const_dnnl_memory_desc_t> handles;

@@ -214,8 +214,8 @@ void offer_concat(const LayerSpec& spec, const Device& device, OfferList& list) 
 /// A view is its input under another name: the plan has a buffer and no step.
 void offer_view(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
   const TensorType& x = source_of(spec);
-  if (byte_size(x) != byte_size(spec.outputs[0])) {
-    throw Unsupported("a view has as many bytes as its input");
+  if (byte_size(x) != byte_size(spec.outputs[0]) || !spec.epilogue.empty()) {
+    throw Unsupported("a view has as many bytes as its input and fuses nothing");
   }
   Offer offer;
   offer.implementation = "plumb:view";

@@ -112,6 +112,25 @@ TEST_F(OnednnBackend, refuses_with_a_reason_and_never_throws) {
   EXPECT_THAT(prepared.outcome.reason, HasSubstr("impl=none"));
 }
 
+TEST_F(OnednnBackend, never_drops_an_epilogue_that_it_cannot_fuse) {
+  for (const char* const layer :
+       {"v1:sum;in=f32[2],f32[2],f32[2];out=f32[2];acc=f32;math=strict",
+        "v1:view;in=f32[2];out=f32[2];acc=f32;math=strict",
+        "v1:softmax;in=f32[2];out=f32[2];acc=f32;math=strict;axis=0;coerce=0;log=0",
+        "v1:expand;in=f32[1];out=f32[2];acc=f32;math=strict",
+        "v1:transpose;in=f32[2,3];out=f32[3,2];acc=f32;math=strict;perm=[1,0]",
+        "v1:concat;in=f32[2],f32[2];out=f32[4];acc=f32;math=strict;axis=0",
+        "v1:lrn;in=f32[1,4,2,2];out=f32[1,4,2,2];acc=f32;math=strict;alpha=1.0;beta=1.0;bias=1.0;"
+        "size=3",
+        "v1:layer_norm;in=f32[2,4],f32[4]c;out=f32[2,4];acc=f32;math=strict;axis=1;epsilon=1e-"
+        "05"}) {
+    EXPECT_TRUE(backend_->supports({layer}).ok()) << layer;
+    EXPECT_EQ(backend_->supports({std::string(layer) + ";epilogue=relu"}).kind,
+              Outcome::Kind::kUnsupported)
+        << layer;
+  }
+}
+
 TEST_F(OnednnBackend, a_layer_beyond_the_memory_is_an_outcome) {
   const std::string key =
       "v1:eltwise;in=f32[1048576,262144];out=f32[1048576,262144];acc=f32;math=strict;fn=relu;"

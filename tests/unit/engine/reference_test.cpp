@@ -153,12 +153,20 @@ TEST(Reference, refuses_what_it_cannot_compute) {
   EXPECT_THROW((void)reference_outputs(spec, tensors), Error);
 }
 
+// Keys from outside are checked when they are parsed; specs made otherwise must not do harm either.
 TEST(Reference, survives_hostile_attributes) {
-  const std::string most = "4611686018427387904";
-  LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c;out=f32[1,1,2,2]",
-                         "dilations=[" + most + ",1];group=1;pads=[0,0,0,0];strides=[1,1]");
+  using Integers = std::vector<std::int64_t>;
+  constexpr std::int64_t kMost = std::int64_t{1} << 62;
+  LayerSpec spec = layer("conv;in=f32[1,1,3,3],f32[1,1,2,2]c;out=f32[1,1,2,2]", kPlainConv);
+  spec.attributes["dilations"] = Integers{kMost, 1};
   EXPECT_THROW((void)outputs(spec, {kNine, {1, 1, 1, 1}}), Error);
-  spec = layer("slice;in=f32[9];out=f32[3]", "axes=[0];starts=[8];steps=[-" + most + "]");
+  spec.attributes["dilations"] = Integers{1};
+  EXPECT_THROW((void)outputs(spec, {kNine, {1, 1, 1, 1}}), Error);
+  spec = layer("slice;in=f32[9];out=f32[3]", "axes=[0];starts=[8];steps=[-2]");
+  spec.attributes["steps"] = Integers{-kMost};
+  EXPECT_THROW((void)outputs(spec, {kNine}), Error);
+  spec.attributes["steps"] = Integers{-2};
+  spec.attributes["starts"] = Integers{3};
   EXPECT_THROW((void)outputs(spec, {kNine}), Error);
   spec = layer("gather;in=f32[9],s64[1];out=f32[1]", "axis=0;distribution=uniform");
   EXPECT_THROW((void)outputs(spec, {kNine, {9}}), Error);

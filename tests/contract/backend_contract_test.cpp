@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every backend promises (harness/worker/backend.hpp), over every backend that is built.
+#include <iostream>
+#include <memory>
+#include <set>
+#include <tuple>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/random_operands.hpp"
+#include "runners/engine/verification.hpp"
+#include "tests/contract/backend_registry.hpp"
+#include "tests/contract/layer_cases.hpp"
+#include "tests/support/onnx_node_tests.hpp"
+
+namespace plumb::contract {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+constexpr const char* kConvolution =
+    "v1:conv;in=f32[1,8,6,6],f32[16,8,3,3]c,f32[16]c;out=f32[1,16,6,6];acc=f32;math=strict;"
+    "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]";
+
+std::vector<Tensor> executed(Program& program, std::size_t slot) {
+  program.enqueue(slot);
+  program.synchronize();
+  return program.outputs(slot);
+}
+
+std::string library_choice(const Backend& backend, const LayerKey& key) {
+  for (const Variant& variant : backend.variants(key)) {
+    if (variant.library_choice) {
+      return variant.text;
+    }
+  }
+  return {};
+}
+
+/// Makes the backend once for a test; skips where the machine lacks it.
+class BackendTest : public ::testing::Test {
+ protected:
+  void use(const BackendEntry& entry) {
+    try {
+      backend_ = entry.make();
+    } catch (const Error& error) {
+      if (error.kind() != Error::Kind::kEnvironment) {
+        throw;
+      }
+      GTEST_SKIP() << error.what();
+    }
+  }
+
+  std::unique_ptr<Backend> backend_;
+};
+
+class BackendContract : public BackendTest, public ::testing::WithParamInterface<BackendEntry> {
+ protected:
+  void SetUp() override { use(GetParam()); }
+
+  std::unique_ptr<Program> prepared(const char* key) {
+    Prepared result = backend_->prepare({key}, library_choice(*backend_, {key}));
+    EXPECT_TRUE(result.outcome.ok()) << result.outcome.reason;
+    return std::move(result.program);
+  }
+};
+
+class BackendLayers : public BackendTest,
+                      public ::testing::WithParamInterface<std::tuple<BackendEntry, LayerCase>> {
+ protected:
+  void SetUp() override { use(std::get<0>(GetParam())); }
+};
+
+TEST_P(BackendLayers, computes_every_variant_as_the_reference_does) {
+  const LayerKey key{std::string(std::get<1>(GetParam()).key)};
+  const LayerSpec spec = parse_key(key);
+  const Outcome support = backend_->supports(key);
+  const std::vector<Variant> variants = backend_->variants(key);
+  if (!support.ok()) {
+    EXPECT_THAT(support.reason, Not(IsEmpty()));
+    EXPECT_THAT(variants, IsEmpty());
+    GTEST_SKIP() << "unsupported: " << support.reason;
+  }
+  const std::vector<Tensor> operands = random_operands(spec, 11);
+  const Verifier verifier(spec, operands);
+  std::set<std::string> texts;
+  std::size_t choices = 0;
+  std::size_t computed = 0;
+  for (const Variant& variant : variants) {
+    EXPECT_TRUE(texts.insert(variant.text).second) << "twice: " << variant.text;
+    choices += variant.library_choice ? 1 : 0;
+    const Prepared prepared = backend_->prepare(key, variant.text);
+    if (!prepared.outcome.ok()) {
+      EXPECT_THAT(prepared.outcome.reason, Not(IsEmpty())) << variant.text;
+      EXPECT_EQ(prepared.program, nullptr) << variant.text;
+      continue;
+    }
+    ASSERT_NE(prepared.program, nullptr) << variant.text;
+    EXPECT_THAT(prepared.program->facts().implementation, Not(IsEmpty())) << variant.text;
+    prepared.program->bind(0, operands, false);
+    const Verdict verdict = verifier.verify(executed(*prepared.program, 0));
+    EXPECT_TRUE(verdict.outcome.ok()) << variant.text << ": " << verdict.outcome.reason;
+    ++computed;
+  }
+  EXPECT_EQ(choices, 1U);
+  EXPECT_GT(computed, 0U);
+}
+
+TEST_P(BackendContract, says_what_it_is) {
+  EXPECT_EQ(backend_->describe().identity.at("backend"), GetParam().name);
+}
+
+TEST_P(BackendContract, refuses_unknown_types_with_a_reason) {
+  const LayerKey key{"v1:matmul;in=f8e4m3[4,4],f8e4m3[4,4];out=f64[4,4];acc=f32;math=strict"};
+  const Outcome support = backend_->supports(key);
+  EXPECT_EQ(support.kind, Outcome::Kind::kUnsupported);
+  EXPECT_THAT(support.reason, Not(IsEmpty()));
+  EXPECT_THAT(backend_->variants(key), IsEmpty());
+  const Prepared prepared = backend_->prepare(key, "");
+  EXPECT_FALSE(prepared.outcome.ok());
+  EXPECT_EQ(prepared.program, nullptr);
+}
+
+TEST_P(BackendContract, keeps_slots_apart) {
+  const LayerSpec spec = parse_key({kConvolution});
+  const std::unique_ptr<Program> program = prepared(kConvolution);
+  ASSERT_NE(program, nullptr);
+  const std::vector<Tensor> first = random_operands(spec, 1);
+  const std::vector<Tensor> second = random_operands(spec, 2);
+  program->bind(0, first, false);
+  program->bind(1, second, false);
+  program->enqueue(0);
+  program->enqueue(1);
+  program->synchronize();
+  EXPECT_TRUE(verify(spec, first, program->outputs(0)).outcome.ok());
+  EXPECT_TRUE(verify(spec, second, program->outputs(1)).outcome.ok());
+}
+
+TEST_P(BackendContract, copies_its_operands) {
+  const LayerSpec spec = parse_key({kConvolution});
+  const std::unique_ptr<Program> program = prepared(kConvolution);
+  ASSERT_NE(program, nullptr);
+  const std::vector<Tensor> operands = random_operands(spec, 1);
+  std::vector<Tensor> passed = operands;
+  program->bind(0, passed, false);
+  for (Tensor& tensor : passed) {
+    std::fill(tensor.data.begin(), tensor.data.end(), std::byte{0});
+  }
+  EXPECT_TRUE(verify(spec, operands, executed(*program, 0)).outcome.ok());
+}
+
+TEST_P(BackendContract, shares_activations_but_not_weights) {
+  const LayerSpec spec = parse_key({kConvolution});
+  const std::unique_ptr<Program> program = prepared(kConvolution);
+  ASSERT_NE(program, nullptr);
+  const std::vector<Tensor> first = random_operands(spec, 1);
+  const std::vector<Tensor> second = random_operands(spec, 2);
+  program->bind(0, first, true);
+  program->bind(1, second, true);
+  std::vector<Tensor> mixed = second;
+  mixed[0] = first[0];  // slot 0's activation with slot 1's weights and bias
+  EXPECT_TRUE(verify(spec, mixed, executed(*program, 1)).outcome.ok());
+  EXPECT_TRUE(verify(spec, first, executed(*program, 0)).outcome.ok());
+}
+
+TEST_P(BackendContract, repeats_its_results) {
+  const LayerSpec spec = parse_key({kConvolution});
+  const std::unique_ptr<Program> program = prepared(kConvolution);
+  ASSERT_NE(program, nullptr);
+  program->bind(0, random_operands(spec, 1), false);
+  const std::string hash = output_hash(executed(*program, 0));
+  EXPECT_EQ(output_hash(executed(*program, 0)), hash);
+}
+
+TEST_P(BackendContract, passes_onnx_operator_tests) {
+  const std::filesystem::path folder = testing::node_test_folder();
+  if (folder.empty()) {
+    GTEST_SKIP() << "ONNX's operator tests are not here: install libonnx-testdata";
+  }
+  const testing::NodeTestTally tally = testing::run_node_tests(
+      folder,
+      [&](const LayerSpec& spec,
+          const std::vector<Tensor>& operands,
+          std::vector<Tensor>& outputs) {
+        const LayerKey key = to_key(spec);
+        const Outcome support = backend_->supports(key);
+        if (!support.ok()) {
+          return support;
+        }
+        const Prepared prepared = backend_->prepare(key, library_choice(*backend_, key));
+        if (prepared.outcome.ok()) {
+          prepared.program->bind(0, operands, false);
+          outputs = executed(*prepared.program, 0);
+        }
+        return prepared.outcome;
+      });
+  std::cout << testing::to_text(tally);
+  EXPECT_THAT(tally.failed, IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends,
+                         BackendContract,
+                         ::testing::ValuesIn(backends().begin(), backends().end()),
+                         [](const auto& instance) { return std::string(instance.param.name); });
+
+INSTANTIATE_TEST_SUITE_P(
+    Backends,
+    BackendLayers,
+    ::testing::Combine(::testing::ValuesIn(backends().begin(), backends().end()),
+                       ::testing::ValuesIn(layer_cases().begin(), layer_cases().end())),
+    [](const auto& instance) {
+      return std::string(std::get<0>(instance.param).name) + "_" +
+             std::string(std::get<1>(instance.param).name);
+    });
+
+// Without any backend built there is nothing to test.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BackendContract);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(BackendLayers);
+
+}  // namespace
+}  // namespace plumb::contract

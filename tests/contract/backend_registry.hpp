@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "harness/worker/backend.hpp"
+
+namespace plumb::contract {
+
+/// Names one backend that must keep the contract.
+struct BackendEntry {
+  std::string_view name;
+  /// Makes the backend. Throws Error{kEnvironment} where its library or device is missing.
+  std::unique_ptr<Backend> (*make)();
+};
+
+/// Lists the backends that are built. A new backend is one row.
+[[nodiscard]] std::span<const BackendEntry> backends();
+
+}  // namespace plumb::contract

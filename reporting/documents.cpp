@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <ostream>
 
+#include "reporting/aligned_table.hpp"
 #include "reporting/json_documents.hpp"
 #include "reporting/quantity_text.hpp"
-#include "reporting/aligned_table.hpp"
 
 namespace plumb {
 namespace {
@@ -64,7 +64,8 @@ void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out)
 
 void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
   out << describe(model.instance) << '\n';
-  AlignedTable table({{"  what if"}, {"now", true}, {"predicted", true}, {"speed-up", true}, {"how"}});
+  AlignedTable table(
+      {{"  what if"}, {"now", true}, {"predicted", true}, {"speed-up", true}, {"how"}});
   for (const WhatIfResult& result : model.whatifs) {
     const bool known = result.why_not.empty() && result.baseline && result.predicted;
     table.add({"  " + result.name,
@@ -151,15 +152,15 @@ void write_runs(std::span<const RunRecord> runs, Style style, std::ostream& out)
     return write_json(runs_document(runs), out);
   }
   AlignedTable table({{"run"},
-                   {"suite"},
-                   {"stack"},
-                   {"environment"},
-                   {"started"},
-                   {"state"},
-                   {"ok", true},
-                   {"failed", true},
-                   {"reused", true},
-                   {"tags"}});
+                      {"suite"},
+                      {"stack"},
+                      {"environment"},
+                      {"started"},
+                      {"state"},
+                      {"ok", true},
+                      {"failed", true},
+                      {"reused", true},
+                      {"tags"}});
   for (const RunRecord& run : runs) {
     table.add({run.header.id,
                run.header.suite,
@@ -250,13 +251,13 @@ void write_layer(const LayerKey& key,
                      count_text(static_cast<double>(cost.macs)),
                      environment.id());
   AlignedTable table({{"variant"},
-                   {"time", true},
-                   {"n", true},
-                   {"GFLOP/s", true},
-                   {"creation", true},
-                   {"reorder", true},
-                   {"workspace", true},
-                   {"outcome"}});
+                      {"time", true},
+                      {"n", true},
+                      {"GFLOP/s", true},
+                      {"creation", true},
+                      {"reorder", true},
+                      {"workspace", true},
+                      {"outcome"}});
   for (const Measurement* row : sorted) {
     const SampleSummary time = row->corrected();
     const bool timed = row->outcome.timed() && time.n > 0;

@@ -9,6 +9,7 @@
 #include "harness/base/error.hpp"
 #include "reporting/documents.hpp"
 #include "reporting/json_documents.hpp"
+#include "reporting/report_writers.hpp"
 
 namespace plumb {
 namespace {
@@ -25,8 +26,11 @@ void write_json_report(const RunReport& report, std::ostream& out) {
   out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
-constexpr std::array<ReportFormat, 2> kFormats{{
+constexpr std::array<ReportFormat, 5> kFormats{{
+    {".html", "one page that opens offline", write_html_report},
+    {".md", "Markdown", write_markdown_report},
     {".json", "JSON document", write_json_report},
+    {".xml", "JUnit", write_junit_report},
     {".txt", "text", write_text},
 }};
 

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace plumb {
+
+/// Holds the files that a report's page is made of, embedded at build time.
+struct EmbeddedPage {
+  std::string_view html;  ///< with @@CSS@@, @@DATA@@, @@LICENCE@@, @@CHARTS@@, @@SCRIPT@@
+  std::string_view css;
+  std::string_view script;
+  std::string_view charts;   ///< Chart.js, minified
+  std::string_view licence;  ///< of Chart.js
+};
+[[nodiscard]] EmbeddedPage embedded_page();
+
+}  // namespace plumb

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "reporting/html/embedded_page.hpp"
+#include "reporting/json_documents.hpp"
+#include "reporting/report_writers.hpp"
+
+namespace plumb {
+namespace {
+
+/// Writes JSON that is safe inside <script>: no '<', '>' or '&' and no line separator that
+/// JavaScript would see.
+std::string script_safe(const Json& document) {
+  const std::string plain = document.dump(-1, ' ', true, Json::error_handler_t::replace);
+  std::string safe;
+  safe.reserve(plain.size());
+  for (const char c : plain) {
+    switch (c) {
+      case '<':
+        safe += "\\u003c";
+        break;
+      case '>':
+        safe += "\\u003e";
+        break;
+      case '&':
+        safe += "\\u0026";
+        break;
+      default:
+        safe += c;
+    }
+  }
+  return safe;
+}
+
+/// Describes the steps of a cover and, for each, the steps it waits for.
+class CoverGraph {
+ public:
+  CoverGraph(const Graph& graph, const std::vector<CoverStep>& cover)
+      : graph_(graph), cover_(cover) {
+    for (std::size_t step = 0; step < cover.size(); ++step) {
+      for (const LayerId layer : cover[step].layers) {
+        step_of_[layer] = step;
+      }
+    }
+  }
+
+  [[nodiscard]] Json to_json() const {
+    const std::vector<std::vector<LayerId>> before = predecessors(graph_);
+    Json steps = Json::array();
+    for (std::size_t step = 0; step < cover_.size(); ++step) {
+      std::set<std::size_t> after;
+      for (const LayerId layer : cover_[step].layers) {
+        collect(before, layer, step, after);
+      }
+      // A fused step may be listed before one it waits for: the drawing wants only earlier ones.
+      std::erase_if(after, [&](std::size_t other) { return other >= step; });
+      steps.push_back(step_json(cover_[step], after));
+    }
+    return steps;
+  }
+
+ private:
+  /// Finds the steps that produce a layer's inputs; layers outside the cover (folded ones) are
+  /// looked through.
+  void collect(const std::vector<std::vector<LayerId>>& before,
+               LayerId layer,
+               std::size_t self,
+               std::set<std::size_t>& found) const {
+    for (const LayerId producer : before[layer]) {
+      const auto place = step_of_.find(producer);
+      if (place == step_of_.end()) {
+        collect(before, producer, self, found);
+      } else if (place->second != self) {
+        found.insert(place->second);
+      }
+    }
+  }
+
+  [[nodiscard]] Json step_json(const CoverStep& step, const std::set<std::size_t>& after) const {
+    PLUMB_CHECK(!step.layers.empty());
+    const Layer& first = graph_.layers[step.layers.front()];
+    const bool free = first.role != Layer::Role::kCompute && step.rewrite.empty();
+    LayerCost cost{};
+    for (const LayerId id : step.layers) {
+      cost.macs += graph_.layers[id].cost.macs;
+      cost.flops += graph_.layers[id].cost.flops;
+    }
+    if (!step.key.text.empty()) {
+      const LayerCost whole = cost_of(parse_key(step.key));
+      cost.input_bytes = whole.input_bytes + whole.weight_bytes + whole.output_bytes;
+    }
+    Json row{{"name", first.name.empty() ? first.onnx_op : first.name},
+             {"op", first.onnx_op},
+             {"rewrite", step.rewrite},
+             {"layers", step.layers.size()},
+             {"key", step.key.text},
+             {"critical", step.critical},
+             {"free", free},
+             {"macs", cost.macs},
+             {"flops", cost.flops.value},
+             {"bytes", cost.input_bytes.value},
+             {"after", std::vector<std::size_t>(after.begin(), after.end())},
+             {"seconds", Json()}};
+    if (step.time) {
+      row["seconds"] = step.time->time.median.count();
+      row["low"] = step.time->time.interval.low.count();
+      row["high"] = step.time->time.interval.high.count();
+      row["samples"] = step.time->time.n;
+      row["variant"] = step.time->variant;
+    }
+    return row;
+  }
+
+  const Graph& graph_;
+  const std::vector<CoverStep>& cover_;
+  std::map<LayerId, std::size_t> step_of_;
+};
+
+Json failures_of(const RunReport& report) {
+  Json failures = Json::array();
+  constexpr std::size_t kMost = 500;
+  for (const StoredMeasurement& row : report.rows) {
+    const Measurement& m = row.measurement;
+    if (!m.outcome.timed() && m.outcome.kind != Outcome::Kind::kSkipped &&
+        failures.size() < kMost) {
+      failures.push_back({{"key", m.key.text},
+                          {"variant", m.variant},
+                          {"outcome", to_text(m.outcome.kind)},
+                          {"reason", m.outcome.reason}});
+    }
+  }
+  return failures;
+}
+
+Json page_data(const RunReport& report) {
+  Json data{{"header", run_json(report.run)},
+            {"identity", report.run.header.environment.identity},
+            {"facts", report.run.header.environment.facts},
+            {"now", to_text(report.now)},
+            {"calibration", Json()},
+            {"failures", failures_of(report)},
+            {"models", Json::array()}};
+  if (report.calibration) {
+    data["calibration"] = {{"peak_f32_flops_per_second", report.calibration->peak_f32.value},
+                           {"memory_bytes_per_second", report.calibration->memory_bandwidth.value}};
+  }
+  for (const ModelReport& model : report.models) {
+    Json entry = bounds_json(model.bounds, report.now);
+    entry["cover"] = CoverGraph(model.graph, model.bounds.cover).to_json();
+    entry["whatifs"] = Json::array();
+    for (const WhatIfResult& whatif : model.whatifs.whatifs) {
+      entry["whatifs"].push_back(what_if_json(whatif));
+    }
+    data["models"].push_back(std::move(entry));
+  }
+  return data;
+}
+
+/// Writes the template with each @@NAME@@ replaced once; what is filled in is not searched again.
+void fill(std::string_view text,
+          const std::map<std::string_view, std::string_view>& parts,
+          std::ostream& out) {
+  while (true) {
+    const std::size_t begin = text.find("@@");
+    const std::size_t end = begin == std::string_view::npos ? begin : text.find("@@", begin + 2);
+    if (end == std::string_view::npos) {
+      out << text;
+      return;
+    }
+    out << text.substr(0, begin) << parts.at(text.substr(begin + 2, end - begin - 2));
+    text.remove_prefix(end + 2);
+  }
+}
+
+}  // namespace
+
+void write_html_report(const RunReport& report, std::ostream& out) {
+  const EmbeddedPage page = embedded_page();
+  const std::string data = script_safe(page_data(report));
+  fill(page.html,
+       {{"CSS", page.css},
+        {"DATA", data},
+        {"LICENCE", page.licence},
+        {"CHARTS", page.charts},
+        {"SCRIPT", page.script}},
+       out);
+}
+
+}  // namespace plumb

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+#include <ostream>
+#include <string>
+
+#include "reporting/report_writers.hpp"
+
+namespace plumb {
+namespace {
+
+/// Escapes for an attribute or text of XML 1.0, which has no place for most control characters.
+std::string xml(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    switch (c) {
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '&':
+        safe += "&amp;";
+        break;
+      case '"':
+        safe += "&quot;";
+        break;
+      case '\'':
+        safe += "&apos;";
+        break;
+      case '\t':
+      case '\n':
+      case '\r':
+        safe += ' ';
+        break;
+      default:
+        safe += static_cast<unsigned char>(c) < 0x20U ? '?' : c;
+    }
+  }
+  return safe;
+}
+
+/// Returns the worst outcome stored for each key that has no time.
+std::map<std::string, Outcome> failed_keys(const RunReport& report) {
+  std::map<std::string, Outcome> failed;
+  for (const StoredMeasurement& row : report.rows) {
+    const Outcome& outcome = row.measurement.outcome;
+    if (!outcome.timed() && outcome.kind != Outcome::Kind::kSkipped) {
+      failed.try_emplace(row.measurement.key.text, outcome);
+    }
+  }
+  return failed;
+}
+
+bool is_error(Outcome::Kind kind) {
+  return kind == Outcome::Kind::kWrongResult || kind == Outcome::Kind::kCrashed ||
+         kind == Outcome::Kind::kTimedOut;
+}
+
+struct Counts {
+  std::size_t tests = 0;
+  std::size_t errors = 0;
+  std::size_t skipped = 0;
+  double seconds = 0.0;
+};
+
+std::string test_case(const ModelReport& model,
+                      const CoverStep& step,
+                      const std::map<std::string, Outcome>& failed,
+                      Counts& counts) {
+  const Layer& layer = model.graph.layers[step.layers.front()];
+  const std::string name = xml(layer.name.empty() ? layer.onnx_op : layer.name);
+  const std::string head = fmt::format(
+      "    <testcase classname=\"{}\" name=\"{}\"", xml(model.bounds.instance.model), name);
+  const std::string key = fmt::format(
+      "      <properties><property name=\"key\" value=\"{}\"/></properties>\n", xml(step.key.text));
+  ++counts.tests;
+  const bool free = layer.role != Layer::Role::kCompute && step.rewrite.empty();
+  if (free && layer.role != Layer::Role::kUnsupported) {
+    return head + " time=\"0\"/>\n";
+  }
+  if (step.time) {
+    counts.seconds += step.time->time.median.count();
+    return fmt::format(
+        "{} time=\"{:.9f}\">\n{}    </testcase>\n", head, step.time->time.median.count(), key);
+  }
+  const auto place = failed.find(step.key.text);
+  const bool known = place != failed.end();
+  const bool error = known && is_error(place->second.kind);
+  ++(error ? counts.errors : counts.skipped);
+  const std::string reason =
+      known ? fmt::format("{}: {}", to_text(place->second.kind), place->second.reason)
+      : layer.reason.empty() ? std::string("not measured")
+                             : layer.reason;
+  return fmt::format("{}>\n{}      <{} message=\"{}\"/>\n    </testcase>\n",
+                     head,
+                     key,
+                     error ? "error" : "skipped",
+                     xml(reason));
+}
+
+}  // namespace
+
+void write_junit_report(const RunReport& report, std::ostream& out) {
+  const std::map<std::string, Outcome> failed = failed_keys(report);
+  out << fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\">\n",
+                     xml(report.run.header.suite));
+  for (const ModelReport& model : report.models) {
+    Counts counts;
+    std::string cases;
+    for (const CoverStep& step : model.bounds.cover) {
+      cases += test_case(model, step, failed, counts);
+    }
+    const ModelInstance& instance = model.bounds.instance;
+    out << fmt::format(
+        "  <testsuite name=\"{} batch {} {}\" tests=\"{}\" failures=\"0\" errors=\"{}\" "
+        "skipped=\"{}\" time=\"{:.9f}\" timestamp=\"{}\">\n    <properties>\n",
+        xml(instance.model),
+        instance.batch,
+        xml(instance.dtype),
+        counts.tests,
+        counts.errors,
+        counts.skipped,
+        counts.seconds,
+        to_text(report.run.header.started).substr(0, 19));
+    for (const Bound& bound : model.bounds.bounds) {
+      out << fmt::format(
+          "      <property name=\"{}.{}.seconds\" value=\"{:.9f}\"/>\n      <property "
+          "name=\"{}.{}.complete\" value=\"{}\"/>\n",
+          xml(bound.kind),
+          xml(bound.mode),
+          bound.seconds.count(),
+          xml(bound.kind),
+          xml(bound.mode),
+          bound.complete);
+    }
+    out << "    </properties>\n" << cases << "  </testsuite>\n";
+  }
+  out << "</testsuites>\n";
+}
+
+}  // namespace plumb

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "reporting/quantity_text.hpp"
+#include "reporting/report_writers.hpp"
+
+namespace plumb {
+namespace {
+
+/// Makes text safe in a table cell: no markup, no new line, no end of cell.
+std::string cell(const std::string& text) {
+  std::string safe;
+  for (const char c : text) {
+    switch (c) {
+      case '|':
+        safe += "\\|";
+        break;
+      case '<':
+        safe += "&lt;";
+        break;
+      case '>':
+        safe += "&gt;";
+        break;
+      case '&':
+        safe += "&amp;";
+        break;
+      case '`':
+        safe += '\'';
+        break;
+      case '*':
+      case '_':
+      case '[':
+      case ']':
+      case '\\':
+        safe += '\\';
+        safe += c;
+        break;
+      default:
+        safe += static_cast<unsigned char>(c) < 0x20U ? ' ' : c;
+    }
+  }
+  return safe;
+}
+
+/// Writes a key as code; a fence of two backticks, since a key holds none.
+std::string code(const std::string& text) {
+  std::string safe = text;
+  std::replace_if(
+      safe.begin(), safe.end(), [](char c) { return c == '`' || c == '|' || c == '\n'; }, ' ');
+  return "``" + safe + "``";
+}
+
+const Bound* find_bound(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+  const auto place =
+      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& bound) {
+        return bound.kind == kind && (mode.empty() || bound.mode == mode);
+      });
+  return place == model.bounds.end() ? nullptr : &*place;
+}
+
+std::string bound_cell(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+  const Bound* const bound = find_bound(model, kind, mode);
+  return bound == nullptr ? "–"
+                          : time_text(bound->seconds) + (bound->complete ? "" : " (incomplete)");
+}
+
+std::string overview(const RunReport& report) {
+  std::string text =
+      "| model | batch | type | layers | hardware | library (fusion) | library (plain) | parallel "
+      "| predicted |\n"
+      "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+  for (const ModelReport& model : report.models) {
+    const ModelBounds& b = model.bounds;
+    text += fmt::format("| {} | {} | {} | {} of {} | {} | {} | {} | {} | {} |\n",
+                        cell(b.instance.model),
+                        b.instance.batch,
+                        cell(b.instance.dtype),
+                        b.measured_layers,
+                        b.total_layers,
+                        bound_cell(b, "hardware", ""),
+                        bound_cell(b, "library", "fusion"),
+                        bound_cell(b, "library", "plain"),
+                        bound_cell(b, "library_parallel", "fusion"),
+                        bound_cell(b, "predicted", "plain"));
+  }
+  return text;
+}
+
+std::string slowest_layers(const ModelBounds& model) {
+  constexpr std::size_t kMost = 5;
+  std::vector<const CoverStep*> steps;
+  for (const CoverStep& step : model.cover) {
+    if (step.time) {
+      steps.push_back(&step);
+    }
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const CoverStep* a, const CoverStep* b) {
+    return a->time->time.median > b->time->time.median;
+  });
+  std::string text = "\n| slowest layers | time | variant |\n| --- | ---: | --- |\n";
+  for (std::size_t i = 0; i < std::min(kMost, steps.size()); ++i) {
+    text += fmt::format("| {} | {} | {} |\n",
+                        code(steps[i]->key.text),
+                        time_text(steps[i]->time->time.median),
+                        cell(steps[i]->time->variant));
+  }
+  if (steps.size() > kMost) {
+    text += fmt::format("\nand {} more\n", steps.size() - kMost);
+  }
+  return text;
+}
+
+std::string model_section(const ModelReport& model) {
+  const ModelInstance& instance = model.bounds.instance;
+  std::string text = fmt::format(
+      "\n### {}, batch {}, {}\n\n", cell(instance.model), instance.batch, cell(instance.dtype));
+  for (const std::string& finding : model.bounds.findings) {
+    text += "- " + cell(finding) + "\n";
+  }
+  for (const auto& layer : model.bounds.unsupported) {
+    text += fmt::format("- no time for {}: {}\n", cell(layer.layer), cell(layer.reason));
+  }
+  text += "\n| what if | now | predicted | speed-up | how |\n| --- | ---: | ---: | ---: | --- |\n";
+  for (const WhatIfResult& result : model.whatifs.whatifs) {
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} |\n",
+                    cell(result.name),
+                    result.baseline ? time_text(*result.baseline) : "–",
+                    result.predicted ? time_text(*result.predicted) : "–",
+                    result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
+                    cell(result.why_not.empty() ? result.mode : "not known: " + result.why_not));
+  }
+  return text + slowest_layers(model.bounds);
+}
+
+}  // namespace
+
+void write_markdown_report(const RunReport& report, std::ostream& out) {
+  constexpr std::size_t kLimit = 60'000;
+  const RunHeader& header = report.run.header;
+  std::string text = fmt::format(
+      "## Plumbline: {}\n\nrun {} · stack {} · environment {} · {} · {} rows measured, {} reused, "
+      "{} without a time\n\n",
+      cell(header.suite),
+      header.id,
+      cell(header.stack),
+      header.environment.id(),
+      to_text(header.started),
+      report.run.rows_ok,
+      report.run.rows_reused,
+      report.run.rows_failed);
+  text += overview(report);
+  std::size_t written = 0;
+  for (const ModelReport& model : report.models) {
+    const std::string section = model_section(model);
+    if (text.size() + section.size() + 100 > kLimit) {
+      text += fmt::format("\nand {} more models: the HTML report has them all\n",
+                          report.models.size() - written);
+      break;
+    }
+    text += section;
+    ++written;
+  }
+  out << text;
+}
+
+}  // namespace plumb

@@ -40,6 +40,9 @@ void DimensionBinder::bind_input(const std::string& input, onnx::TypeProto& type
       extent = dim.dim_value();
     }
     if (axis == 0 && options_->batch) {
+      if (extent && *extent > 0) {
+        replaced_batch_ = extent;
+      }
       extent = options_->batch;
     }
     for (const std::string& key : {name, place}) {

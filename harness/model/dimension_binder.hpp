@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -27,6 +28,9 @@ class DimensionBinder {
   /// Binds what is known of another value's type; what is not stays open.
   void bind_value(onnx::TypeProto& type) const;
 
+  /// Returns the batch that the file had fixed where `--batch` replaced it; empty if none was.
+  [[nodiscard]] std::optional<std::int64_t> replaced_batch() const { return replaced_batch_; }
+
   /// Throws Error{kUser} if an option named a dimension that the model does not have.
   void check_all_used() const;
 
@@ -34,6 +38,7 @@ class DimensionBinder {
   const ReadOptions* options_;
   std::map<std::string, std::int64_t> bound_;  ///< by the file's names
   std::set<std::string> seen_;
+  std::optional<std::int64_t> replaced_batch_;
 };
 
 }  // namespace plumb

@@ -216,6 +216,9 @@ void GraphBuilder::add_node(const onnx::NodeProto& proto) {
   std::string problem;
   if (!has_subgraph(proto)) {
     problem = infer_outputs(node).value_or("");
+    if (const std::optional<std::int64_t> replaced = binder_.replaced_batch()) {
+      follow_batch(node, *replaced, *options_->batch);
+    }
   }
   if (!problem.empty() && standard && is_mapped_operator(proto.op_type()) &&
       all_inputs_typed(node)) {

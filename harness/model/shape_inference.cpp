@@ -109,4 +109,43 @@ std::optional<std::string> infer_outputs(const NodeView& node) {
   return std::nullopt;
 }
 
+void follow_batch(const NodeView& node, std::int64_t file_batch, std::int64_t batch) {
+  if (node.op() != "Reshape" || !is_default_domain(node) || !node.has_input(1) ||
+      !node.input(0)->type || !node.output(0)->type ||
+      node.output(0)->origin != ModelValue::Origin::kData) {
+    return;
+  }
+  const ConstantValue* target = node.input(1)->known();
+  const TensorType& input = *node.input(0)->type;
+  if (target == nullptr || target->integers.empty() || target->integers[0] != file_batch ||
+      input.dims.empty() || input.dims[0] != batch || batch == 0 || element_count(input) == 0) {
+    return;
+  }
+  std::vector<std::int64_t> dims = node.output(0)->type->dims;
+  if (dims.size() != target->integers.size()) {
+    return;
+  }
+  dims[0] = batch;
+  TensorType others = {.dtype = input.dtype, .dims = {}, .constant = false, .strides = {}};
+  std::optional<std::size_t> open;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (target->integers[i] == -1) {
+      open = i;
+    } else {
+      others.dims.push_back(dims[i]);
+    }
+  }
+  if (open && element_count(others) > 0) {
+    dims[*open] = element_count(input) / element_count(others);
+  }
+  onnx::TypeProto type = node.output(0)->proto;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    type.mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(static_cast<int>(i))
+        ->set_dim_value(dims[i]);
+  }
+  node.output(0)->set_proto(std::move(type));
+}
+
 }  // namespace plumb

@@ -121,6 +121,22 @@ TEST(OnnxReader, binds_batch_and_named_dimensions) {
               HasSubstr("in=f32[4,3];out=f32[4,3]"));
 }
 
+TEST(OnnxReader, lets_a_fixed_reshape_follow_the_batch) {
+  ReadOptions options;
+  options.batch = 8;
+  const Graph graph = graph_of_text(
+      "g (float[1,3,2,2] x) => (y) <int64[2] open = {1,-1}, int64[2] closed = {1,12}> {"
+      "  a = Reshape(x, open)"
+      "  b = Reshape(x, closed)"
+      "  y = Add(a, b)"
+      "}",
+      17,
+      options);
+  EXPECT_THAT(graph.layers[0].key.text, HasSubstr("in=f32[8,3,2,2];out=f32[8,12]"));
+  EXPECT_EQ(graph.layers[1].key, graph.layers[0].key);
+  EXPECT_THAT(graph.layers[2].key.text, HasSubstr("out=f32[8,12]"));
+}
+
 TEST(OnnxReader, folds_what_acts_on_weights_only) {
   const Graph graph = graph_of_text(
       "g (float[1,8,2,2] x) => (y) <float[8] scale, int64[2] axes = {1,2}> {"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analyze/bounds.hpp"
 
+#include <algorithm>
+
 #include "harness/analyze/findings.hpp"
 #include "harness/analyze/hardware_bound.hpp"
 #include "harness/analyze/model_cover.hpp"
@@ -62,6 +64,13 @@ Bound parallel_bound(std::string_view kind, CoverMode mode, const ModelCover& co
   return bound;
 }
 
+bool measured_cold(const ResultSet& results) {
+  return std::any_of(
+      results.rows().begin(), results.rows().end(), [](const StoredMeasurement& row) {
+        return row.measurement.cache == CacheMode::kWeights;
+      });
+}
+
 }  // namespace
 
 ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const ResultSet& results) {
@@ -73,11 +82,17 @@ ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const R
   }
   ModelCover plain = cover_of(graph, results, CoverMode::kPlain);
   ModelCover fusion = cover_of(graph, results, CoverMode::kFusion);
+  // A run that asked for hot times only has nothing to predict from: no estimate, rather than a
+  // part of one.
+  const bool cold = measured_cold(results);
   for (const auto& [mode, cover] :
        {std::pair(CoverMode::kFusion, &fusion), std::pair(CoverMode::kPlain, &plain)}) {
     model.bounds.push_back(bound_of("library", to_text(mode), cover->steps));
     model.bounds.push_back(parallel_bound("library_parallel", mode, *cover));
-    model.bounds.push_back(bound_of("predicted", to_text(mode), in_network(cover->steps, results)));
+    if (cold) {
+      model.bounds.push_back(
+          bound_of("predicted", to_text(mode), in_network(cover->steps, results)));
+    }
   }
   model.bounds.push_back(bound_of("benanza_sequential", "plain", plain.steps));
   model.bounds.push_back(parallel_bound("benanza_parallel", CoverMode::kPlain, plain));

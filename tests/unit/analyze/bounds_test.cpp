@@ -176,6 +176,18 @@ TEST(Bounds, predict_from_the_choice_of_the_library_with_cold_weights) {
   EXPECT_TRUE(find(model, "predicted", "plain").complete);
 }
 
+TEST(Bounds, predict_nothing_from_hot_times_alone) {
+  GraphSketch g;
+  const Graph graph = g.build({g.matmul(g.input({4, 4}), 4)});
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "default", 12.0);
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+  for (const Bound& bound : model.bounds) {
+    EXPECT_NE(bound.kind, "predicted");
+    EXPECT_TRUE(bound.complete) << bound.kind;
+  }
+}
+
 TEST(Bounds, of_hardware_need_bytes_beyond_the_cache_or_operations) {
   GraphSketch g;
   const Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});

@@ -20,8 +20,9 @@ struct MeasureRequest {
   Purpose purpose = Purpose::kFull;   ///< of the rows that are not races
   SamplingPlan sampling;
   Seconds race_budget{0.004};  ///< for each variant's first, short measurement
-  double race_margin = 0.10;   ///< variants within this of the best get the full method; from 1 on: all of them
-  std::uint64_t seed = 1;      ///< of the random inputs
+  double race_margin =
+      0.10;  ///< variants within this of the best get the full method; from 1 on: all of them
+  std::uint64_t seed = 1;  ///< of the random inputs
   bool verify = true;
   std::int64_t verify_fully_below_macs = 1'000'000'000;  ///< above: 4,096 seeded elements
   std::int64_t disturbed_attempts = 3;  ///< how often a block on a disturbed host is measured again

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How fast a store takes rows and finds the newest value of a series: 5 million rows of 1,000
+// series, each with 20 raw samples, appended in batches to runs of 10,000 rows; then the latest
+// value of every series, by a store opened anew. Limits: 200,000 rows a second; 50 ms. Prints both;
+// exits 1 if one is missed. PLUMB_BENCH_STORE_ROWS changes the number of rows. Makes about 1.5 GB
+// below the folder for temporary files. Wants a quiet machine.
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "harness/store/store.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::int64_t kSeries = 1000;
+constexpr std::int64_t kRowsPerRun = 10'000;
+constexpr std::size_t kRowsPerBatch = 5'000;
+constexpr double kRowsPerSecondAtLeast = 200'000;
+constexpr double kLatestAtMost = 0.050;
+
+class Stopwatch {
+ public:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+LayerKey key_of(std::int64_t series) {
+  return {
+      fmt::format("v1:conv;in=f32[1,{0},56,56],f32[64,{0},3,3]c,f32[64]c;out=f32[1,64,56,56];"
+                  "acc=f32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]",
+                  series)};
+}
+
+/// Makes one run's rows: each series some ten times, as several variants.
+std::vector<Measurement> rows_of_run(std::mt19937_64& random) {
+  std::vector<Measurement> rows;
+  rows.reserve(kRowsPerRun);
+  std::normal_distribution<double> noise(0.0, 0.01);
+  for (std::int64_t i = 0; i < kRowsPerRun; ++i) {
+    Measurement row;
+    row.key = key_of(i * kSeries / kRowsPerRun);
+    row.variant = fmt::format("impl=brgconv:avx512_core;layout={};algorithm=direct", i % 10);
+    const double nanoseconds = 20'000.0 + static_cast<double>(i % 997) * 1'000.0;
+    for (int sample = 0; sample < 20; ++sample) {
+      row.samples.emplace_back(std::round(nanoseconds * (1.0 + noise(random))) * 1e-9);
+    }
+    row.summary = summarize(row.samples);
+    row.floor = Seconds(3.1e-8);
+    row.creation = Seconds(0.0012345);
+    row.first_call = Seconds(0.0000456);
+    row.workspace = Bytes{1 << 20};
+    row.maximum_error = 3.4e-7;
+    row.output_hash = "9f86d081884c7d65";
+    row.disturbance = {1, 0.001, 0.4, 0.02, false};
+    row.wall = Seconds(0.05);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+struct Figures {
+  double rows_per_second = 0.0;
+  double rows_per_processor_second = 0.0;
+};
+
+Figures append_runs(Store& store, std::int64_t rows_wanted) {
+  std::mt19937_64 random(1);
+  double wall = 0.0;
+  double processor = 0.0;
+  const Timestamp first = parse_timestamp("2026-01-01T00:00:00Z");
+  const std::vector<Measurement> rows = rows_of_run(random);
+  std::int64_t stored = 0;
+  for (std::int64_t number = 0; stored < rows_wanted; ++number) {
+    RunHeader header;
+    header.id = fmt::format("01J{:023}", number);
+    header.suite = "bench";
+    header.backend = "onednn";
+    header.stack = "default";
+    header.environment.identity = {{"cpu.model", "bench"}};
+    header.started = first + std::chrono::hours(number);
+    const Stopwatch watch;
+    const double before = processor_seconds();
+    store.begin_run(header);
+    for (std::size_t at = 0; at < rows.size(); at += kRowsPerBatch) {
+      store.append(header.id,
+                   std::span(rows).subspan(at, std::min(kRowsPerBatch, rows.size() - at)));
+    }
+    store.finish_run(header.id, RunState::kFinished, header.started);
+    wall += watch.seconds();
+    processor += processor_seconds() - before;
+    stored += kRowsPerRun;
+    if (stored % 500'000 == 0) {
+      fmt::print(stderr, "{} rows, {:.0f} a second\n", stored, static_cast<double>(stored) / wall);
+    }
+  }
+  return {static_cast<double>(stored) / wall, static_cast<double>(stored) / processor};
+}
+
+/// Returns the median of a few, each by a store opened anew.
+double latest_seconds(const std::string& url) {
+  std::vector<SeriesQuery> queries;
+  for (std::int64_t series = 0; series < kSeries; ++series) {
+    queries.push_back({key_of(series).text, CacheMode::kNone, {}});
+  }
+  std::vector<double> times;
+  for (int repetition = 0; repetition < 7; ++repetition) {
+    const auto store = open_store(url);
+    const Stopwatch watch;
+    const auto points = store->latest(queries);
+    times.push_back(watch.seconds());
+    for (const auto& point : points) {
+      if (!point) {
+        throw std::runtime_error("a series has no newest value");
+      }
+    }
+  }
+  std::sort(times.begin(), times.end());
+  return times[times.size() / 2];
+}
+
+int measure(const std::filesystem::path& folder) {
+  const char* const wanted = std::getenv("PLUMB_BENCH_STORE_ROWS");
+  const std::int64_t rows = wanted == nullptr ? 5'000'000 : std::atoll(wanted);
+  const std::string url = "sqlite:" + (folder / "store.db").string();
+  Figures figures;
+  {
+    const auto store = open_store(url);
+    figures = append_runs(*store, rows);
+  }
+  const double latest = latest_seconds(url);
+  fmt::print(
+      "store: {} rows appended at {:.0f} rows a second (limit {:.0f}); {:.0f} by processor time\n",
+      rows,
+      figures.rows_per_second,
+      kRowsPerSecondAtLeast,
+      figures.rows_per_processor_second);
+  fmt::print("store: latest value of {} series out of {} rows in {:.1f} ms (limit {:.0f})\n",
+             kSeries,
+             rows,
+             latest * 1e3,
+             kLatestAtMost * 1e3);
+  return figures.rows_per_second >= kRowsPerSecondAtLeast && latest <= kLatestAtMost ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace plumb
+
+int main() {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("plumb-store-bench-{}", getpid());
+  int status = 3;
+  try {
+    std::filesystem::create_directories(folder);
+    status = plumb::measure(folder);
+  } catch (const std::exception& error) {
+    fmt::print("store_bench: {}\n", error.what());
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder, ignored);
+  return status;
+}

@@ -216,9 +216,10 @@ RunHeader run_header_from_json(std::string_view text) {
 }
 
 std::string to_json(const Calibration& calibration) {
-  const std::optional<double> theoretical = calibration.theoretical_f32
-                                                ? std::optional(calibration.theoretical_f32->value)
-                                                : std::nullopt;
+  json theoretical;  // Null where unknown.
+  if (calibration.theoretical_f32) {
+    theoretical = calibration.theoretical_f32->value;
+  }
   return dump({{"peak_f32_flops_per_second", calibration.peak_f32.value},
                {"peak_bf16_flops_per_second", calibration.peak_bf16.value},
                {"memory_bandwidth_bytes_per_second", calibration.memory_bandwidth.value},
@@ -226,7 +227,7 @@ std::string to_json(const Calibration& calibration) {
                {"floor_seconds", calibration.floor.count()},
                {"timer_tick_seconds", calibration.timer_tick.count()},
                {"parallel_efficiency", calibration.parallel_efficiency},
-               {"theoretical_f32_flops_per_second", optional_value(theoretical)}});
+               {"theoretical_f32_flops_per_second", theoretical}});
 }
 
 Calibration calibration_from_json(std::string_view text) {

@@ -193,6 +193,9 @@ MappedLayer map_depth_to_space(const NodeView& node) {
 }
 
 MappedLayer map_space_to_depth(const NodeView& node) {
+  if (const std::string mode = node.word("mode", "DCR"); mode != "DCR") {
+    throw Unsupported(fmt::format("SpaceToDepth in mode {}", mode));
+  }
   MappedLayer layer = begin_layer(node, "space_to_depth", {0});
   layer.spec.attributes["block"] = node.integer("blocksize", 1);
   return layer;

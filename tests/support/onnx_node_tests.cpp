@@ -31,7 +31,7 @@ struct Unsupported {
 /// Lists operands that configure an operator. The tests feed them as graph inputs; a layer has them
 /// fixed.
 struct ConfiguringInputs {
-  std::string_view op;
+  std::string_view op;  ///< what the operator's name starts with
   std::vector<int> inputs;
 };
 
@@ -48,7 +48,7 @@ const std::vector<ConfiguringInputs>& configuring_inputs() {
       {"Expand", {1}},
       {"Tile", {1}},
       {"Split", {1}},
-      {"ReduceSum", {1}},
+      {"Reduce", {1}},
       {"Dropout", {1, 2}},
   };
   return kTable;
@@ -124,7 +124,7 @@ void fix_configuration(onnx::GraphProto& graph,
   const onnx::NodeProto& node = graph.node(0);
   const auto& table = configuring_inputs();
   const auto row = std::find_if(table.begin(), table.end(), [&](const ConfiguringInputs& r) {
-    return r.op == node.op_type();
+    return node.op_type().starts_with(r.op);
   });
   if (row == table.end()) {
     return;
@@ -211,9 +211,15 @@ NodeTest read_node_test(const fs::path& folder, onnx::ModelProto model) {
   return test;
 }
 
+/// Names tests whose expected outputs were typed in with a few digits, not computed.
+bool is_rounded(std::string_view test) {
+  return test == "test_averagepool_2d_ceil_last_window_starts_on_pad";
+}
+
 /// Says what differs; empty if nothing. NumPy computed the expected outputs in the tensors' own
 /// types.
 std::string difference(const LayerSpec& spec,
+                       bool rounded,
                        const std::vector<Tensor>& expected,
                        const std::vector<Tensor>& actual) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -227,7 +233,7 @@ std::string difference(const LayerSpec& spec,
     for (const double value : right) {
       largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;
     }
-    const double allowed = tolerance_of(spec, i) * std::max(largest, 1e-30);
+    const double allowed = (rounded ? 1e-3 : tolerance_of(spec, i)) * largest;
     for (std::size_t element = 0; element < right.size(); ++element) {
       const bool same =
           std::isnan(right[element]) ? std::isnan(got[element]) : right[element] == got[element];
@@ -273,7 +279,7 @@ NodeTestTally run_node_tests(const fs::path& folder, const LayerExecutor& execut
       if (!outcome.ok()) {
         throw Unsupported{outcome.reason};
       }
-      const std::string problem = difference(test.spec, test.expected, outputs);
+      const std::string problem = difference(test.spec, is_rounded(name), test.expected, outputs);
       if (problem.empty()) {
         tally.passed.push_back(name);
       } else {

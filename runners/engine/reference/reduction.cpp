@@ -126,9 +126,13 @@ Numbers reduce(const LayerSpec& spec, Operands operands) {
     }
   }
   require(found != nullptr, spec, "fn is unknown");
+  // The least and the largest value of bool are 0 and 1; those of integers follow when they are
+  // written.
+  const bool flags = spec.outputs[0].dtype == DataType::kBool;
+  const double of_nothing = flags ? std::clamp(found->of_nothing, 0.0, 1.0) : found->of_nothing;
   Numbers y = zeros_like_output(spec);
   visit_reduced(spec, operands[0], spec.integers("axes"), [&](std::size_t element, Values values) {
-    y.values[element] = values.empty() ? found->of_nothing : found->reduce(values);
+    y.values[element] = values.empty() ? of_nothing : found->reduce(values);
   });
   return y;
 }

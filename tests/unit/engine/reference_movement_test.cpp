@@ -98,6 +98,8 @@ TEST(ReferenceMovement, reduces) {
   EXPECT_THAT(reduced("log_sum"), Pointwise(DoubleNear(1e-6), {std::log(6.0), std::log(15.0)}));
   EXPECT_THAT(reduced("log_sum_exp"),
               Pointwise(DoubleNear(1e-6), {3.4076059644443806, 6.4076059644443806}));
+  const LayerSpec nothing = layer("reduce;in=bool[1,0];out=bool[1]", "axes=[1];fn=max;keepdims=0");
+  EXPECT_THAT(outputs(nothing, {{}}), ElementsAre(0));
   const std::string arg = "arg_reduce;in=f32[1,3];out=s64[1,1]";
   EXPECT_THAT(outputs(layer(arg, "axis=1;fn=argmax;keepdims=1;select_last=0"), {{2, 5, 5}}),
               ElementsAre(1));

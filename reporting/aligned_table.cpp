@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "harness/base/error.hpp"
+#include "reporting/printable_text.hpp"
 
 namespace plumb {
 namespace {
@@ -17,19 +18,6 @@ std::size_t width_of(const std::string& text) {
 }
 
 }  // namespace
-
-std::string printable(const std::string& text) {
-  std::string result = text;
-  std::replace_if(
-      result.begin(),
-      result.end(),
-      [](char c) {
-        const auto byte = static_cast<unsigned char>(c);
-        return byte < 0x20U || byte == 0x7FU;
-      },
-      '?');
-  return result;
-}
 
 AlignedTable::AlignedTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 

@@ -16,8 +16,7 @@ class AlignedTable {
   };
 
   explicit AlignedTable(std::vector<Column> columns);
-  /// Adds a row of as many cells as there are columns. Control characters in cells are shown as
-  /// '?'.
+  /// Adds a row of as many cells as there are columns; they are made printable().
   void add(std::vector<std::string> cells);
   void write(std::ostream& out) const;
 
@@ -25,8 +24,5 @@ class AlignedTable {
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };
-
-/// Replaces control characters, so that a name from a file cannot drive the terminal.
-[[nodiscard]] std::string printable(const std::string& text);
 
 }  // namespace plumb

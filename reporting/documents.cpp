@@ -8,7 +8,9 @@
 
 #include "reporting/aligned_table.hpp"
 #include "reporting/json_documents.hpp"
+#include "reporting/printable_text.hpp"
 #include "reporting/quantity_text.hpp"
+#include "reporting/report_writers.hpp"
 
 namespace plumb {
 namespace {
@@ -31,7 +33,8 @@ std::string age_of(const std::optional<Timestamp>& row, Timestamp now) {
 }
 
 std::string describe(const ModelInstance& instance) {
-  return fmt::format("{}  batch {}  {}", instance.model, instance.batch, instance.dtype);
+  return fmt::format(
+      "{}  batch {}  {}", printable(instance.model), instance.batch, printable(instance.dtype));
 }
 
 void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
@@ -43,7 +46,7 @@ void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out)
   for (const Bound& bound : model.bounds) {
     table.add({"  " + bound.kind,
                bound.mode,
-               with_interval(bound.seconds, bound.interval),
+               known_time(bound) ? with_interval(bound.seconds, bound.interval) : "–",
                bound.complete ? "yes" : "NO",
                age_of(bound.oldest_row, now)});
   }
@@ -182,8 +185,8 @@ void write_bounds(const RunReport& report, Style style, std::ostream& out) {
   }
   out << fmt::format("run {}  suite {}  stack {}  environment {}\n\n",
                      report.run.header.id,
-                     report.run.header.suite,
-                     report.run.header.stack,
+                     printable(report.run.header.suite),
+                     printable(report.run.header.stack),
                      report.run.header.environment.id());
   for (const ModelReport& model : report.models) {
     write_bounds_of(model.bounds, report.now, out);
@@ -196,8 +199,8 @@ void write_what_ifs(const RunReport& report, Style style, std::ostream& out) {
   }
   out << fmt::format("run {}  suite {}  stack {}\n\n",
                      report.run.header.id,
-                     report.run.header.suite,
-                     report.run.header.stack);
+                     printable(report.run.header.suite),
+                     printable(report.run.header.stack));
   for (const ModelReport& model : report.models) {
     write_what_ifs_of(model.whatifs, out);
   }

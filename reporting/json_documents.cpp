@@ -3,6 +3,7 @@
 
 #include "harness/base/timestamp.hpp"
 #include "reporting/documents.hpp"
+#include "reporting/report_writers.hpp"
 
 namespace plumb {
 namespace {
@@ -78,11 +79,12 @@ Json tensor_json(const Value& value) {
 Json bounds_json(const ModelBounds& model, Timestamp now) {
   Json bounds = Json::array();
   for (const Bound& bound : model.bounds) {
+    const bool known = known_time(bound).has_value();
     Json row{{"kind", bound.kind},
              {"mode", bound.mode},
-             {"seconds", bound.seconds.count()},
-             {"low", bound.interval.low.count()},
-             {"high", bound.interval.high.count()},
+             {"seconds", known ? Json(bound.seconds.count()) : Json()},
+             {"low", known ? Json(bound.interval.low.count()) : Json()},
+             {"high", known ? Json(bound.interval.high.count()) : Json()},
              {"complete", bound.complete},
              {"oldest_row_seconds", Json()}};
     if (bound.oldest_row) {

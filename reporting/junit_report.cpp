@@ -5,12 +5,13 @@
 #include <ostream>
 #include <string>
 
+#include "reporting/printable_text.hpp"
 #include "reporting/report_writers.hpp"
 
 namespace plumb {
 namespace {
 
-/// Escapes for an attribute or text of XML 1.0, which has no place for most control characters.
+/// Escapes for an attribute of XML 1.0, which has no place for most control characters.
 std::string xml(const std::string& text) {
   std::string safe;
   for (const char c : text) {
@@ -36,10 +37,10 @@ std::string xml(const std::string& text) {
         safe += ' ';
         break;
       default:
-        safe += static_cast<unsigned char>(c) < 0x20U ? '?' : c;
+        safe += c;
     }
   }
-  return safe;
+  return printable(safe);
 }
 
 /// Returns the worst outcome stored for each key that has no time.
@@ -101,6 +102,10 @@ std::string test_case(const ModelReport& model,
                      xml(reason));
 }
 
+std::string property(const std::string& name, const std::string& value) {
+  return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, value);
+}
+
 }  // namespace
 
 void write_junit_report(const RunReport& report, std::ostream& out) {
@@ -126,16 +131,14 @@ void write_junit_report(const RunReport& report, std::ostream& out) {
         counts.seconds,
         to_text(report.run.header.started).substr(0, 19));
     for (const Bound& bound : model.bounds.bounds) {
-      out << fmt::format(
-          "      <property name=\"{}.{}.seconds\" value=\"{:.9f}\"/>\n      <property "
-          "name=\"{}.{}.complete\" value=\"{}\"/>\n",
-          xml(bound.kind),
-          xml(bound.mode),
-          bound.seconds.count(),
-          xml(bound.kind),
-          xml(bound.mode),
-          bound.complete);
+      const std::string name = xml(bound.kind + "." + bound.mode);
+      if (const std::optional<Seconds> time = known_time(bound)) {
+        out << property(name + ".seconds", fmt::format("{:.9f}", time->count()));
+      }
+      out << property(name + ".complete", bound.complete ? "true" : "false");
     }
+    out << property("layers.measured", std::to_string(model.bounds.measured_layers));
+    out << property("layers.total", std::to_string(model.bounds.total_layers));
     out << "    </properties>\n" << cases << "  </testsuite>\n";
   }
   out << "</testsuites>\n";

@@ -4,13 +4,16 @@
 #include <algorithm>
 #include <ostream>
 
+#include "reporting/printable_text.hpp"
 #include "reporting/quantity_text.hpp"
 #include "reporting/report_writers.hpp"
 
 namespace plumb {
 namespace {
 
-/// Makes text safe in a table cell: no markup, no new line, no end of cell.
+constexpr std::size_t kLimit = 60'000;  ///< bytes; a comment holds 65,536 characters
+
+/// Makes text safe in a table cell: no markup, no new line, no end of cell, nobody notified.
 std::string cell(const std::string& text) {
   std::string safe;
   for (const char c : text) {
@@ -30,6 +33,16 @@ std::string cell(const std::string& text) {
       case '`':
         safe += '\'';
         break;
+      case '@':
+        safe += "&#64;";
+        break;
+      case '\t':
+      case '\n':
+      case '\r':
+        safe += ' ';
+        break;
+      case '$':
+      case '~':
       case '*':
       case '_':
       case '[':
@@ -39,10 +52,10 @@ std::string cell(const std::string& text) {
         safe += c;
         break;
       default:
-        safe += static_cast<unsigned char>(c) < 0x20U ? ' ' : c;
+        safe += c;
     }
   }
-  return safe;
+  return printable(safe);
 }
 
 /// Writes a key as code; a fence of two backticks, since a key holds none.
@@ -50,7 +63,7 @@ std::string code(const std::string& text) {
   std::string safe = text;
   std::replace_if(
       safe.begin(), safe.end(), [](char c) { return c == '`' || c == '|' || c == '\n'; }, ' ');
-  return "``" + safe + "``";
+  return "``" + printable(safe) + "``";
 }
 
 const Bound* find_bound(const ModelBounds& model, std::string_view kind, std::string_view mode) {
@@ -63,8 +76,8 @@ const Bound* find_bound(const ModelBounds& model, std::string_view kind, std::st
 
 std::string bound_cell(const ModelBounds& model, std::string_view kind, std::string_view mode) {
   const Bound* const bound = find_bound(model, kind, mode);
-  return bound == nullptr ? "–"
-                          : time_text(bound->seconds) + (bound->complete ? "" : " (incomplete)");
+  const std::optional<Seconds> time = bound == nullptr ? std::nullopt : known_time(*bound);
+  return time ? time_text(*time) + (bound->complete ? "" : " (incomplete)") : "–";
 }
 
 std::string overview(const RunReport& report) {
@@ -72,8 +85,14 @@ std::string overview(const RunReport& report) {
       "| model | batch | type | layers | hardware | library (fusion) | library (plain) | parallel "
       "| predicted |\n"
       "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+  std::size_t listed = 0;
   for (const ModelReport& model : report.models) {
     const ModelBounds& b = model.bounds;
+    if (text.size() > kLimit / 2) {
+      text += fmt::format("\nand {} more models\n", report.models.size() - listed);
+      break;
+    }
+    ++listed;
     text += fmt::format("| {} | {} | {} | {} of {} | {} | {} | {} | {} | {} |\n",
                         cell(b.instance.model),
                         b.instance.batch,
@@ -117,21 +136,27 @@ std::string model_section(const ModelReport& model) {
   const ModelInstance& instance = model.bounds.instance;
   std::string text = fmt::format(
       "\n### {}, batch {}, {}\n\n", cell(instance.model), instance.batch, cell(instance.dtype));
-  for (const std::string& finding : model.bounds.findings) {
-    text += "- " + cell(finding) + "\n";
-  }
+  std::vector<std::string> notes = model.bounds.findings;
   for (const auto& layer : model.bounds.unsupported) {
-    text += fmt::format("- no time for {}: {}\n", cell(layer.layer), cell(layer.reason));
+    notes.push_back(fmt::format("no time for {}: {}", layer.layer, layer.reason));
+  }
+  constexpr std::size_t kMostNotes = 20;
+  for (std::size_t i = 0; i < std::min(kMostNotes, notes.size()); ++i) {
+    text += "- " + cell(notes[i]) + "\n";
+  }
+  if (notes.size() > kMostNotes) {
+    text += fmt::format("- and {} more\n", notes.size() - kMostNotes);
   }
   text += "\n| what if | now | predicted | speed-up | how |\n| --- | ---: | ---: | ---: | --- |\n";
   for (const WhatIfResult& result : model.whatifs.whatifs) {
+    const bool known = result.why_not.empty();
     text +=
         fmt::format("| {} | {} | {} | {} | {} |\n",
                     cell(result.name),
                     result.baseline ? time_text(*result.baseline) : "–",
-                    result.predicted ? time_text(*result.predicted) : "–",
-                    result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
-                    cell(result.why_not.empty() ? result.mode : "not known: " + result.why_not));
+                    known && result.predicted ? time_text(*result.predicted) : "–",
+                    known && result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
+                    cell(known ? result.mode : "not known: " + result.why_not));
   }
   return text + slowest_layers(model.bounds);
 }
@@ -139,7 +164,6 @@ std::string model_section(const ModelReport& model) {
 }  // namespace
 
 void write_markdown_report(const RunReport& report, std::ostream& out) {
-  constexpr std::size_t kLimit = 60'000;
   const RunHeader& header = report.run.header;
   std::string text = fmt::format(
       "## Plumbline: {}\n\nrun {} · stack {} · environment {} · {} · {} rows measured, {} reused, "

@@ -3,10 +3,15 @@
 #pragma once
 
 #include <iosfwd>
+#include <optional>
 
 #include "reporting/report.hpp"
 
 namespace plumb {
+
+/// Returns what is known of a bound: the whole, or of an incomplete one the part that is measured;
+/// absent if nothing of it is.
+[[nodiscard]] std::optional<Seconds> known_time(const Bound& bound);
 
 /// Writes one page that opens offline: no reference to anything outside the file, and a content
 /// security policy that forbids any. The page draws itself from a JSON document; nothing from

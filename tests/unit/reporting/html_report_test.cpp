@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/reporting/sample_report.hpp"
+
+namespace plumb {
+namespace {
+
+std::size_t occurrences(const std::string& text, const std::string& what) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos;
+       at = text.find(what, at + what.size())) {
+    ++count;
+  }
+  return count;
+}
+
+/// Returns the text between the opening tag of the data and the next "</script>", as a browser
+/// does.
+std::string data_of(const std::string& page) {
+  const std::string tag = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t begin = page.find(tag) + tag.size();
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
+TEST(HtmlReport, holds_the_run_as_json) {
+  const auto data = nlohmann::json::parse(data_of(written(sample_report(), ".html")));
+  EXPECT_EQ(data["header"]["run"], "01JFKD2M4N5P6Q7R8S9T0VWXYZ");
+  EXPECT_EQ(data["calibration"]["peak_f32_flops_per_second"], 1e11);
+  const auto& model = data["models"][0];
+  EXPECT_EQ(model["measured_layers"], 4);
+  const auto& cover = model["cover"];
+  ASSERT_EQ(cover.size(), 4U);
+  EXPECT_EQ(cover[0]["name"], "conv1");
+  EXPECT_EQ(cover[0]["macs"], 14 * 14 * 16 * 8 * 9);
+  EXPECT_EQ(cover[0]["bytes"], 4 * (8 * 14 * 14 + 16 * 8 * 3 * 3 + 16 * 14 * 14));
+  EXPECT_EQ(cover[0]["seconds"], 2e-3);
+  EXPECT_EQ(cover[1]["after"], nlohmann::json({0}));
+  EXPECT_EQ(cover[3]["after"], nlohmann::json({2}));
+  EXPECT_TRUE(cover[2]["free"]);
+}
+
+TEST(HtmlReport, is_the_same_bytes_for_the_same_value) {
+  EXPECT_EQ(written(sample_report(), ".html"), written(sample_report(), ".html"));
+  EXPECT_EQ(written(hostile_report(), ".html"), written(hostile_report(), ".html"));
+}
+
+TEST(HtmlReport, lets_no_name_out_of_the_data) {
+  const std::string plain = written(sample_report(), ".html");
+  const std::string page = written(hostile_report(), ".html");
+  EXPECT_EQ(page.find("<script>alert"), std::string::npos);
+  EXPECT_EQ(occurrences(page, "<script"), occurrences(plain, "<script"));
+  EXPECT_EQ(occurrences(page, "</script"), occurrences(plain, "</script"));
+  EXPECT_EQ(occurrences(page, "-->"), occurrences(plain, "-->"));
+  const std::string data = data_of(page);
+  EXPECT_EQ(data.find_first_of("<>&\n\x1b"), std::string::npos);
+  EXPECT_EQ(data.find("\xe2\x80\xa8"), std::string::npos);
+  const auto name = nlohmann::json::parse(data)["models"][0]["cover"][0]["name"];
+  EXPECT_THAT(name.get<std::string>(),
+              ::testing::StartsWith("</script><script>alert(1)</script>-->]]>\"'|`"));
+  EXPECT_THAT(name.get<std::string>(), ::testing::EndsWith("@@DATA@@"));
+}
+
+TEST(HtmlReport, shows_what_is_not_known_as_null) {
+  const auto data = nlohmann::json::parse(data_of(written(hostile_report(), ".html")));
+  const auto& model = data["models"][0];
+  EXPECT_TRUE(model["cover"][3]["seconds"].is_null());
+  EXPECT_FALSE(model["bounds"][1]["complete"]);
+  EXPECT_EQ(model["measured_layers"], 2);
+  EXPECT_EQ(model["total_layers"], 4);
+  EXPECT_TRUE(model["whatifs"][1]["predicted_seconds"].is_null());
+  EXPECT_EQ(data["failures"][0]["outcome"], "crashed");
+}
+
+TEST(HtmlReport, refers_to_nothing_outside_itself) {
+  std::string page = written(sample_report(), ".html");
+  EXPECT_THAT(page, ::testing::HasSubstr("default-src 'none'"));
+  for (const char* const attribute : {" src=", " href=", "@import", "url(", "integrity="}) {
+    const std::size_t at = page.find(attribute);
+    EXPECT_EQ(at, std::string::npos) << page.substr(at, 80);
+  }
+  // addresses stand only in comments (the charts' and their licence) and in the name of SVG
+  const std::string licence = page.substr(page.find("<!--"), page.find("-->") - page.find("<!--"));
+  page.erase(page.find("<!--"), licence.size());
+  for (std::size_t at = page.find("://"); at != std::string::npos; at = page.find("://", at + 1)) {
+    const std::string address = page.substr(at, 24);
+    EXPECT_TRUE(address.starts_with("://www.w3.org/2000/svg") ||
+                address.starts_with("://www.chartjs.org") ||
+                address.starts_with("://github.com/kurkle/col"))
+        << page.substr(at < 30 ? 0 : at - 30, 80);
+  }
+}
+
+TEST(HtmlReport, names_the_licence_of_the_charts) {
+  EXPECT_THAT(written(sample_report(), ".html"), ::testing::HasSubstr("Expat"));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other programs read these documents: their field names are fixed.
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "reporting/documents.hpp"
+#include "tests/unit/reporting/sample_report.hpp"
+
+namespace plumb {
+namespace {
+
+using nlohmann::json;
+using ::testing::IsSupersetOf;
+
+template <typename Write>
+json document(const Write& write) {
+  std::ostringstream out;
+  write(out);
+  json parsed = json::parse(out.str());
+  EXPECT_EQ(parsed["schema_version"], 1);
+  return parsed;
+}
+
+json bound_document(const RunReport& report) {
+  return document([&](std::ostream& out) { write_bounds(report, Style::kJson, out); });
+}
+
+std::vector<std::string> names(const json& object) {
+  std::vector<std::string> result;
+  for (const auto& [name, value] : object.items()) {
+    result.push_back(name);
+  }
+  return result;
+}
+
+void expect_fields(const json& object, const std::vector<std::string>& fields) {
+  EXPECT_THAT(names(object), IsSupersetOf(fields));
+}
+
+TEST(JsonDocuments, bound_has_the_fields_of_the_contract) {
+  const json whole = bound_document(sample_report());
+  expect_fields(whole, {"schema_version", "run", "environment", "environments", "models"});
+  const std::string id = whole["environment"];
+  EXPECT_THAT(id, ::testing::MatchesRegex("[0-9a-f]{16}"));
+  EXPECT_EQ(whole["environments"][id]["facts"]["kernel"], "6.1");
+  const json& model = whole["models"][0];
+  expect_fields(model,
+                {"model",
+                 "batch",
+                 "dtype",
+                 "measured_layers",
+                 "total_layers",
+                 "unsupported",
+                 "bounds",
+                 "executions",
+                 "critical_path"});
+  const json& bound = model["bounds"][0];
+  expect_fields(bound,
+                {"kind", "mode", "seconds", "low", "high", "complete", "oldest_row_seconds"});
+  EXPECT_EQ(bound["kind"], "hardware");
+  EXPECT_DOUBLE_EQ(bound["seconds"], 0.25e-3);
+  EXPECT_DOUBLE_EQ(bound["oldest_row_seconds"], 86400.0);
+  EXPECT_EQ(model["critical_path"].size(), 3U);
+  EXPECT_DOUBLE_EQ(model["critical_path"][0]["seconds"], 2e-3);
+}
+
+TEST(JsonDocuments, bound_tells_unknown_from_zero) {
+  RunReport report = hostile_report();
+  Bound& bound = report.models[0].bounds.bounds[1];
+  bound.oldest_row.reset();
+  bound.seconds = Seconds(0);
+  bound.interval = {};
+  const json model = bound_document(report)["models"][0];
+  EXPECT_FALSE(model["bounds"][1]["complete"]);
+  EXPECT_TRUE(model["bounds"][1]["seconds"].is_null());
+  EXPECT_TRUE(model["bounds"][1]["low"].is_null());
+  EXPECT_TRUE(model["bounds"][1]["oldest_row_seconds"].is_null());
+  EXPECT_DOUBLE_EQ(model["bounds"][2]["seconds"], 3.5e-3) << "a part of the sum stays visible";
+  EXPECT_EQ(model["measured_layers"], 2);
+  EXPECT_EQ(model["unsupported"].size(), 2U);
+  expect_fields(model["unsupported"][0], {"layer", "key", "reason"});
+}
+
+TEST(JsonDocuments, whatif_has_the_fields_of_the_contract) {
+  const json whole =
+      document([](std::ostream& out) { write_what_ifs(sample_report(), Style::kJson, out); });
+  const json& model = whole["models"][0];
+  expect_fields(model, {"model", "batch", "dtype", "whatifs"});
+  const std::vector<std::string> fields{"name",
+                                        "mode",
+                                        "predicted_seconds",
+                                        "predicted_speedup",
+                                        "realised_seconds",
+                                        "realised_speedup",
+                                        "prediction_error",
+                                        "layers",
+                                        "prerequisites"};
+  expect_fields(model["whatifs"][0], fields);
+  expect_fields(model["whatifs"][1], fields);
+  EXPECT_DOUBLE_EQ(model["whatifs"][0]["predicted_speedup"], 1.25);
+  EXPECT_FALSE(model["whatifs"][0].contains("why_not"));
+  EXPECT_TRUE(model["whatifs"][0]["realised_seconds"].is_null());
+  EXPECT_TRUE(model["whatifs"][1]["predicted_seconds"].is_null());
+  EXPECT_EQ(model["whatifs"][1]["why_not"], "no bf16 rows in this run");
+}
+
+TEST(JsonDocuments, model_show_has_the_fields_of_the_contract) {
+  const Graph graph = sample_report().models[0].graph;
+  const json whole = document([&](std::ostream& out) { write_model(graph, Style::kJson, out); });
+  expect_fields(whole,
+                {"name",
+                 "opset",
+                 "inputs",
+                 "layers",
+                 "unique_layers",
+                 "macs",
+                 "parameters",
+                 "weight_bytes",
+                 "ops",
+                 "layer_list"});
+  EXPECT_EQ(whole["inputs"], json::parse(R"([{"name":"x","shape":[1,8,14,14],"dtype":"f32"}])"));
+  EXPECT_EQ(whole["layers"], 4);
+  EXPECT_EQ(whole["macs"], 14 * 14 * 16 * 8 * 9 + 3136 * 10);
+  EXPECT_EQ(whole["ops"]["Conv"], 1);
+  EXPECT_EQ(whole["weight_bytes"], 4 * (1152 + 31360));
+  const json& layer = whole["layer_list"][0];
+  expect_fields(layer, {"name", "op", "key", "macs", "bytes", "input_shapes", "output_shapes"});
+  EXPECT_EQ(layer["output_shapes"], json::parse("[[1,16,14,14]]"));
+}
+
+TEST(JsonDocuments, runs_has_the_fields_of_the_contract) {
+  const std::vector<RunRecord> runs{sample_report().run};
+  const json whole = document([&](std::ostream& out) { write_runs(runs, Style::kJson, out); });
+  const json& run = whole["runs"][0];
+  expect_fields(
+      run, {"run", "suite", "suite_hash", "environment", "started", "finished", "state", "rows"});
+  EXPECT_EQ(run["started"], "2026-01-02T03:04:05.000000Z");
+  EXPECT_EQ(run["state"], "finished");
+  EXPECT_EQ(run["rows"], json::parse(R"({"ok":3,"failed":0,"reused":0})"));
+  EXPECT_TRUE(whole["environments"].contains(run["environment"].get<std::string>()));
+  RunRecord running = runs[0];
+  running.finished.reset();
+  const json unfinished = document(
+      [&](std::ostream& out) { write_runs(std::vector<RunRecord>{running}, Style::kJson, out); });
+  EXPECT_TRUE(unfinished["runs"][0]["finished"].is_null());
+}
+
+TEST(JsonDocuments, stay_json_whatever_the_names) {
+  const json whole = json::parse(written(hostile_report(), ".json"));
+  EXPECT_EQ(whole["models"][0]["measured_layers"], 2);
+  EXPECT_EQ(whole["whatifs"][0]["whatifs"].size(), 2U);
+  EXPECT_EQ(written(hostile_report(), ".json"), written(hostile_report(), ".json"));
+}
+
+}  // namespace
+}  // namespace plumb

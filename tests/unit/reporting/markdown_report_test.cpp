@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/reporting/sample_report.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+TEST(MarkdownReport, lists_every_model_with_its_bounds) {
+  const std::string text = written(sample_report(), ".md");
+  EXPECT_THAT(text, HasSubstr("## Plumbline: sample\n"));
+  EXPECT_THAT(text,
+              HasSubstr("| tiny | 1 | f32 | 4 of 4 | 250.0 µs | 3.500 ms | 3.500 ms | 3.500 ms | "
+                        "4.000 ms |\n"));
+  EXPECT_THAT(text,
+              HasSubstr("| best\\_variant | 3.500 ms | 2.800 ms | 1.25× | pick the fastest |\n"));
+}
+
+TEST(MarkdownReport, writes_a_dash_for_what_is_not_known) {
+  RunReport report = sample_report();
+  report.models[0].bounds.bounds.erase(report.models[0].bounds.bounds.begin());
+  const std::string text = written(report, ".md");
+  EXPECT_THAT(text, HasSubstr("| 4 of 4 | – | 3.500 ms |"));
+  EXPECT_THAT(text, HasSubstr("| bf16 | 3.500 ms | – | – | not known: no bf16 rows in this run |"));
+}
+
+TEST(MarkdownReport, says_how_many_layers_are_measured) {
+  const std::string text = written(hostile_report(), ".md");
+  EXPECT_THAT(text, HasSubstr("| 2 of 4 | 250.0 µs (incomplete) |"));
+}
+
+TEST(MarkdownReport, writes_no_zero_where_no_layer_is_measured) {
+  RunReport report = hostile_report();
+  for (Bound& bound : report.models[0].bounds.bounds) {
+    bound.seconds = Seconds(0);
+  }
+  EXPECT_THAT(written(report, ".md"), HasSubstr("| 2 of 4 | – | – | – | – | – |"));
+}
+
+TEST(MarkdownReport, lets_no_name_out_of_its_cell) {
+  const std::string text = written(hostile_report(), ".md");
+  EXPECT_TRUE(is_clean_utf8(text));
+  EXPECT_THAT(text, Not(HasSubstr("<script")));
+  EXPECT_THAT(text, Not(HasSubstr("\xe2\x80\xa8")));
+  EXPECT_THAT(text, Not(HasSubstr("[x](y)")));
+  EXPECT_THAT(text, HasSubstr("&lt;/script&gt;"));
+  EXPECT_THAT(text, Not(HasSubstr("@all"))) << "must not notify anyone";
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    const std::string line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.starts_with("| &lt;/script")) {
+      std::size_t bars = 0;
+      for (std::size_t i = 0; i < line.size(); ++i) {
+        bars += line[i] == '|' && (i == 0 || line[i - 1] != '\\') ? 1U : 0U;
+      }
+      EXPECT_EQ(bars, 10U) << line;
+    }
+  }
+}
+
+TEST(MarkdownReport, stays_below_the_limit_of_a_comment) {
+  RunReport report = sample_report();
+  report.models.resize(400, report.models.front());
+  const std::string sections = written(report, ".md");
+  EXPECT_LT(sections.size(), 60'000U);
+  EXPECT_THAT(sections, HasSubstr("more models"));
+  report.models.resize(3000, report.models.front());
+  const std::string rows = written(report, ".md");
+  EXPECT_LT(rows.size(), 60'000U);
+  EXPECT_THAT(rows, HasSubstr("more models"));
+  report = hostile_report();
+  report.models[0].bounds.unsupported.resize(5000, report.models[0].bounds.unsupported.front());
+  report.models[0].bounds.findings.resize(5000, report.models[0].bounds.findings.front());
+  const std::string findings = written(report, ".md");
+  EXPECT_LT(findings.size(), 60'000U);
+  EXPECT_THAT(findings, HasSubstr("- and 9980 more"));
+  EXPECT_THAT(findings, HasSubstr("| what if |"));
+}
+
+TEST(MarkdownReport, is_the_same_bytes_for_the_same_value) {
+  EXPECT_EQ(written(hostile_report(), ".md"), written(hostile_report(), ".md"));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "reporting/report.hpp"
+
+namespace plumb {
+
+/// Is a name that tries every way out of HTML, a script, Markdown, XML and a terminal at once.
+extern const std::string kHostileName;
+
+/// Makes the report of a finished run: one model of four layers, each timed (a convolution of
+/// 2 ms, a Relu of 0.5 ms, a view, a product of 1 ms), with known bounds and what-ifs.
+[[nodiscard]] RunReport sample_report();
+
+/// Makes the same run with the product crashed, the Relu never tried, every name hostile.
+[[nodiscard]] RunReport hostile_report();
+
+/// Writes a report in the format that the extension chooses.
+[[nodiscard]] std::string written(const RunReport& report, const std::string& extension);
+
+/// Tells whether text is valid UTF-8 without control characters other than tab and new line.
+[[nodiscard]] bool is_clean_utf8(const std::string& text);
+
+}  // namespace plumb

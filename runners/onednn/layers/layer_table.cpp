@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <utility>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
 
 #include "runners/onednn/layers/layers.hpp"
 
@@ -68,6 +72,45 @@ std::string collect(OfferFunction function,
   }
 }
 
+void check_number(std::int64_t number, std::int64_t most, const std::string& what) {
+  if (number > most || number < -most) {
+    throw Unsupported(fmt::format("{} {} is beyond {}", what, number, most));
+  }
+}
+
+/// Bounds extents to 2^31 and attributes to 2^30 once, so that sums and products of two of them do
+/// not overflow anywhere behind.
+void check_numbers(const LayerSpec& spec) {
+  constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
+  constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
+  constexpr std::int64_t kMostAttribute = std::int64_t{1} << 30;
+  const auto check_extents = [](const TensorType& type) {
+    std::int64_t product =
+        1;  // without extents of 0: the strides of an empty tensor are products of the others
+    for (const std::int64_t extent : type.dims) {
+      check_number(extent, kMostExtent, "the extent");
+      const std::int64_t factor = std::max<std::int64_t>(extent, 1);
+      check_number(factor, kMostElements / product, "among the others the extent");
+      product *= factor;
+    }
+  };
+  for (const auto& operand : spec.inputs) {
+    check_extents(operand.value_or(TensorType{}));
+  }
+  for (const TensorType& result : spec.outputs) {
+    check_extents(result);
+  }
+  for (const auto& [name, attribute] : spec.attributes) {
+    if (const auto* number = std::get_if<std::int64_t>(&attribute)) {
+      check_number(*number, kMostAttribute, name);
+    } else if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&attribute)) {
+      for (const std::int64_t item : *numbers) {
+        check_number(item, kMostAttribute, name);
+      }
+    }
+  }
+}
+
 void check_dense(const LayerSpec& spec) {
   for (const auto& operand : spec.inputs) {
     if (operand && !operand->strides.empty()) {
@@ -84,6 +127,7 @@ std::span<const LayerFamily> layer_families() {
 
 OfferList offers_of(const LayerSpec& spec, const Device& device) {
   check_dense(spec);
+  check_numbers(spec);
   for (const LayerFamily& family : kFamilies) {
     if (family.op != spec.op) {
       continue;

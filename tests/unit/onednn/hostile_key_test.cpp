@@ -52,6 +52,14 @@ INSTANTIATE_TEST_SUITE_P(
         "v1:tile;in=f32[0];out=f32[4];acc=f32;math=strict;repeats=[2]",
         "v1:pad;in=f32[3];out=f32[9];acc=f32;math=strict;mode=wrap;pads=[-4611686018427387904,1];"
         "value=0.0",
+        "v1:pad;in=f32[3];out=f32[9];acc=f32;math=strict;mode=constant;pads=[4611686018427387904,"
+        "4611686018427387904];value=0.0",
+        "v1:transpose;in=f32[0,1099511627776,1099511627776];out=f32[0,1099511627776,1099511627776];"
+        "acc=f32;math=strict;perm=[0,1,2]",
+        "v1:transpose;in=f32[0,1073741824,1073741824];out=f32[0,1073741824,1073741824];acc=f32;"
+        "math=strict;perm=[0,1,2]",
+        "v1:max_pool;in=f32[1,1,4];out=f32[1,1,1099511627776];acc=f32;math=strict;ceil_mode=0;"
+        "dilations=[1073741824];kernel=[1073741824];pads=[0,0];strides=[1073741824]",
         "v1:view;in=f32[3];out=f32[4];acc=f32;math=strict",
         "v1:depth_to_space;in=f32[1,8,2,2];out=f32[1,2,4,4];acc=f32;math=strict;block=3;mode=dcr",
         "v1:reduce;in=f32[2,3];out=f32[2];acc=f32;math=strict;axes=[5];fn=sum;keepdims=0",

@@ -21,27 +21,30 @@ struct Value {
   std::string name;
   TensorType type;
   std::optional<LayerId> producer;  ///< absent: a graph input or a weight
-  std::optional<double> scalar;     ///< of a constant with one element: its value, where the file holds it
+  std::optional<double>
+      scalar;  ///< of a constant with one element: its value, where the file holds it
 };
 
 /// Describes one node of the model, as written, with its shapes.
 struct Layer {
   /// Says what running the model does with this node.
   enum class Role {
-    kCompute,      ///< is measured
-    kView,         ///< renames its input's bytes (Reshape, Flatten, Identity…): no work in any sane execution
-    kFolded,       ///< acts on weights only: done once, before the run
+    kCompute,  ///< is measured
+    kView,     ///< renames its input's bytes (Reshape, Flatten, Identity…): no work in any sane
+               ///< execution
+    kFolded,   ///< acts on weights only: done once, before the run
     kUnsupported,  ///< cannot be keyed; `reason` says why. Makes bounds incomplete
   };
 
   std::string name;
-  std::string onnx_op;                         ///< as in the file, with the domain if not the default one
+  std::string onnx_op;  ///< as in the file, with the domain if not the default one
   Role role = Role::kCompute;
-  std::string reason;                          ///< of kUnsupported
-  LayerSpec spec;                              ///< valid for kCompute and kView
-  LayerKey key;                                ///< to_key(spec); empty for kUnsupported and kFolded
+  std::string reason;  ///< of kUnsupported
+  LayerSpec spec;      ///< valid for kCompute and kView
+  LayerKey key;        ///< to_key(spec); empty for kUnsupported and kFolded
   LayerCost cost;
-  std::vector<std::optional<ValueId>> inputs;  ///< first spec.inputs.size() match spec.inputs one to one
+  std::vector<std::optional<ValueId>>
+      inputs;  ///< first spec.inputs.size() match spec.inputs one to one
   std::vector<ValueId> outputs;
 };
 
@@ -50,17 +53,17 @@ struct Graph {
   std::string name;
   std::int64_t opset = 0;
   std::vector<Value> values;
-  std::vector<Layer> layers;      ///< as written less Constant nodes and shape arithmetic; topological
-  std::vector<ValueId> inputs;    ///< without weights
+  std::vector<Layer> layers;  ///< as written less Constant nodes and shape arithmetic; topological
+  std::vector<ValueId> inputs;  ///< without weights
   std::vector<ValueId> outputs;
-  std::int64_t parameters = 0;    ///< elements of all weights
+  std::int64_t parameters = 0;  ///< elements of all weights
   Bytes weight_bytes;
 };
 
 /// Sums up a graph for `plumb model show`.
 struct GraphTotals {
   std::size_t layers = 0;
-  std::size_t unique_layers = 0;          ///< distinct keys of kCompute and kView layers
+  std::size_t unique_layers = 0;  ///< distinct keys of kCompute and kView layers
   std::int64_t macs = 0;
   std::map<std::string, std::size_t> ops;  ///< by Layer::onnx_op
 };

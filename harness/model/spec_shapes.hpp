@@ -7,8 +7,9 @@
 
 namespace plumb {
 
-/// Checks a specification's shapes and lists of numbers against each other, as its operator computes the output from
-/// them. Operand counts and words must have been checked. Empty: nothing wrong was found.
+/// Checks a specification's shapes and lists of numbers against each other, as its operator
+/// computes the output from them. Operand counts and words must have been checked. Empty: nothing
+/// wrong was found.
 [[nodiscard]] std::optional<SpecProblem> check_shapes(const LayerSpec& spec);
 
 }  // namespace plumb

@@ -18,14 +18,22 @@ struct TypeRow {
 };
 
 constexpr std::array<TypeRow, 16> kTypes{{
-    {DataType::kF64, "f64", 8, true},        {DataType::kF32, "f32", 4, true},
-    {DataType::kF16, "f16", 2, true},        {DataType::kBf16, "bf16", 2, true},
-    {DataType::kF8E4M3, "f8e4m3", 1, true},  {DataType::kF8E5M2, "f8e5m2", 1, true},
-    {DataType::kS64, "s64", 8, false},       {DataType::kS32, "s32", 4, false},
-    {DataType::kS16, "s16", 2, false},       {DataType::kS8, "s8", 1, false},
-    {DataType::kU64, "u64", 8, false},       {DataType::kU32, "u32", 4, false},
-    {DataType::kU16, "u16", 2, false},       {DataType::kU8, "u8", 1, false},
-    {DataType::kBool, "bool", 1, false},     {DataType::kString, "string", 0, false},
+    {DataType::kF64, "f64", 8, true},
+    {DataType::kF32, "f32", 4, true},
+    {DataType::kF16, "f16", 2, true},
+    {DataType::kBf16, "bf16", 2, true},
+    {DataType::kF8E4M3, "f8e4m3", 1, true},
+    {DataType::kF8E5M2, "f8e5m2", 1, true},
+    {DataType::kS64, "s64", 8, false},
+    {DataType::kS32, "s32", 4, false},
+    {DataType::kS16, "s16", 2, false},
+    {DataType::kS8, "s8", 1, false},
+    {DataType::kU64, "u64", 8, false},
+    {DataType::kU32, "u32", 4, false},
+    {DataType::kU16, "u16", 2, false},
+    {DataType::kU8, "u8", 1, false},
+    {DataType::kBool, "bool", 1, false},
+    {DataType::kString, "string", 0, false},
 }};
 
 const TypeRow& row_of(DataType type) {
@@ -39,7 +47,9 @@ const TypeRow& row_of(DataType type) {
 
 }  // namespace
 
-std::string_view to_text(DataType type) { return row_of(type).text; }
+std::string_view to_text(DataType type) {
+  return row_of(type).text;
+}
 
 std::optional<DataType> parse_data_type(std::string_view text) {
   for (const TypeRow& row : kTypes) {
@@ -50,9 +60,13 @@ std::optional<DataType> parse_data_type(std::string_view text) {
   return std::nullopt;
 }
 
-std::int64_t element_bytes(DataType type) { return row_of(type).bytes; }
+std::int64_t element_bytes(DataType type) {
+  return row_of(type).bytes;
+}
 
-bool is_floating(DataType type) { return row_of(type).floating; }
+bool is_floating(DataType type) {
+  return row_of(type).floating;
+}
 
 std::int64_t element_count(const TensorType& type) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
@@ -62,10 +76,11 @@ std::int64_t element_count(const TensorType& type) {
       return 0;
     }
     if (extent < 0 || extent > kMost / count) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("a tensor of shape [{}] has a negative extent or more than 2^40 elements: "
-                              "check the model's shapes, or bind its dimensions with --dim",
-                              fmt::join(type.dims, ",")));
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("a tensor of shape [{}] has a negative extent or more than 2^40 elements: "
+                      "check the model's shapes, or bind its dimensions with --dim",
+                      fmt::join(type.dims, ",")));
     }
     count *= extent;
   }

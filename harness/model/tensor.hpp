@@ -15,8 +15,22 @@ namespace plumb {
 
 /// Names an element type. The text form (to_text) is what stands in layer keys.
 enum class DataType {
-  kF64, kF32, kF16, kBf16, kF8E4M3, kF8E5M2,
-  kS64, kS32, kS16, kS8, kU64, kU32, kU16, kU8, kBool, kString,
+  kF64,
+  kF32,
+  kF16,
+  kBf16,
+  kF8E4M3,
+  kF8E5M2,
+  kS64,
+  kS32,
+  kS16,
+  kS8,
+  kU64,
+  kU32,
+  kU16,
+  kU8,
+  kBool,
+  kString,
 };
 
 /// Returns "f32", "bf16", "f8e4m3", "s64", "bool", …
@@ -27,11 +41,12 @@ enum class DataType {
 [[nodiscard]] std::int64_t element_bytes(DataType type);
 [[nodiscard]] bool is_floating(DataType type);
 
-/// Describes one operand: type, shape, whether it is known before the run (weights: may be prepacked).
+/// Describes one operand: type, shape, whether it is known before the run (weights: may be
+/// prepacked).
 struct TensorType {
   DataType dtype = DataType::kF32;
-  std::vector<std::int64_t> dims{};   ///< empty: a scalar; every extent ≥ 0
-  bool constant = false;              ///< a weight, or computed from weights only
+  std::vector<std::int64_t> dims{};     ///< empty: a scalar; every extent ≥ 0
+  bool constant = false;                ///< a weight, or computed from weights only
   std::vector<std::int64_t> strides{};  ///< in elements; empty: dense, last dimension fastest
 
   auto operator<=>(const TensorType&) const = default;
@@ -48,9 +63,13 @@ struct Tensor {
 
   /// Reinterprets the data as elements of T. The caller answers for T matching the type.
   template <typename T>
-  [[nodiscard]] T* as() { return static_cast<T*>(static_cast<void*>(data.data())); }
+  [[nodiscard]] T* as() {
+    return static_cast<T*>(static_cast<void*>(data.data()));
+  }
   template <typename T>
-  [[nodiscard]] const T* as() const { return static_cast<const T*>(static_cast<const void*>(data.data())); }
+  [[nodiscard]] const T* as() const {
+    return static_cast<const T*>(static_cast<const void*>(data.data()));
+  }
 };
 
 }  // namespace plumb

@@ -55,11 +55,10 @@ class CoverGraph {
     Json steps = Json::array();
     for (std::size_t step = 0; step < cover_.size(); ++step) {
       std::set<std::size_t> after;
+      std::set<LayerId> seen;
       for (const LayerId layer : cover_[step].layers) {
-        collect(before, layer, step, after);
+        collect(before, layer, step, seen, after);
       }
-      // A fused step may be listed before one it waits for: the drawing wants only earlier ones.
-      std::erase_if(after, [&](std::size_t other) { return other >= step; });
       steps.push_back(step_json(cover_[step], after));
     }
     return steps;
@@ -71,11 +70,15 @@ class CoverGraph {
   void collect(const std::vector<std::vector<LayerId>>& before,
                LayerId layer,
                std::size_t self,
+               std::set<LayerId>& seen,
                std::set<std::size_t>& found) const {
     for (const LayerId producer : before[layer]) {
+      if (!seen.insert(producer).second) {
+        continue;
+      }
       const auto place = step_of_.find(producer);
       if (place == step_of_.end()) {
-        collect(before, producer, self, found);
+        collect(before, producer, self, seen, found);
       } else if (place->second != self) {
         found.insert(place->second);
       }

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Opens an HTML report in headless Chromium, without a network, and looks at what it drew.
+
+Usage: report_test.py BUILD_FOLDER [unittest arguments]. Times come from the fake worker. Exits with 77 (skipped) where there
+is no Chromium.
+"""
+
+import html.parser
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+PLUMB = BUILD / "bin" / "plumb"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+# Names of two nodes of LeNet and what replaces them in the file: of equal length, and markup for who is careless.
+HOSTILE = {b"\x1a\x05conv0": b"\x1a\x05<b>x0", b"\x1a\x08maxpool0": b"\x1a\x08<i>evil1"}
+HOSTILE_FILE = "<u>evil & co --><s>.onnx"
+
+
+class Page(html.parser.HTMLParser):
+    """Keeps the elements of a page, each with its attributes and the text inside it."""
+
+    VOID = {"meta", "input", "br", "img", "link"}
+
+    def __init__(self, text):
+        super().__init__()
+        self.elements, self.open = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        within = [element["tag"] for element in self.open]
+        element = {"tag": tag, "text": "", "within": within, **dict(attributes)}
+        self.elements.append(element)
+        if tag not in self.VOID:
+            self.open.append(element)
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop()["tag"] != tag:
+            pass
+
+    def handle_data(self, data):
+        for element in self.open:
+            element["text"] += data
+
+    def all(self, tag):
+        return [element for element in self.elements if element["tag"] == tag]
+
+
+class Report(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="plumb-"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.environment = {**os.environ, "XDG_DATA_HOME": str(cls.folder), "PLUMB_WORKER_PATH": str(BUILD / "libexec/plumb")}
+        cls.environment.pop("PLUMB_STORE", None)
+        stack = cls.folder / "plumb/stacks/fake"
+        stack.mkdir(parents=True)
+        # one operator has no time: the report must show what is missing
+        (stack / "script.toml").write_text('[[rule]]\nmatch = "v1:max_pool;*"\noutcome = "unsupported"\nreason = "no pooling here"\n')
+        (stack / "stack.toml").write_text(f'backend = "fake"\nvariables = {{ PLUMB_FAKE_SCRIPT = "{stack}/script.toml" }}\n')
+        cls.plumb("model", "export", "lenet", "-o", cls.folder / "lenet.onnx")
+        data = (cls.folder / "lenet.onnx").read_bytes()
+        for name, other in HOSTILE.items():
+            assert data.count(name) == 1, name
+            data = data.replace(name, other)
+        (cls.folder / HOSTILE_FILE).write_bytes(data)
+        suite = cls.folder / "mine.toml"
+        suite.write_text('[suite]\nname = "mine"\nversion = 1\n[[model]]\nname = "squeezenet1.1"\n'
+                         f'[[model]]\npath = "{HOSTILE_FILE}"\n[[model]]\nname = "inception-v1"\n')
+        cls.plumb("run", suite, "--stack", "fake")
+        cls.report = cls.folder / "report.html"
+        cls.plumb("report", "@latest", "-o", cls.report)
+        cls.text = cls.opened()
+        cls.page = Page(cls.text)
+
+    @classmethod
+    def plumb(cls, *arguments):
+        done = subprocess.run([PLUMB, *map(str, arguments)], env=cls.environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
+
+    @classmethod
+    def opened(cls):
+        """Opens every model's section too, as a reader would, and returns the page as drawn."""
+        everything = cls.report.read_text(encoding="utf-8").replace(
+            "</body>", "<script>for (const box of document.querySelectorAll('details')) box.open = true;</script></body>")
+        (cls.folder / "open.html").write_text(everything, encoding="utf-8")
+        done = subprocess.run(
+            [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND",
+             f"--user-data-dir={cls.folder}/browser", "--virtual-time-budget=8000", "--window-size=1300,900", "--dump-dom",
+             (cls.folder / "open.html").as_uri()],
+            env={**os.environ, "HOME": str(cls.folder)}, capture_output=True, text=True, timeout=150)
+        assert done.returncode == 0 and done.stdout, done.stderr
+        return done.stdout
+
+    def cells(self):
+        return [element["text"] for element in self.page.all("td")]
+
+    def rectangles(self, state):
+        return [e for e in self.page.all("rect") if e.get("class") == state]
+
+    def test_draws_itself_without_an_error(self):
+        body = self.page.all("body")[0]
+        self.assertEqual(body.get("data-ready"), "yes")
+        self.assertNotIn("data-error", body)
+        self.assertGreaterEqual(int(body["data-charts"]), 3)
+        self.assertEqual(len(self.page.all("canvas")), int(body["data-charts"]))
+
+    def test_draws_the_critical_path_of_every_model(self):
+        self.assertEqual(len(self.page.all("svg")), 3)
+        self.assertGreater(len(self.rectangles("critical")), 20)
+        self.assertGreater(len(self.rectangles("plain")), 5, "squeezenet's expand branches lie beside the critical path")
+        self.assertTrue(all(float(e["width"]) > 0 for e in self.rectangles("critical")))
+
+    def test_lists_layers_with_their_keys_and_commands(self):
+        layer_rows = [e for e in self.page.all("code") if e["text"].startswith("v1:conv;")]
+        self.assertGreater(len(layer_rows), 20)
+        buttons = [e for e in self.page.all("button") if e["text"] == "copy command"]
+        self.assertGreater(len(buttons), 20)
+        self.assertTrue(all(e["title"].startswith("plumb layer 'v1:") for e in buttons))
+
+    def test_shows_what_has_no_time_as_missing(self):
+        self.assertIn("10 of 12", self.cells())
+        self.assertTrue(any("no pooling here" in cell for cell in self.cells()))
+        self.assertGreater(len(self.rectangles("missing")), 0)
+        self.assertIn("–", self.cells())
+        self.assertFalse([cell for cell in self.cells() if cell.startswith("0.000 ")], "unknown is never zero")
+
+    def test_shows_hostile_names_as_text(self):
+        self.assertIn("<b>x0", self.cells())
+        self.assertTrue(any(cell == "<i>evil1" for cell in self.cells()))
+        self.assertTrue(any("<u>evil & co --><s>" in e["text"] for e in self.page.all("summary")))
+        for tag in ("b", "i", "u", "s", "img"):
+            self.assertEqual(self.page.all(tag), [], f"a name became an element <{tag}>")
+
+    def test_refers_to_nothing_outside(self):
+        for element in self.page.elements:
+            for attribute in ("src", "href", "srcset", "action"):
+                self.assertNotIn(attribute, element)
+        policy = [e["content"] for e in self.page.all("meta") if e.get("http-equiv") == "Content-Security-Policy"]
+        self.assertTrue(policy[0].startswith("default-src 'none'"))
+
+
+if __name__ == "__main__":
+    if CHROMIUM is None:
+        print("skipped: no Chromium here; install the package chromium, or run ci/setup")
+        sys.exit(77)
+    unittest.main(verbosity=2)

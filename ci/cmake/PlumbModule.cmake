@@ -8,7 +8,9 @@ add_library(plumb_options INTERFACE)
 target_compile_features(plumb_options INTERFACE cxx_std_20)
 target_compile_options(plumb_options INTERFACE
   -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wold-style-cast -Wcast-qual
-  -Wnon-virtual-dtor -Woverloaded-virtual -Wundef)
+  -Wnon-virtual-dtor -Woverloaded-virtual -Wundef
+  # GCC 12 warns falsely about std::string's own memcpy when it optimises (its bugs 105651 and 105329).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 find_program(PLUMB_CCACHE ccache)

@@ -25,7 +25,7 @@ class TimedRegion {
 struct SamplingPlan {
   Seconds warm_up_at_least{0.001};
   Seconds warm_up_at_most{0.2};  ///< zero: no warm-up and one execution a sample
-  Seconds budget{0.05};  ///< of timed work after the warm-up; four times this ends it in any case
+  Seconds budget{0.02};  ///< of timed work after the warm-up; four times this ends it in any case
   double relative_half_width = 0.005;  ///< of the median's interval
   std::size_t samples_at_least = 7;
   std::size_t samples_at_most = 2000;

@@ -30,7 +30,7 @@ struct ExecutorOptions {
   std::optional<Seconds> budget;      ///< of the whole run
   Seconds row_timeout{60.0};          ///< of silence from a worker
   std::size_t keys_per_process = 32;  ///< a fresh process confirms what the one before it measured
-  double confirm_margin = 0.10;
+  double confirm_margin = 0.03;  ///< full rows are good to half a percent: slower ones cannot win
   std::size_t confirm_most = 2;  ///< variants a key, the library's choice beside
 };
 

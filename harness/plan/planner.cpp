@@ -56,6 +56,27 @@ class Items {
   std::unordered_map<LayerKey, std::size_t> index_;
 };
 
+/// Finds the matches that no other match contains: where a whole chain can be fused, its parts are
+/// not worth measuring.
+std::vector<Match> largest_matches(const Graph& graph) {
+  const std::vector<Match> all = matches(graph);
+  const auto inside_another = [&](const Match& match) {
+    return std::any_of(all.begin(), all.end(), [&](const Match& other) {
+      return other.layers.size() > match.layers.size() && std::includes(other.layers.begin(),
+                                                                        other.layers.end(),
+                                                                        match.layers.begin(),
+                                                                        match.layers.end());
+    });
+  };
+  std::vector<Match> largest;
+  for (const Match& match : all) {
+    if (!inside_another(match)) {
+      largest.push_back(match);
+    }
+  }
+  return largest;
+}
+
 /// A row that settles its key and cache mode: measured in full, or refused for good.
 bool settles(const Measurement& row) {
   if (row.purpose == Purpose::kRace) {
@@ -96,7 +117,7 @@ std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
         collected.add(layer.key, weight_of(layer.cost), 1);
       }
     }
-    for (const Match& match : matches(model.graph)) {
+    for (const Match& match : largest_matches(model.graph)) {
       collected.add(match.key, weight_of(match.cost), 1);
     }
   }

@@ -19,7 +19,7 @@ struct MeasureRequest {
   std::vector<std::string> variants;  ///< empty: all, raced; else exactly these, by the full method
   Purpose purpose = Purpose::kFull;   ///< of the rows that are not races
   SamplingPlan sampling;
-  Seconds race_budget{0.004};  ///< for each variant's first, short measurement
+  Seconds race_budget{0.002};  ///< for each variant's first, short measurement
   double race_margin =
       0.10;  ///< variants within this of the best get the full method; from 1 on: all of them
   std::uint64_t seed = 1;  ///< of the random inputs

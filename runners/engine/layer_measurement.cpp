@@ -20,7 +20,7 @@ namespace plumb {
 namespace {
 
 constexpr double kEverybody = 1.0;  // a margin from which on all that finish are measured in full
-constexpr std::size_t kWinnersAtMost = 3;  // beside the library's choice
+constexpr std::size_t kWinnersAtMost = 2;  // beside the library's choice
 constexpr double kLook = 0.125;    // share of the race's budget after which the hopeless are let go
 constexpr double kHopeless = 1.5;  // times the best, after a look
 constexpr double kHopelessAtOnce =
@@ -140,7 +140,8 @@ void LayerMeasurement::measure_variants() {
     for (Candidate& candidate : candidates) {
       if (make_ready(candidate)) {
         const bool slow = candidate.variant.reference_implementation;
-        measure_fully(candidate, slow ? reference_plan(request_.sampling) : request_.sampling);
+        measure_fully(
+            candidate, slow ? reference_plan(request_.sampling) : request_.sampling, caches_);
       }
       candidate.program.reset();
     }
@@ -160,10 +161,24 @@ void LayerMeasurement::measure_all(std::vector<Candidate>& candidates) {
   // The race was the warm-up but for the caches.
   hot.warm_up_at_most = std::min(hot.warm_up_at_most, hot.budget / 2.0);
   const std::size_t most = everybody() ? candidates.size() : kWinnersAtMost;
-  for (const std::size_t winner : race_winners(entries, margin(), most)) {
+  const std::vector<std::size_t> winners = race_winners(entries, margin(), most);
+  const auto hot_end = std::stable_partition(
+      caches_.begin(), caches_.end(), [](CacheMode cache) { return cache == CacheMode::kNone; });
+  std::optional<Seconds> fastest;
+  for (const std::size_t winner : winners) {
     Candidate& candidate = candidates[winner];
     if (make_ready(candidate)) {
-      measure_fully(candidate, hot);
+      measure_fully(candidate, hot, {caches_.begin(), hot_end});
+      fastest = std::min(fastest.value_or(candidate.execution), candidate.execution);
+    }
+  }
+  // Cold buffers cost the most: only those that some bound or estimate can use are timed with them.
+  for (const std::size_t winner : winners) {
+    Candidate& candidate = candidates[winner];
+    const bool wanted =
+        everybody() || candidate.variant.library_choice || candidate.execution == fastest;
+    if (wanted && hot_end != caches_.end() && make_ready(candidate)) {
+      measure_fully(candidate, hot, {hot_end, caches_.end()});
     }
     candidate.program.reset();
   }
@@ -263,7 +278,7 @@ void LayerMeasurement::measure_references(std::vector<Candidate>& candidates) {
       continue;
     }
     if (make_ready(candidate)) {
-      measure_fully(candidate, reference_plan(request_.sampling));
+      measure_fully(candidate, reference_plan(request_.sampling), caches_);
     }
     candidate.program.reset();
   }
@@ -331,8 +346,10 @@ void LayerMeasurement::verify(Candidate& candidate) {
   }
 }
 
-void LayerMeasurement::measure_fully(Candidate& candidate, const SamplingPlan& hot) {
-  for (const CacheMode cache : caches_) {
+void LayerMeasurement::measure_fully(Candidate& candidate,
+                                     const SamplingPlan& hot,
+                                     std::span<const CacheMode> caches) {
+  for (const CacheMode cache : caches) {
     const Seconds begin = instruments_.timing.clock()();
     Measurement row = candidate.row;
     row.cache = cache;

@@ -64,7 +64,9 @@ class LayerMeasurement {
   /// Prepares, binds and verifies, unless done. Returns why not, in the candidate's row.
   bool make_ready(Candidate& candidate);
   void verify(Candidate& candidate);
-  void measure_fully(Candidate& candidate, const SamplingPlan& hot);
+  void measure_fully(Candidate& candidate,
+                     const SamplingPlan& hot,
+                     std::span<const CacheMode> caches);
   void time_hot(Candidate& candidate, const SamplingPlan& plan, Measurement& row);
   void time_cold(Candidate& candidate, Measurement& row);
   [[nodiscard]] Bytes rotating_bytes(const Candidate& candidate, CacheMode cache) const;

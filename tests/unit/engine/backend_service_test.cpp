@@ -103,8 +103,8 @@ TEST_F(Service, losers_are_dropped_and_winners_prepared_only_once) {
 }
 
 TEST_F(Service, the_hopeless_leave_the_race_early) {
-  // The best takes 0.1 ms; its race of at most 4 ms converges. 0.3 ms is let go after a look of
-  // half a millisecond, 100 ms at its first call.
+  // The best takes 0.1 ms; its race of at most 2 ms converges. 0.3 ms is let go after a look of a
+  // quarter of a millisecond, 100 ms at its first call.
   ScriptedBackend backend({variant("good", 1e-4), variant("slow", 3e-4), variant("hopeless", 0.1)});
   const auto rows = measure(backend, request());
   EXPECT_THAT(variants_of(rows, Purpose::kRace), ElementsAre("good", "slow", "hopeless"));
@@ -127,7 +127,7 @@ TEST_F(Service, a_margin_of_one_measures_everybody_in_full) {
   MeasureRequest everybody = request();
   everybody.race_margin = 1.0;
   EXPECT_THAT(variants_of(measure(backend, everybody), Purpose::kFull), SizeIs(5));
-  EXPECT_THAT(variants_of(measure(backend, request()), Purpose::kFull), SizeIs(3));
+  EXPECT_THAT(variants_of(measure(backend, request()), Purpose::kFull), SizeIs(2));
 }
 
 TEST_F(Service, a_single_variant_needs_no_race) {

@@ -31,8 +31,8 @@ class BackendService final : public WorkerService {
   /// Keeps a reference to the backend.
   explicit BackendService(Backend& backend, BackendServiceOptions options = {});
 
-  /// Returns the backend's own description and, as facts, the timer, the floor and the cache size that
-  /// measurements here have to do with.
+  /// Returns the backend's own description and, as facts, the timer, the floor and the cache size
+  /// that measurements here have to do with.
   [[nodiscard]] Environment describe() override;
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
   void measure(const MeasureRequest& request,

@@ -112,7 +112,7 @@ std::vector<DerivedRecord> DerivedTable::of_run(const RunId& run,
                                                 const std::optional<std::string>& kind) {
   const StatementUse statement =
       statements_.use(std::string(kSelect) + (kind ? "where r.id = ? and d.kind = ? order by d.id"
-                                      : "where r.id = ? order by d.id"));
+                                                   : "where r.id = ? order by d.id"));
   statement->bind(std::string_view(run));
   if (kind) {
     statement->bind(std::string_view(*kind));

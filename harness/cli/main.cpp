@@ -26,7 +26,7 @@ void on_signal(int signal) {
 }
 
 int run(int argc, char** argv) {
-  using namespace plumb;  // NOLINT(google-build-using-namespace): one function, main's own
+  using namespace plumb;
   CLI::App app(
       "Plumbline hangs a lower bound beside every deep-learning model, and shows how far a library "
       "is from it.",

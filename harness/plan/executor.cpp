@@ -141,6 +141,7 @@ class Executor::Execution {
   /// not try for ever.
   void settle(const WorkItem& item, std::vector<Measurement>& rows) const {
     std::vector<StoredMeasurement> seen;
+    seen.reserve(rows.size());
     for (const Measurement& row : rows) {
       seen.push_back({.row = 0, .run = run_, .reused = false, .measurement = row});
     }

@@ -56,6 +56,8 @@ class Executor {
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
+  Executor(Executor&&) = delete;
+  Executor& operator=(Executor&&) = delete;
 
   /// Asks a worker what it runs on.
   [[nodiscard]] Environment describe();

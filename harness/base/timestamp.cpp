@@ -71,6 +71,10 @@ std::optional<Fields> read_fields(std::string_view text) {
 
 }  // namespace
 
+Timestamp current_time() {
+  return std::chrono::time_point_cast<Timestamp::duration>(std::chrono::system_clock::now());
+}
+
 std::string to_text(Timestamp time) {
   using namespace std::chrono;
   const auto day = floor<days>(time);

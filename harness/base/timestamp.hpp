@@ -10,6 +10,9 @@ namespace plumb {
 /// Marks a moment in UTC, with microseconds.
 using Timestamp = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
 
+/// Reads the system's clock. For the rim only: the core is given its time.
+[[nodiscard]] Timestamp current_time();
+
 /// Formats RFC 3339 in UTC: 2026-11-21T01:02:03.000004Z.
 [[nodiscard]] std::string to_text(Timestamp time);
 

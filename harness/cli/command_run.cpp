@@ -39,10 +39,6 @@ struct RunOptions {
   bool resume = false;
 };
 
-Timestamp now() {
-  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
-
 /// Reads the suite and applies what the command line overrides.
 ResolvedSuite effective_suite(const RunOptions& options) {
   ResolvedSuite suite = resolve(read_suite(find_suite(options.suite)));
@@ -78,7 +74,7 @@ ResolvedSuite effective_suite(const RunOptions& options) {
 
 std::optional<Timestamp> oldest_reusable(const ReusePolicy& policy) {
   if (policy.kind == ReusePolicy::Kind::kMaxAge) {
-    return now() - std::chrono::duration_cast<std::chrono::microseconds>(policy.max_age);
+    return current_time() - std::chrono::duration_cast<std::chrono::microseconds>(policy.max_age);
   }
   return std::nullopt;
 }
@@ -107,7 +103,7 @@ class SuiteRun {
         join_environment(read_system(), executor_.describe(), options.threads, stack);
     header_.shard = options.shard;
     header_.command = {"plumb", "run", options.suite};
-    header_.started = now();
+    header_.started = current_time();
   }
 
   /// Runs to the end or until stopped; returns the id.
@@ -132,7 +128,7 @@ class SuiteRun {
       summary = executor_.execute(
           header_.id, items, unconfirmed, [&](const Progress& p) { line.show(p); });
     }
-    store_.finish_run(header_.id, summary.state, now());
+    store_.finish_run(header_.id, summary.state, current_time());
     if (summary.state == RunState::kInterrupted) {
       spdlog::warn("{}: {} of {} layers measured and kept; `--resume` goes on from here",
                    summary.budget_ended ? "the budget ended" : "interrupted",
@@ -224,7 +220,7 @@ class SuiteRun {
                                .analysis_version = std::string(kAnalysisVersion),
                                .inputs = {},
                                .payload = to_json(executor_.calibrate()),
-                               .computed = now()};
+                               .computed = current_time()};
     store_.put_derived({&record, 1});
   }
 

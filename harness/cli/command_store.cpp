@@ -74,9 +74,7 @@ void import_runs(CommandContext& context, const std::string& file) {
 void collect_garbage(CommandContext& context, const std::string& older_than) {
   const auto age =
       std::chrono::duration_cast<std::chrono::microseconds>(parse_duration(older_than));
-  const auto now =
-      std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-  const std::size_t rows = open_store(context.store_url)->collect_garbage(now - age);
+  const std::size_t rows = open_store(context.store_url)->collect_garbage(current_time() - age);
   say(context,
       fmt::format("dropped raw samples of {} rows; their summaries stay", rows),
       {{"rows", rows}});

@@ -38,10 +38,6 @@ std::string subject_of(const ModelInstance& instance) {
   return fmt::format("{}|{}|{}", instance.model, instance.batch, instance.dtype);
 }
 
-Timestamp now() {
-  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
-
 }  // namespace
 
 std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedModel> models) {
@@ -104,7 +100,7 @@ RunReport analyze_run(const Store& store,
                       const std::vector<std::string>& only) {
   RunReport report;
   report.run = run;
-  report.now = now();
+  report.now = current_time();
   report.rows = store.measurements(run.header.id);
   if (const auto record = store.latest_calibration(run.header.environment.id())) {
     report.calibration = calibration_from_json(record->payload);

@@ -15,10 +15,6 @@ Seconds now() {
   return std::chrono::steady_clock::now().time_since_epoch();
 }
 
-Timestamp wall_clock() {
-  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
-
 /// Shortens a key for one line of progress: op and first operands.
 std::string short_name(const LayerKey& key) {
   constexpr std::size_t kMost = 60;
@@ -111,7 +107,7 @@ class Executor::Execution {
   /// that says so.
   std::vector<Measurement> request_rows(const MeasureRequest& request) {
     std::vector<Measurement> rows;
-    const Timestamp started = wall_clock();
+    const Timestamp started = current_time();
     try {
       WorkerProcess& worker = executor_.worker();
       worker.measure(request, executor_.options_.row_timeout, [&](Measurement row) {
@@ -156,7 +152,7 @@ class Executor::Execution {
                                            : Outcome{Outcome::Kind::kUnsupported,
                                                      "the worker returned no time and no reason"};
         row.process = executor_.processes_;
-        row.started = wall_clock();
+        row.started = current_time();
         rows.push_back(std::move(row));
       }
     }

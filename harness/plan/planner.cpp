@@ -10,20 +10,11 @@
 #include <unordered_map>
 
 #include "harness/base/error.hpp"
+#include "harness/base/hash64.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
 namespace plumb {
 namespace {
-
-/// FNV-1a: the same on every machine and for every version, since shards of one suite may run
-/// different builds.
-std::uint64_t stable_hash(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037ULL;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  }
-  return hash;
-}
 
 double weight_of(const LayerCost& cost) {
   const auto bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
@@ -127,7 +118,7 @@ std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
 
   std::vector<WorkItem> items = collected.take();
   std::erase_if(items, [&](const WorkItem& item) {
-    return stable_hash(item.key.text) % shard.count != shard.index - 1;
+    return hash64(std::as_bytes(std::span(item.key.text))) % shard.count != shard.index - 1;
   });
   for (WorkItem& item : items) {
     const bool weights = has_constant_operand(item.key);

@@ -59,7 +59,11 @@ const interval = (low, high) => known(low) ? time(low) + ' … ' + time(high) : 
 // Cells of a table: text to show, value to sort by.
 const timeCell = (seconds) => ({text: time(seconds), value: seconds});
 const ageCell = (seconds) => ({text: age(seconds), value: seconds});
-const ratioCell = (ratio) => ({text: known(ratio) ? digits(ratio) + '×' : '–', value: ratio});
+const ratioCell = (ratio) => ({text: known(ratio) ? ratio.toFixed(2) + '×' : '–', value: ratio});
+const spreadCell = (step) => {
+  const half = step.seconds > 0 && known(step.low) ? 50 * (step.high - step.low) / step.seconds : null;
+  return {text: known(half) ? half.toFixed(1) + ' %' : '–', value: half};
+};
 const countCell = (value) => ({text: count(value), value});
 
 function copy(text, button) {
@@ -83,7 +87,7 @@ function keyCell(key) {
   return {node: make('div', {class: 'key'}, make('code', {tabindex: '0', title: key}, key), button), value: null};
 }
 
-const codeCell = (text) => ({node: make('code', {}, text), value: null});
+const codeCell = (text) => ({node: make('code', {class: 'long'}, text), value: null});
 
 function cellOf(content, numeric) {
   const cell = make('td', numeric ? {class: 'number'} : {});
@@ -107,7 +111,8 @@ function table(caption, columns, rows) {
     heading.addEventListener('keydown', (event) => { if (event.key === 'Enter') sort(body, head, heading, index); });
     head.append(heading);
   });
-  const box = make('div', {class: 'scroll'}, make('table', {}, make('caption', {}, caption), make('thead', {}, head), body));
+  const box = make('div', {}, make('p', {class: 'caption'}, caption),
+    make('div', {class: 'scroll'}, make('table', {'aria-label': caption}, make('thead', {}, head), body)));
   if (rows.length > kRowsShown) {
     box.classList.add('cut');
     const all = make('button', {type: 'button', class: 'all'}, 'show all ' + rows.length + ' rows');

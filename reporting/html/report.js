@@ -9,8 +9,8 @@ const layersOf = (model) => model.measured_layers + ' of ' + model.total_layers;
 const kGlance = [
   ['hardware', '', 'hardware bound', '#8c959f'],
   ['library_parallel', 'fusion', 'library bound, fused, parallel branches', '#9ec9ff'],
-  ['library', 'fusion', 'library bound, fused', '#1f6feb'],
-  ['library', 'plain', 'library bound, layer by layer', '#0a3d91'],
+  ['library', 'fusion', 'library bound, fused', '#4493f8'],
+  ['library', 'plain', 'library bound, layer by layer', '#1158c7'],
   ['predicted', 'plain', 'predicted (estimate)', '#2da44e'],
 ];
 
@@ -36,7 +36,7 @@ function header() {
   const findings = report.models.flatMap((m) => m.findings.map((f) => title(m) + ': ' + f));
   page.append(
     make('h1', {}, 'How far is each model from its bound?'),
-    make('p', {class: 'quiet'}, 'Suite ' + run.suite + ' · ' + (report.identity['cpu.model'] || '') + ' · stack ' + run.stack + ' (' + run.backend + ') · ' +
+    make('p', {class: 'quiet wide'}, 'Suite ' + run.suite + ' · ' + (report.identity['cpu.model'] || '') + ' · stack ' + run.stack + ' (' + run.backend + ') · ' +
       moment(run.started) + ' · run ' + run.run + ' · environment ' + run.environment));
   const box = make('div', {class: whole === total && run.state === 'finished' ? 'verdict' : 'verdict partial'},
     make('strong', {}, whole + ' of ' + total + ' models are completely measured' + (run.state === 'finished' ? '. ' : '; the run is ' + run.state + '. ')),
@@ -109,7 +109,8 @@ function roofline() {
   const lowest = Math.min(.1, ...points.flat().map((p) => p.x)), highest = Math.max(100, ...points.flat().map((p) => p.x));
   page.append(make('h2', {}, 'Roofline'));
   page.append(make('p', {class: 'quiet'}, 'Each point is one layer; the line is what this machine was measured to reach: ' + digits(peak) + ' GFLOP/s in f32, ' +
-    digits(slope) + ' GB/s from memory. Points above the slope were served by caches (hot buffers). Far below the line: kernels to look at.'));
+    digits(slope) + ' GB/s from memory. Points above the slope were served by caches (hot buffers); above the flat part, by an algorithm of fewer operations (Winograd), or the ceiling was ' +
+    'measured on a disturbed host. Far below the line: kernels to look at.'));
   page.append(chart('Roofline: arithmetic rate against arithmetic intensity', 460, {
     type: 'scatter',
     data: {datasets: [
@@ -117,7 +118,7 @@ function roofline() {
         borderColor: style('--critical'), backgroundColor: style('--critical'), borderWidth: 2, pointRadius: 0},
       ...report.models.map((m, i) => ({label: title(m), data: points[i], backgroundColor: kPalette[i % kPalette.length] + 'b0', pointRadius: 3.5})),
     ]},
-    options: {scales: {x: logarithmic('operations per byte', 9), y: {...logarithmic('GFLOP/s', 9), suggestedMax: 2 * peak}},
+    options: {scales: {x: {...logarithmic('operations per byte', 9), min: lowest / 1.5}, y: {...logarithmic('GFLOP/s', 9), suggestedMax: 2 * peak}},
       plugins: {legend: {labels: {usePointStyle: true}}, tooltip: {callbacks: {label: (item) => item.raw.name ? item.dataset.label + ', ' + item.raw.name + ': ' +
         digits(item.raw.y) + ' GFLOP/s, ' + item.raw.spent : ''}}}},
   }));
@@ -136,9 +137,9 @@ function whatIfs(model) {
 }
 
 function layers(model) {
-  const view = table('Steps of the fused library bound, slowest first', ['layer', 'op', '#time', '#95% interval', '#n', '#MACs', 'critical', 'variant', 'key'],
+  const view = table('Steps of the fused library bound, slowest first', ['layer', 'op', '#time', '#± 95%', '#n', '#MACs', 'critical', 'variant', 'key'],
     model.cover.filter((s) => !s.free).sort((a, b) => (b.seconds || 0) - (a.seconds || 0)).map((s) => [s.name, s.op + (s.rewrite ? ' (' + s.rewrite + ')' : ''),
-      timeCell(s.seconds), interval(s.low, s.high), countCell(s.samples), countCell(s.macs), s.critical ? 'yes' : '', s.variant || '–', keyCell(s.key)]));
+      timeCell(s.seconds), spreadCell(s), countCell(s.samples), countCell(s.macs), s.critical ? 'yes' : '', s.variant ? codeCell(s.variant) : '–', keyCell(s.key)]));
   view.classList.add('layers');
   return [filterOf(view, 'filter layers of ' + title(model)), view];
 }

@@ -48,7 +48,7 @@ function drawTimeline(model, place, width) {
     const step = tickStep(place.total, Math.max(2, width / 110));
     for (let tick = 0; tick <= place.total; tick += step) {
       drawing.append(svg('line', {class: 'tick', x1: x(tick), x2: x(tick), y1: 4, y2: bottom}),
-        svg('text', {x: x(tick) + 2, y: bottom + 14}, tick ? time(tick) : '0'));
+        svg('text', {x: x(tick) + 2, y: bottom + 14}, tick ? time(tick).replace(/(\.\d*?)0+ /, '$1 ').replace('. ', ' ') : '0'));
     }
   }
   for (const i of place.order) {
@@ -66,8 +66,8 @@ function drawTimeline(model, place, width) {
     box.append(svg('title', {}, [step.name, spent, step.rewrite, step.variant, step.key].filter(Boolean).join('\n')));
     drawing.append(box);
     const room = Math.floor((wide - 8) / 6.2);
-    if (room < 4) continue;
-    const label = step.name.length > room ? step.name.slice(0, room - 1) + '…' : step.name;
+    const label = step.name.length <= room ? step.name : room >= 12 ? step.name.slice(0, room - 1) + '…' : step.op;
+    if (label.length > room) continue;
     drawing.append(svg('text', {class: state, x: left + 4, y: top(place.lane[i]) + 16}, label));
     if (tall === first && room >= spent.length) drawing.append(svg('text', {class: state, x: left + 4, y: top(0) + 34}, spent));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -19,18 +20,16 @@ namespace plumb {
 /// forgery.
 class ContentHash {
  public:
-  ContentHash() { content_.reserve(512); }
-
   /// Adds bytes as they are.
   ContentHash& bytes(std::string_view content) {
-    content_.append(content);
+    content.copy(room(content.size()), content.size());
     return *this;
   }
   ContentHash& add(std::int64_t value) { return word(std::bit_cast<std::uint64_t>(value)); }
   ContentHash& add(double value) { return word(std::bit_cast<std::uint64_t>(value)); }
   ContentHash& add(Seconds value) { return add(value.count()); }
   ContentHash& add_flag(bool value) {
-    content_ += value ? '\1' : '\0';
+    *room(1) = value ? '\1' : '\0';
     return *this;
   }
   ContentHash& add(std::string_view text) {
@@ -44,19 +43,28 @@ class ContentHash {
     return value ? add(*value) : *this;
   }
 
-  [[nodiscard]] std::uint64_t value() const { return hash64(std::as_bytes(std::span(content_))); }
+  [[nodiscard]] std::uint64_t value() const {
+    return hash64(std::as_bytes(std::span(content_).first(used_)));
+  }
   /// Returns the same bits with a sign, as databases keep them.
   [[nodiscard]] std::int64_t stored() const { return std::bit_cast<std::int64_t>(value()); }
 
  private:
   ContentHash& word(std::uint64_t value) {
     static_assert(std::endian::native == std::endian::little, "stores move between machines");
-    char raw[sizeof value];
-    std::memcpy(raw, &value, sizeof value);
-    content_.append(raw, sizeof raw);
+    std::memcpy(room(sizeof value), &value, sizeof value);
     return *this;
   }
-  std::string content_;
+  // Grows in large steps: this is on the path of every row that is stored.
+  char* room(std::size_t size) {
+    if (content_.size() - used_ < size) {
+      content_.resize(2 * content_.size() + size);
+    }
+    used_ += size;
+    return content_.data() + used_ - size;
+  }
+  std::string content_ = std::string(512, '\0');
+  std::size_t used_ = 0;
 };
 
 }  // namespace plumb

@@ -120,18 +120,26 @@ Figures append_runs(Store& store, std::int64_t rows_wanted) {
   return {static_cast<double>(stored) / wall, static_cast<double>(stored) / processor};
 }
 
-/// Returns the median of a few, each by a store opened anew.
-double latest_seconds(const std::string& url) {
+struct Latest {
+  double seconds = 0.0;
+  double processor_seconds = 0.0;
+};
+
+/// Returns the medians of a few, each by a store opened anew.
+Latest find_latest(const std::string& url) {
   std::vector<SeriesQuery> queries;
   for (std::int64_t series = 0; series < kSeries; ++series) {
     queries.push_back({key_of(series).text, CacheMode::kNone, {}});
   }
   std::vector<double> times;
+  std::vector<double> processor_times;
   for (int repetition = 0; repetition < 7; ++repetition) {
     const auto store = open_store(url);
     const Stopwatch watch;
+    const double before = processor_seconds();
     const auto points = store->latest(queries);
     times.push_back(watch.seconds());
+    processor_times.push_back(processor_seconds() - before);
     for (const auto& point : points) {
       if (!point) {
         throw std::runtime_error("a series has no newest value");
@@ -139,7 +147,8 @@ double latest_seconds(const std::string& url) {
     }
   }
   std::sort(times.begin(), times.end());
-  return times[times.size() / 2];
+  std::sort(processor_times.begin(), processor_times.end());
+  return {times[times.size() / 2], processor_times[times.size() / 2]};
 }
 
 int measure(const std::filesystem::path& folder) {
@@ -151,19 +160,24 @@ int measure(const std::filesystem::path& folder) {
     const auto store = open_store(url);
     figures = append_runs(*store, rows);
   }
-  const double latest = latest_seconds(url);
+  const Latest latest = find_latest(url);
   fmt::print(
       "store: {} rows appended at {:.0f} rows a second (limit {:.0f}); {:.0f} by processor time\n",
       rows,
       figures.rows_per_second,
       kRowsPerSecondAtLeast,
       figures.rows_per_processor_second);
-  fmt::print("store: latest value of {} series out of {} rows in {:.1f} ms (limit {:.0f})\n",
-             kSeries,
-             rows,
-             latest * 1e3,
-             kLatestAtMost * 1e3);
-  return figures.rows_per_second >= kRowsPerSecondAtLeast && latest <= kLatestAtMost ? 0 : 1;
+  fmt::print(
+      "store: latest value of {} series out of {} rows in {:.1f} ms (limit {:.0f}); {:.1f} of "
+      "processor "
+      "time\n",
+      kSeries,
+      rows,
+      latest.seconds * 1e3,
+      kLatestAtMost * 1e3,
+      latest.processor_seconds * 1e3);
+  return figures.rows_per_second >= kRowsPerSecondAtLeast && latest.seconds <= kLatestAtMost ? 0
+                                                                                             : 1;
 }
 
 }  // namespace

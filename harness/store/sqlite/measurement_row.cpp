@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -29,8 +28,11 @@ Value known(std::optional<Value> value, std::string_view word, RowId row) {
 }
 
 bool is_plain(const std::string& text) {
-  return std::all_of(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80U; });
+  unsigned bits = 0;
+  for (const char c : text) {
+    bits |= static_cast<unsigned char>(c);
+  }
+  return bits < 0x80U;
 }
 
 std::string in_utf8(const std::string& text) {
@@ -109,16 +111,21 @@ std::int64_t row_checksum(const Measurement& row,
   return hash.stored();
 }
 
-const std::string& insert_row_sql() {
-  static const std::string sql =
+std::string insert_rows_sql(std::size_t count) {
+  constexpr std::string_view kRow =
+      "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
+      "?, ?, ?, ?, ?, ?, ?)";
+  std::string sql =
       "insert into measurements (id, run, layer_key, variant, cache, purpose, outcome, reason, "
       "library_choice, reference_implementation, samples, repetitions, n, median_seconds, "
       "low_seconds, high_seconds, min_seconds, p90_seconds, mean_seconds, min_has_company, "
       "floor_seconds, creation_seconds, first_call_seconds, reorder_seconds, workspace_bytes, "
       "maximum_error, output_hash, involuntary_switches, steal_ratio, load, pressure_ratio, "
-      "disturbed, attempt, process, started, wall_seconds, checksum) values "
-      "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-      "?, ?, ?, ?, ?, ?, ?)";
+      "disturbed, attempt, process, started, wall_seconds, checksum) values ";
+  for (std::size_t i = 0; i < count; ++i) {
+    sql += i == 0 ? "" : ", ";
+    sql += kRow;
+  }
   return sql;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -20,8 +21,8 @@ namespace plumb {
                                         std::int64_t key,
                                         std::int64_t variant);
 
-/// Inserts with the columns of the table measurements, in the order of bind_row.
-[[nodiscard]] const std::string& insert_row_sql();
+/// Inserts `count` rows with the columns of the table measurements, in the order of bind_row.
+[[nodiscard]] std::string insert_rows_sql(std::size_t count);
 
 /// Says where a row goes.
 struct RowPlace {
@@ -31,7 +32,7 @@ struct RowPlace {
   std::int64_t variant = 0;
   std::int64_t checksum = 0;
 };
-/// Binds all columns; `row` and `samples` (encoded) must live until the statement ran.
+/// Binds all columns of one row; `row` and `samples` (encoded) must live until the statement ran.
 void bind_row(SqliteStatement& statement,
               const RowPlace& place,
               const Measurement& row,

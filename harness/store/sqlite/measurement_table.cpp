@@ -11,6 +11,9 @@
 namespace plumb {
 namespace {
 
+// Enough to make the cost of starting a statement small, few enough parameters for any database.
+constexpr std::size_t kRowsPerStatement = 32;
+
 StoredMeasurement intact(ReadRow row) {
   if (!row.samples_intact) {
     throw Error(
@@ -32,27 +35,42 @@ std::vector<RowId> MeasurementTable::insert(const NewestRuns::Run& run,
                                             std::int64_t run_checksum,
                                             std::int64_t first_position,
                                             std::span<const Measurement> rows) {
-  const StatementUse statement = statements_.use(insert_row_sql());
   std::vector<RowId> ids;
   ids.reserve(rows.size());
-  for (const Measurement& given : rows) {
-    const std::optional<Measurement> repair = repaired(given);
-    const Measurement& row = repair ? *repair : given;
-    const TextTable::Entry& key = keys_.entry_of(row.key.text);
-    const TextTable::Entry& variant = variants_.entry_of(row.variant);
-    const RowPlace place{
-        row_id_of(run.number, first_position + static_cast<std::int64_t>(ids.size())),
-        run.number,
-        key.id,
-        variant.id,
-        row_checksum(row, run_checksum, key.checksum, variant.checksum)};
-    const std::string samples = encode_samples(row.samples, row.repetitions);
-    bind_row(*statement, place, row, samples);
+  std::vector<PreparedRow> prepared(std::min(rows.size(), kRowsPerStatement));
+  for (std::size_t from = 0; from < rows.size(); from += prepared.size()) {
+    prepared.resize(std::min(rows.size() - from, kRowsPerStatement));
+    const StatementUse statement = statements_.use(insert_rows_sql(prepared.size()));
+    for (std::size_t i = 0; i < prepared.size(); ++i) {
+      const auto position = first_position + static_cast<std::int64_t>(from + i);
+      PreparedRow& row = prepared[i];
+      prepare(rows[from + i], run, run_checksum, position, row);
+      bind_row(*statement, row.place, *row.row, row.samples);
+      ids.push_back(row.place.id);
+    }
     statement->run();
-    newest_.note(run, key.id, row);
-    ids.push_back(place.id);
+    for (const PreparedRow& row : prepared) {
+      newest_.note(run, row.place.key, *row.row);
+    }
   }
   return ids;
+}
+
+void MeasurementTable::prepare(const Measurement& given,
+                               const NewestRuns::Run& run,
+                               std::int64_t run_checksum,
+                               std::int64_t position,
+                               PreparedRow& out) {
+  out.repair = repaired(given);
+  out.row = out.repair ? &*out.repair : &given;
+  const TextTable::Entry& key = keys_.entry_of(out.row->key.text);
+  const TextTable::Entry& variant = variants_.entry_of(out.row->variant);
+  out.place = {row_id_of(run.number, position),
+               run.number,
+               key.id,
+               variant.id,
+               row_checksum(*out.row, run_checksum, key.checksum, variant.checksum)};
+  out.samples = encode_samples(out.row->samples, out.row->repetitions);
 }
 
 void MeasurementTable::link_reused(std::int64_t run_number, std::span<const RowId> rows) {

@@ -46,6 +46,19 @@ class MeasurementTable {
   [[nodiscard]] NewestRuns& newest() { return newest_; }
 
  private:
+  /// Is a row ready to be bound, and what its parameters refer to.
+  struct PreparedRow {
+    std::optional<Measurement> repair;
+    const Measurement* row = nullptr;  ///< the given one, or `repair`
+    RowPlace place;
+    std::string samples;
+  };
+  void prepare(const Measurement& given,
+               const NewestRuns::Run& run,
+               std::int64_t run_checksum,
+               std::int64_t position,
+               PreparedRow& out);
+
   StatementCache& statements_;
   TextTable keys_;
   TextTable variants_;

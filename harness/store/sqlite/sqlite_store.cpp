@@ -53,7 +53,7 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, bool migrate)
   connection.execute("pragma trusted_schema = off; pragma cell_size_check = on");
   connection.execute(
       "pragma synchronous = normal; pragma cache_size = -65536; "
-      "pragma wal_autocheckpoint = 4096; pragma temp_store = memory");
+      "pragma wal_autocheckpoint = 16384; pragma temp_store = memory");
   if (!connection.read_only()) {
     (void)schema_version_of(connection);  // Refuses another program's file before it is touched.
     enter_wal_mode(connection);

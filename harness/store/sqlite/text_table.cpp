@@ -12,8 +12,12 @@ TextTable::TextTable(StatementCache& statements, const std::string& table)
                   table + " returning id") {}
 
 const TextTable::Entry& TextTable::entry_of(const std::string& text) {
+  if (last_ != nullptr && last_->first == text) {
+    return last_->second;
+  }
   const auto known = entries_.find(text);
   if (known != entries_.end()) {
+    last_ = &*known;
     return known->second;
   }
   Entry entry{0, ContentHash().bytes(text).stored()};
@@ -25,7 +29,8 @@ const TextTable::Entry& TextTable::entry_of(const std::string& text) {
       break;
     }
   }
-  return entries_.emplace(text, entry).first->second;
+  last_ = &*entries_.emplace(text, entry).first;
+  return last_->second;
 }
 
 }  // namespace plumb

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "harness/store/sqlite/statement_cache.hpp"
 
@@ -22,13 +23,17 @@ class TextTable {
   /// Returns the entry of `text`, made if new. Inside a write transaction only.
   const Entry& entry_of(const std::string& text);
   /// Forgets what was remembered: after a transaction that was undone.
-  void forget() { entries_.clear(); }
+  void forget() {
+    last_ = nullptr;
+    entries_.clear();
+  }
 
  private:
   StatementCache& statements_;
   std::string find_sql_;
   std::string insert_sql_;
   std::unordered_map<std::string, Entry> entries_;
+  const std::pair<const std::string, Entry>* last_ = nullptr;  ///< rows of one key come together
 };
 
 }  // namespace plumb

@@ -113,7 +113,9 @@ TEST(Sampler, without_warm_up_each_sample_is_one_prepared_execution) {
 
 TEST(Sampler, noisy_samples_go_on_until_the_budget_is_used) {
   ScriptedRegion region([](std::size_t i) { return i % 2 == 0 ? 0.001 : 0.002; });
-  const Samples samples = sample(region, SamplingPlan{}, region.clock());
+  SamplingPlan plan;
+  plan.budget = Seconds(0.05);
+  const Samples samples = sample(region, plan, region.clock());
   EXPECT_FALSE(samples.converged);
   // 50 ms at 1.5 ms each
   EXPECT_NEAR(static_cast<double>(samples.seconds.size()), 34.0, 2.0);
@@ -122,6 +124,7 @@ TEST(Sampler, noisy_samples_go_on_until_the_budget_is_used) {
 TEST(Sampler, long_executions_end_at_four_budgets_with_few_samples) {
   ScriptedRegion region([](std::size_t) { return 0.1; });
   SamplingPlan plan = no_warm_up();
+  plan.budget = Seconds(0.05);
   const Samples samples = sample(region, plan, region.clock());
   EXPECT_EQ(samples.seconds.size(), 2U) << "0.1 s each, four times 0.05 s";
   EXPECT_FALSE(samples.converged) << "two samples have no 95% interval";
@@ -132,6 +135,7 @@ TEST(Sampler, a_lonely_minimum_does_not_converge) {
   ScriptedRegion region([](std::size_t i) { return i == 3 ? 0.0005 : 0.001; });
   SamplingPlan plan = no_warm_up();
   plan.samples_at_least = 9;
+  plan.budget = Seconds(0.05);
   const Samples samples = sample(region, plan, region.clock());
   EXPECT_FALSE(samples.converged);
   EXPECT_GE(samples.seconds.size(), 49U);

@@ -47,13 +47,13 @@ std::vector<SeriesPoint> SeriesReader::read(const SeriesQuery& query,
       "select r.id, e.id, r.stack, r.started, v.text, m.purpose, m.n, m.median_seconds, "
       "m.low_seconds, m.high_seconds, m.min_seconds, m.p90_seconds, m.mean_seconds, "
       "m.min_has_company, m.floor_seconds "
-      "from layer_keys k join measurements m on m.layer_key = k.id "
-      "join runs r on r.number = m.run join environments e on e.number = r.environment "
-      "join variants v on v.id = m.variant "
-      "where k.text = ? and m.cache = ? and m.purpose in ('full', 'confirm') "
-      "and m.outcome in ('ok', 'unstable')";
+      // Cross joins keep this order: one look into the index (run, layer_key, cache) for each run.
+      "from layer_keys k cross join runs r cross join measurements m "
+      "join environments e on e.number = r.environment join variants v on v.id = m.variant "
+      "where k.text = ? and m.run = r.number and m.layer_key = k.id and m.cache = ? "
+      "and m.purpose in ('full', 'confirm') and m.outcome in ('ok', 'unstable')";
   sql += query.environment ? " and e.id = ?" : "";
-  sql += run ? " and m.run = ?" : "";
+  sql += run ? " and r.number = ?" : "";
   sql += " order by r.started, r.number, m.id";
   const StatementUse statement = statements_.use(sql);
   statement->bind(std::string_view(query.key)).bind(to_text(query.cache));

@@ -80,6 +80,8 @@ class StatementUse {
   ~StatementUse() { statement_.reset(); }
   StatementUse(const StatementUse&) = delete;
   StatementUse& operator=(const StatementUse&) = delete;
+  StatementUse(StatementUse&&) = delete;
+  StatementUse& operator=(StatementUse&&) = delete;
   SqliteStatement* operator->() const { return &statement_; }
   SqliteStatement& operator*() const { return statement_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "suites/zoo/graph_builder.hpp"
@@ -17,7 +18,6 @@ constexpr std::int64_t kHeadSize = kHidden / kHeads;
 constexpr std::int64_t kIntermediate = 4 * kHidden;
 constexpr std::int64_t kVocabulary = 30522;
 constexpr std::int64_t kPositions = 512;
-constexpr std::int64_t kSequence = 128;
 
 /// PyTorch exports a linear layer on three-dimensional input as MatMul and Add, the bias first.
 Wire linear(GraphBuilder& net, const Wire& x, std::int64_t units, const std::string& label) {
@@ -96,11 +96,13 @@ Wire additive_mask(GraphBuilder& net, const Wire& mask, const Scalars& scalars) 
 
 }  // namespace
 
-onnx::ModelProto bert_base(std::int64_t batch) {
+onnx::ModelProto bert_base(const Sizes& sizes) {
+  const std::int64_t batch = sizes.batch;
+  const std::int64_t sequence = sizes["sequence"];
   GraphBuilder net("bert-base", 17);
-  const Wire ids = net.input("input_ids", {batch, kSequence}, DataType::kS64);
-  const Wire attention_mask = net.input("attention_mask", {batch, kSequence}, DataType::kS64);
-  const Wire types = net.input("token_type_ids", {batch, kSequence}, DataType::kS64);
+  const Wire ids = net.input("input_ids", {batch, sequence}, DataType::kS64);
+  const Wire attention_mask = net.input("attention_mask", {batch, sequence}, DataType::kS64);
+  const Wire types = net.input("token_type_ids", {batch, sequence}, DataType::kS64);
   const Scalars scalars{net.scalar("score_scale", 8.0F),
                         net.scalar("root_two", 1.41421356F),
                         net.scalar("one", 1.0F),
@@ -108,12 +110,12 @@ onnx::ModelProto bert_base(std::int64_t batch) {
   const Wire mask = additive_mask(net, attention_mask, scalars);
 
   net.enter("embeddings_");
-  std::vector<std::int64_t> positions(kSequence);
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(sequence));
   std::iota(positions.begin(), positions.end(), 0);
   const Wire words = embedding(net, ids, kVocabulary, "word");
   const Wire tokens = words.add(embedding(net, types, 2, "token_type"));
-  const Wire position_ids = net.integers("position_ids", positions, {1, kSequence});
-  const Wire places = embedding(net, position_ids, kPositions, "position");
+  const Wire position_ids = net.integers("position_ids", positions, {1, sequence});
+  const Wire places = embedding(net, position_ids, std::max(kPositions, sequence), "position");
   Wire x = layer_norm(net, tokens.add(places), "norm");
   for (std::int64_t layer = 0; layer < kLayers; ++layer) {
     net.enter("layer" + std::to_string(layer) + "_");

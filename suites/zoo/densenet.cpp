@@ -31,10 +31,10 @@ Wire dense_layer(GraphBuilder& net, const Wire& x) {
 
 }  // namespace
 
-onnx::ModelProto densenet121(std::int64_t batch) {
+onnx::ModelProto densenet121(const Sizes& sizes) {
   const std::array<int, 4> layers{6, 12, 24, 16};
   GraphBuilder net("densenet121", 9);
-  Wire x = net.input("data_0", {batch, 3, 224, 224});
+  Wire x = net.input("data_0", {sizes.batch, 3, sizes["image"], sizes["image"]});
   x = x.conv({.filters = 64, .kernel = 7, .stride = 2, .pad = 3});
   x = batch_norm_scale_relu(net, x).max_pool({.kernel = 3, .stride = 2, .pads = {1, 1, 1, 1}});
   for (std::size_t block = 0; block < layers.size(); ++block) {

@@ -42,9 +42,9 @@ Wire inverted_residual(const Wire& x, const Row& row, std::int64_t stride) {
 
 }  // namespace
 
-onnx::ModelProto mobilenet_v2(std::int64_t batch) {
+onnx::ModelProto mobilenet_v2(const Sizes& sizes) {
   GraphBuilder net("mobilenet-v2", 7);
-  Wire x = net.input("data", {batch, 3, 224, 224})
+  Wire x = net.input("data", {sizes.batch, 3, sizes["image"], sizes["image"]})
                .conv({.filters = 32, .kernel = 3, .stride = 2, .pad = 1})
                .batch_norm()
                .relu();

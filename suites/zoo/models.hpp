@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "suites/zoo/sizes.hpp"
+
 namespace onnx {
 class ModelProto;
 }
@@ -15,18 +17,18 @@ namespace plumb::zoo {
 [[nodiscard]] onnx::ModelProto bvlc_caffenet(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto bvlc_rcnn_ilsvrc13(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto zfnet512(std::int64_t batch);
-[[nodiscard]] onnx::ModelProto bert_base(std::int64_t batch);
-[[nodiscard]] onnx::ModelProto densenet121(std::int64_t batch);
+[[nodiscard]] onnx::ModelProto bert_base(const Sizes& sizes);
+[[nodiscard]] onnx::ModelProto densenet121(const Sizes& sizes);
 [[nodiscard]] onnx::ModelProto bvlc_googlenet(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto inception_v1(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto lenet(std::int64_t batch);
-[[nodiscard]] onnx::ModelProto mobilenet_v2(std::int64_t batch);
+[[nodiscard]] onnx::ModelProto mobilenet_v2(const Sizes& sizes);
 [[nodiscard]] onnx::ModelProto squeezenet_1_1(std::int64_t batch);
 
 /// Builds ResNet of He et al. 2015 (arXiv 1512.03385, Table 1). `depth`: 18, 34, 50, 101 or 152.
-[[nodiscard]] onnx::ModelProto resnet_v1(int depth, std::int64_t batch);
+[[nodiscard]] onnx::ModelProto resnet_v1(int depth, const Sizes& sizes);
 /// Builds the pre-activation ResNet of He et al. 2016 (arXiv 1603.05027). Same depths.
-[[nodiscard]] onnx::ModelProto resnet_v2(int depth, std::int64_t batch);
+[[nodiscard]] onnx::ModelProto resnet_v2(int depth, const Sizes& sizes);
 /// Builds VGG of Simonyan and Zisserman (arXiv 1409.1556, Table 1 D and E). `depth`: 16 or 19.
 [[nodiscard]] onnx::ModelProto vgg(int depth, bool batch_norm, std::int64_t batch);
 

@@ -98,10 +98,10 @@ Wire stages(GraphBuilder& net, Wire x, const Depth& depth, Block block) {
 
 }  // namespace
 
-onnx::ModelProto resnet_v1(int depth, std::int64_t batch) {
+onnx::ModelProto resnet_v1(int depth, const Sizes& sizes) {
   const Depth& table = column(depth);
   GraphBuilder net("resnet" + std::to_string(depth) + "-v1", 7);
-  Wire x = net.input("data", {batch, 3, 224, 224})
+  Wire x = net.input("data", {sizes.batch, 3, sizes["image"], sizes["image"]})
                .conv({.filters = 64, .kernel = 7, .stride = 2, .pad = 3})
                .batch_norm()
                .relu()
@@ -111,10 +111,10 @@ onnx::ModelProto resnet_v1(int depth, std::int64_t batch) {
   return net.finish();
 }
 
-onnx::ModelProto resnet_v2(int depth, std::int64_t batch) {
+onnx::ModelProto resnet_v2(int depth, const Sizes& sizes) {
   const Depth& table = column(depth);
   GraphBuilder net("resnet" + std::to_string(depth) + "-v2", 7);
-  Wire x = net.input("data", {batch, 3, 224, 224})
+  Wire x = net.input("data", {sizes.batch, 3, sizes["image"], sizes["image"]})
                .batch_norm()
                .conv({.filters = 64, .kernel = 7, .stride = 2, .pad = 3})
                .batch_norm()

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "suites/zoo/sizes.hpp"
 
 namespace onnx {
 class ModelProto;
@@ -23,7 +25,16 @@ struct Entry {
   std::string_view name;    ///< "resnet50-v1"
   std::string_view task;    ///< "image classification"
   std::string_view source;  ///< paper and export it follows
-  onnx::ModelProto (*build)(std::int64_t batch);
+  onnx::ModelProto (*builder)(const Sizes& sizes);
+  std::span<const Axis> axes = {};  ///< what may vary beside the batch
+
+  /// Gives every axis its extent: what `asked` says, else its standard. Throws Error{kUser} for a
+  /// name that is no axis of the model, naming the nearest, and for an extent it cannot take.
+  [[nodiscard]] Sizes sizes(std::int64_t batch,
+                            const std::map<std::string, std::int64_t>& asked = {}) const;
+  /// Builds the model for sizes(batch, asked).
+  [[nodiscard]] onnx::ModelProto build(std::int64_t batch,
+                                       const std::map<std::string, std::int64_t>& asked = {}) const;
 };
 
 /// Lists every built-in model, by name.

@@ -89,6 +89,11 @@ void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
                          time_text(saving.after),
                          printable(saving.change));
     }
+    if (result.layers.size() > kMost) {
+      out << fmt::format("    {}: and {} more layers, all of them with --json\n",
+                         result.name,
+                         result.layers.size() - kMost);
+    }
   }
   out << '\n';
 }

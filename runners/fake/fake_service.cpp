@@ -155,6 +155,9 @@ void FakeService::measure(const MeasureRequest& request,
       Seconds best = Seconds::max();
       for (const Variant& variant : chosen) {
         races.push_back(row(request, cache, variant, Purpose::kRace));
+        if (!races.back().outcome.timed()) {
+          races.back().purpose = request.purpose;  // a failure ends no race: it is the result
+        }
         emit(races.back());
         if (races.back().outcome.timed()) {
           best = std::min(best, races.back().summary.median);
@@ -163,7 +166,8 @@ void FakeService::measure(const MeasureRequest& request,
       const bool everybody = request.race_margin >= 1.0;
       const Seconds limit = everybody ? Seconds::max() : best * (1.0 + request.race_margin);
       for (std::size_t i = races.size(); i-- > 0;) {
-        if (!races[i].outcome.timed() || races[i].summary.median > limit) {
+        const bool lost = races[i].summary.median > limit && !chosen[i].library_choice;
+        if (!races[i].outcome.timed() || lost) {
           chosen.erase(chosen.begin() + static_cast<std::ptrdiff_t>(i));
         }
       }

@@ -9,68 +9,21 @@ import json
 import os
 import pathlib
 import resource
-import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import time
 import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
-PLUMB = BUILD / "bin" / "plumb"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 CONV = (
     "v1:conv;in=f32[1,8,14,14],f32[16,8,3,3]c;out=f32[1,16,14,14];acc=f32;math=strict;"
     "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
 )
-
-
-class Command(unittest.TestCase):
-    """Gives each test an empty data folder and a stack of the fake worker."""
-
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plumb-"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.environment = {**os.environ, "XDG_DATA_HOME": str(self.folder), "PLUMB_WORKER_PATH": str(BUILD / "libexec/plumb")}
-        self.environment.pop("PLUMB_STORE", None)
-        self.stack("fake")
-
-    def stack(self, name, script=""):
-        folder = self.folder / "plumb/stacks" / name
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "script.toml").write_text(script)
-        (folder / "stack.toml").write_text(
-            f'backend = "fake"\nvariables = {{ PLUMB_FAKE_SCRIPT = "{folder}/script.toml" }}\n'
-        )
-
-    def suite(self, text, name="mine"):
-        path = self.folder / f"{name}.toml"
-        path.write_text(text)
-        return path
-
-    def tiny(self, reuse="always"):
-        return self.suite(f'[suite]\nname = "tiny"\nversion = 1\nreuse = "{reuse}"\n[[model]]\nname = "lenet"\n')
-
-    def plumb(self, *arguments, expect=0, **options):
-        done = subprocess.run(
-            [PLUMB, *map(str, arguments)], env=self.environment, capture_output=True, text=True, timeout=120, **options
-        )
-        self.assertEqual(done.returncode, expect, f"{arguments}\n{done.stdout}\n{done.stderr}")
-        return done
-
-    def json(self, *arguments, expect=0):
-        document = json.loads(self.plumb("--json", *arguments, expect=expect).stdout)
-        self.assertEqual(document["schema_version"], 1)
-        return document
-
-    def run_tiny(self, *arguments, reuse="always", expect=0):
-        return self.json("run", self.tiny(reuse), "--stack", "fake", *arguments, expect=expect)
-
-    def store_rows(self, sql):
-        with sqlite3.connect(self.folder / "plumb/store.db") as store:
-            return store.execute(sql).fetchall()
 
 
 class Run(Command):
@@ -119,13 +72,11 @@ class Run(Command):
     def test_a_wrong_result_is_never_timed_into_a_bound(self):
         self.stack("fake", '[[rule]]\nmatch = "v1:conv;*"\nvariant = "algorithm=winograd"\noutcome = "wrong_result"\nreason = "differs by 3"\n')
         self.run_tiny()
-        rows = self.store_rows("select count(*) from measurements where outcome = 'wrong_result' and n > 0") \
-            if ("n",) in [(c[1],) for c in self.store_rows("pragma table_info(measurements)")] else [(0,)]
-        self.assertEqual(rows[0][0], 0)
+        wrong = self.store_rows("select count(*), sum(n) from measurements where outcome = 'wrong_result'")[0]
+        self.assertGreater(wrong[0], 0)
+        self.assertEqual(wrong[1], 0, "a wrong result was timed")
 
     def test_a_crash_and_a_hang_cost_one_row_each(self):
-        self.stack("fake", '[[rule]]\nmatch = "v1:conv;in=f32[[]1,1,28*"\naction = "crash"\n'
-                           '[[rule]]\nmatch = "v1:matmul;*"\naction = "hang"\n')
         self.stack("fake", '[[rule]]\nmatch = "v1:conv;in=*28,28*"\naction = "crash"\n'
                            '[[rule]]\nmatch = "v1:matmul;*"\naction = "hang"\n')
         model = self.run_tiny("--row-timeout", "2s")["models"][0]
@@ -155,7 +106,7 @@ class Run(Command):
 class Interruption(Command):
     def start_slow(self):
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")
-        process = subprocess.Popen([PLUMB, "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
+        process = subprocess.Popen([self.program(), "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
@@ -172,8 +123,7 @@ class Interruption(Command):
         runs = self.json("runs")["runs"]
         self.assertEqual([run["state"] for run in runs], ["finished"])
         twice = self.store_rows("select count(*) from (select count(*) as times from measurements where purpose = 'full' "
-                                "group by key_id, variant_id, cache having times > 1)") \
-            if ("key_id",) in [(c[1],) for c in self.store_rows("pragma table_info(measurements)")] else [(0,)]
+                                "group by layer_key, variant, cache having times > 1)")
         self.assertEqual(twice[0][0], 0, "a layer was measured twice")
         self.assertIn("sound", self.plumb("store", "verify").stdout)
 
@@ -261,7 +211,7 @@ class BadInput(Command):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (size + 8192, size + 8192))
 
-        done = subprocess.run([PLUMB, "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
+        done = subprocess.run([self.program(), "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
                               capture_output=True, text=True, timeout=120, preexec_fn=limit)
         self.assertEqual(done.returncode, 3, done.stderr)
         self.assertIn("free space", done.stderr)
@@ -323,7 +273,7 @@ class Look(Command):
     def test_env_and_doctor(self):
         document = self.json("env", "--stack", "fake")
         self.assertRegex(document["environment"], "^[0-9a-f]{16}$")
-        done = subprocess.run([PLUMB, "--json", "doctor"], env=self.environment, capture_output=True, text=True, timeout=120)
+        done = subprocess.run([self.program(), "--json", "doctor"], env=self.environment, capture_output=True, text=True, timeout=120)
         self.assertIn(done.returncode, (0, 75), done.stdout)
         self.assertIn("worker", {row["check"] for row in json.loads(done.stdout)["checks"]})
 

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares what whole commands print, byte for byte, with the files beside this one. The fake worker gives the times.
+
+Usage: goldens_test.py BUILD_FOLDER [--update | unittest arguments]. --update writes the files anew: read the difference before committing.
+
+What differs between machines and runs stands as a name in capitals: ULIDs, moments, environments, folders, versions, the time a command took.
+"""
+
+import json
+import pathlib
+import re
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+from plumb_command import Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+UPDATE = "--update" in sys.argv and not sys.argv.remove("--update")
+
+CONV = (
+    "v1:conv;in=f32[1,8,14,14],f32[16,8,3,3]c;out=f32[1,16,14,14];acc=f32;math=strict;"
+    "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
+)
+SUITE = """[suite]
+name = "tiny"
+version = 3
+reuse = "always"
+
+[[model]]
+name = "lenet"
+dtype = ["f32", "bf16"]
+
+[[model]]
+name = "squeezenet1.1"
+"""
+#: One kind of layer unsupported, one variant wrong, the calibration said: every kind of row shows.
+SCRIPT = """[calibration]
+peak_f32_flops_per_second = 1e11
+peak_bf16_flops_per_second = 2e11
+memory_bytes_per_second = 2e10
+last_level_cache_bytes = 33554432
+floor_seconds = 1e-7
+
+[[rule]]
+match = "v1:average_pool;*"
+outcome = "unsupported"
+reason = "no average pooling here"
+
+[[rule]]
+match = "v1:conv;*"
+variant = "algorithm=winograd"
+outcome = "wrong_result"
+reason = "differs by 3"
+"""
+
+
+def rounded(value):
+    """Keeps 12 digits of every number: sums may differ in the last of 17 between compilers."""
+    if isinstance(value, float):
+        return float(f"{value:.12g}")
+    if isinstance(value, list):
+        return [rounded(item) for item in value]
+    return {name: rounded(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+
+class Golden(Command):
+    maxDiff = None
+
+    def setUp(self):
+        super().setUp()
+        self.stack("fake", SCRIPT)
+
+    def anonymous(self, text):
+        """Puts names where runs differ. Ages become AGE, for a slow machine's are longer."""
+        for known, name in ((str(self.folder), "FOLDER"), (str(self.build), "BUILD")):
+            text = text.replace(known, name)
+        for pattern, name in (
+            (r"\b[0-9A-HJKMNP-TV-Z]{26}\b", "RUN"),
+            (r"\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?Z?", "MOMENT"),
+            (r'("(?:environment|suite_hash|resolved_hash)": ")[0-9a-f]+"', r'\1HASH"'),
+            (r'("oldest_row_seconds": )[0-9.e+-]+', r"\1AGE"),
+            (r"(?m) +\d+ d$", " AGE"),
+            (r"(?<![\w.])[0-9a-f]{16}(?![\w.])", "ENVIRONMENT"),
+        ):
+            text = re.sub(pattern, name, text)
+        return text
+
+    def compare(self, name, text):
+        path = HERE / name
+        text = self.anonymous(text)
+        if UPDATE:
+            path.write_text(text)
+        self.assertEqual(text, path.read_text(), f"{name} differs; goldens_test.py BUILD --update writes it anew")
+
+    def show(self, name, *arguments):
+        """Compares the text and the JSON of one command; the JSON without the machine's facts."""
+        self.compare(f"{name}.txt", self.plumb(*arguments).stdout)
+        document = self.json(*arguments)
+        document.pop("environments", None)
+        self.compare(f"{name}.json", json.dumps(rounded(document), indent=1, ensure_ascii=False) + "\n")
+
+    def test_model_show(self):
+        self.show("model_show", "model", "show", "lenet")
+
+    def test_suite_show(self):
+        self.show("suite_show", "suite", "show", self.suite(SUITE, "tiny"))
+
+    def test_layer(self):
+        self.show("layer", "layer", CONV, "--stack", "fake")
+
+    def test_run_bound_and_whatif(self):
+        self.compare("run.txt", self.plumb("run", self.suite(SUITE, "tiny"), "--stack", "fake").stdout)
+        self.show("runs", "runs")
+        self.show("bound", "bound", "@latest")
+        self.show("whatif", "whatif", "@latest")
+        for extension in ("md", "xml"):
+            path = self.folder / f"report.{extension}"
+            self.plumb("report", "@latest", "-o", path)
+            self.compare(f"report.{extension}", path.read_text())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

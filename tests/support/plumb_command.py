@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs the real `plumb` of a build in an empty data folder, with a stack of the fake worker."""
+
+import json
+import os
+import pathlib
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+
+class Command(unittest.TestCase):
+    """Gives each test an empty data folder and the stack `fake`. Set `build`, the build folder, before the tests run."""
+
+    build = None
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plumb-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.environment = {**os.environ, "XDG_DATA_HOME": str(self.folder), "PLUMB_WORKER_PATH": str(self.build / "libexec/plumb")}
+        self.environment.pop("PLUMB_STORE", None)
+        self.stack("fake")
+
+    @classmethod
+    def program(cls):
+        return cls.build / "bin/plumb"
+
+    def stack(self, name, script=""):
+        folder = self.folder / "plumb/stacks" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "script.toml").write_text(script)
+        (folder / "stack.toml").write_text(
+            f'backend = "fake"\nvariables = {{ PLUMB_FAKE_SCRIPT = "{folder}/script.toml" }}\n'
+        )
+
+    def suite(self, text, name="mine"):
+        path = self.folder / f"{name}.toml"
+        path.write_text(text)
+        return path
+
+    def tiny(self, reuse="always"):
+        return self.suite(f'[suite]\nname = "tiny"\nversion = 1\nreuse = "{reuse}"\n[[model]]\nname = "lenet"\n')
+
+    def plumb(self, *arguments, expect=0, **options):
+        done = subprocess.run(
+            [self.program(), *map(str, arguments)], env=self.environment, capture_output=True, text=True, timeout=120, **options
+        )
+        self.assertEqual(done.returncode, expect, f"{arguments}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def json(self, *arguments, expect=0):
+        document = json.loads(self.plumb("--json", *arguments, expect=expect).stdout)
+        self.assertEqual(document["schema_version"], 1)
+        return document
+
+    def run_tiny(self, *arguments, reuse="always", expect=0):
+        return self.json("run", self.tiny(reuse), "--stack", "fake", *arguments, expect=expect)
+
+    def store_rows(self, sql):
+        with sqlite3.connect(self.folder / "plumb/store.db") as store:
+            return store.execute(sql).fetchall()

@@ -5,29 +5,24 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <limits>
-#include <new>
 #include <string>
 #include <utility>
 
-#include "harness/base/error.hpp"
 #include "runners/engine/layer_race.hpp"
-#include "runners/engine/program_region.hpp"
-#include "runners/engine/random_operands.hpp"
 
 namespace plumb {
 namespace {
 
 constexpr double kEverybody = 1.0;  // a margin from which on all that finish are measured in full
 constexpr std::size_t kWinnersAtMost = 2;  // beside the library's choice
-constexpr double kLook = 0.125;    // share of the race's budget after which the hopeless are let go
-constexpr double kHopeless = 1.5;  // times the best, after a look
+constexpr double kLook = 0.125;  // share of the race's budget after which the hopeless are let go
+constexpr double kFinalLook =
+    0.25;  // share of the full budget after which a beaten finalist is let go
+constexpr double kWorthwhile = 0.01;  // a gain below this is none: two variants are then as good
+constexpr double kHopeless = 1.5;     // times the best, after a look
 constexpr double kHopelessAtOnce =
     3.0;  // times the best, at a first call that lasts longer than the race
-constexpr double kColdWall =
-    4.0;  // sampling budgets that a cold block may take, preparation included
-constexpr double kColdHalfWidth = 0.01;  // cold samples scatter more: no tighter than this
 
 bool has_constants(const LayerSpec& spec) {
   return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
@@ -49,28 +44,6 @@ std::vector<CacheMode> applicable(const std::vector<CacheMode>& asked, const Lay
   return result;
 }
 
-/// Is the short plan: enough to tell a variant that is 10% slower, not enough to compare.
-SamplingPlan race_plan(const SamplingPlan& full, Seconds budget, Seconds first_call) {
-  SamplingPlan plan = full;
-  plan.budget = budget;
-  plan.relative_half_width = std::max(plan.relative_half_width, 0.02);
-  plan.samples_at_least = 3;
-  plan.warm_up_at_least = std::min(plan.warm_up_at_least, budget / 10.0);
-  // The first call has warmed up what runs longer than the whole race.
-  plan.warm_up_at_most = first_call > budget ? Seconds(0.0) : budget / 2.0;
-  return plan;
-}
-
-/// Is the brief plan of slow reference implementations: two or three executions, however long.
-SamplingPlan reference_plan(const SamplingPlan& full) {
-  SamplingPlan plan = full;
-  plan.warm_up_at_most = Seconds(0.0);
-  plan.budget = std::max(plan.budget, Seconds(0.5));
-  plan.samples_at_least = 2;
-  plan.samples_at_most = 3;
-  return plan;
-}
-
 }  // namespace
 
 LayerMeasurement::LayerMeasurement(Instruments instruments,
@@ -85,15 +58,14 @@ LayerMeasurement::LayerMeasurement(Instruments instruments,
 void LayerMeasurement::run() {
   Measurement row;
   guarded(row, [&] {
-    spec_ = parse_key(request_.key);
-    cost_ = cost_of(spec_);
-    caches_ = applicable(caches_, spec_);
+    const LayerSpec spec = parse_key(request_.key);
+    caches_ = applicable(caches_, spec);
     // The worker's log: names the key if the library takes the process down, and the seed of its
     // inputs.
     fmt::print(stderr, "measuring {} (seed {})\n", request_.key.text, request_.seed);
     row.outcome = instruments_.backend.supports(request_.key);
     if (row.outcome.ok()) {
-      measure_variants();
+      measure_variants(spec);
     }
   });
   if (!row.outcome.ok()) {
@@ -102,7 +74,7 @@ void LayerMeasurement::run() {
   fill_missing_rows();
 }
 
-void LayerMeasurement::measure_variants() {
+void LayerMeasurement::measure_variants(const LayerSpec& spec) {
   const std::vector<Variant> offered = instruments_.backend.variants(request_.key);
   std::vector<Candidate> candidates;
   const auto add = [&](const Variant& variant) {
@@ -135,7 +107,8 @@ void LayerMeasurement::measure_variants() {
     emit_failure({}, {Outcome::Kind::kUnsupported, "the backend lists no variant of this key"});
     return;
   }
-  operands_ = random_operands(spec_, request_.seed);
+  preparation_.emplace(instruments_.backend, instruments_.timing.clock(), request_, spec);
+  timing_.emplace(instruments_, request_, cost_of(spec));
   if (!request_.variants.empty()) {
     for (Candidate& candidate : candidates) {
       if (make_ready(candidate)) {
@@ -168,7 +141,8 @@ void LayerMeasurement::measure_all(std::vector<Candidate>& candidates) {
   for (const std::size_t winner : winners) {
     Candidate& candidate = candidates[winner];
     if (make_ready(candidate)) {
-      measure_fully(candidate, hot, {caches_.begin(), hot_end});
+      measure_fully(
+          candidate, hot, {caches_.begin(), hot_end}, everybody() ? std::nullopt : fastest);
       fastest = std::min(fastest.value_or(candidate.execution), candidate.execution);
     }
   }
@@ -239,7 +213,7 @@ void LayerMeasurement::race_one(Candidate& candidate,
     return;
   }
   const auto run = [&](Seconds budget) {
-    time_hot(candidate, race_plan(request_.sampling, budget, first), row);
+    timing_->time_hot(candidate, race_plan(request_.sampling, budget, first), row);
   };
   if (best) {
     run(request_.race_budget * kLook);
@@ -285,70 +259,17 @@ void LayerMeasurement::measure_references(std::vector<Candidate>& candidates) {
 }
 
 bool LayerMeasurement::make_ready(Candidate& candidate) {
-  if (candidate.program) {
-    return true;
+  const bool ready = preparation_->make_ready(candidate);
+  if (!ready) {
+    emit_failure(candidate.row, candidate.row.outcome);
   }
-  const Clock& clock = instruments_.timing.clock();
-  const Seconds begin = clock();
-  Measurement& row = candidate.row;
-  guarded(row, [&] {
-    Prepared prepared = instruments_.backend.prepare(request_.key, candidate.variant.text);
-    row.outcome = prepared.outcome;
-    if (!row.outcome.ok()) {
-      return;
-    }
-    PLUMB_CHECK(prepared.program != nullptr);
-    candidate.program = std::move(prepared.program);
-    const Seconds bound = clock();
-    candidate.program->bind(0, operands_, false);
-    candidate.slots = 1;
-    candidate.bind = clock() - bound;
-    const Seconds called = clock();
-    candidate.program->enqueue(0);
-    candidate.program->synchronize();
-    const Seconds first_call = clock() - called;
-    if (!candidate.verified) {
-      candidate.facts = candidate.program->facts();
-      row.creation = candidate.facts.creation;
-      row.workspace = candidate.facts.workspace;
-      row.first_call = first_call;
-      candidate.execution = first_call;
-      verify(candidate);
-    }
-  });
-  row.wall = clock() - begin;
-  if (!row.outcome.ok()) {
-    candidate.program.reset();
-    emit_failure(row, row.outcome);
-  }
-  return row.outcome.ok();
-}
-
-void LayerMeasurement::verify(Candidate& candidate) {
-  const std::vector<Tensor> outputs = candidate.program->outputs(0);
-  candidate.verified = true;
-  if (!request_.verify) {
-    candidate.row.output_hash = output_hash(outputs);
-    return;
-  }
-  if (!verifier_) {
-    VerifyOptions options;
-    options.fully_below_macs = request_.verify_fully_below_macs;
-    options.seed = request_.seed;
-    verifier_.emplace(spec_, operands_, options);
-  }
-  const Verdict verdict = verifier_->verify(outputs);
-  candidate.row.maximum_error = verdict.maximum_error;
-  candidate.row.output_hash = verdict.output_hash;
-  // Where there is no reference the absent error says that nothing was compared.
-  if (verdict.outcome.kind != Outcome::Kind::kUnsupported) {
-    candidate.row.outcome = verdict.outcome;
-  }
+  return ready;
 }
 
 void LayerMeasurement::measure_fully(Candidate& candidate,
                                      const SamplingPlan& hot,
-                                     std::span<const CacheMode> caches) {
+                                     std::span<const CacheMode> caches,
+                                     std::optional<Seconds> rival) {
   for (const CacheMode cache : caches) {
     const Seconds begin = instruments_.timing.clock()();
     Measurement row = candidate.row;
@@ -359,9 +280,11 @@ void LayerMeasurement::measure_fully(Candidate& candidate,
         candidate.row.reorder = row.reorder = candidate.program->reorder_time();
       }
       if (cache == CacheMode::kNone) {
-        time_hot(candidate, hot, row);
+        if (!rival || may_beat(candidate, *rival, hot, row)) {
+          timing_->time_hot(candidate, hot, row);
+        }
       } else {
-        time_cold(candidate, row);
+        timing_->time_cold(candidate, preparation_->operands(), row);
       }
     });
     row.wall = instruments_.timing.clock()() - begin;
@@ -373,73 +296,14 @@ void LayerMeasurement::measure_fully(Candidate& candidate,
   }
 }
 
-void LayerMeasurement::time_hot(Candidate& candidate, const SamplingPlan& plan, Measurement& row) {
-  HotRegion region(*candidate.program);
-  instruments_.timing.time(region, plan, request_.disturbed_attempts, row);
-  if (row.outcome.timed()) {
-    candidate.execution = row.corrected().median;
-  }
-}
-
-Bytes LayerMeasurement::rotating_bytes(const Candidate& candidate, CacheMode cache) const {
-  Bytes bytes =
-      candidate.facts.weight_bytes.value > 0 ? candidate.facts.weight_bytes : cost_.weight_bytes;
-  if (cache == CacheMode::kAll) {
-    bytes += candidate.facts.activation_bytes.value > 0 ? candidate.facts.activation_bytes
-                                                        : cost_.input_bytes + cost_.output_bytes;
-  }
-  return bytes;
-}
-
-void LayerMeasurement::time_cold(Candidate& candidate, Measurement& row) {
-  const bool weights_only = row.cache == CacheMode::kWeights;
-  const bool slow = candidate.variant.reference_implementation;
-  RotationCosts costs;
-  costs.slot = rotating_bytes(candidate, row.cache);
-  costs.cache = instruments_.flush.cache();
-  costs.memory = instruments_.slot_memory;
-  costs.bind = candidate.bind;
-  costs.flush = instruments_.flush.cost();
-  costs.execution = candidate.execution;
-  costs.wall = request_.sampling.budget * kColdWall;
-  const Rotation rotation = plan_rotation(costs);
-
-  std::vector<std::size_t> ring;
-  for (std::size_t i = rotation.flush ? 0 : 1; i < rotation.slots; ++i) {
-    candidate.program->bind(candidate.slots, operands_, weights_only);
-    ring.push_back(candidate.slots++);
-  }
-  if (!rotation.flush) {
-    ring.push_back(0);
-  }
-  RotatingRegion region(*candidate.program,
-                        std::move(ring),
-                        rotation.flush ? &instruments_.flush : nullptr,
-                        weights_only);
-  if (!rotation.flush) {
-    region.run(1);  // what all slots share is warm from here on
-  }
-  SamplingPlan plan = slow ? reference_plan(request_.sampling) : request_.sampling;
-  plan.warm_up_at_most = Seconds(0.0);
-  plan.relative_half_width = std::max(plan.relative_half_width, kColdHalfWidth);
-  plan.samples_at_most = std::min(plan.samples_at_most, rotation.samples);
-  plan.samples_at_least = std::min(plan.samples_at_least, plan.samples_at_most);
-  instruments_.timing.time(region, plan, request_.disturbed_attempts, row);
-}
-
-void LayerMeasurement::guarded(Measurement& row, const std::function<void()>& step) const {
-  try {
-    step();
-  } catch (const std::bad_alloc&) {
-    row.outcome = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
-  } catch (const Error& error) {
-    if (error.kind() == Error::Kind::kInternal) {
-      throw;
-    }
-    row.outcome = {Outcome::Kind::kUnsupported, error.what()};
-  } catch (const std::exception& error) {
-    row.outcome = {Outcome::Kind::kCrashed, fmt::format("the backend threw: {}", error.what())};
-  }
+bool LayerMeasurement::may_beat(Candidate& candidate,
+                                Seconds rival,
+                                const SamplingPlan& full,
+                                Measurement& row) {
+  SamplingPlan look = full;
+  look.budget = full.budget * kFinalLook;
+  timing_->time_hot(candidate, look, row);
+  return !row.outcome.timed() || row.corrected().interval.low < rival * (1.0 - kWorthwhile);
 }
 
 void LayerMeasurement::emit(Measurement row) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
@@ -9,20 +11,27 @@
 
 namespace plumb::onednn {
 
-/// Owns zeroed memory on a cache-line boundary (64 bytes, as oneDNN itself aligns). Touched: no
-/// page faults later.
+/// Owns zeroed memory, touched (no page faults later) and placed the same way in every process, so
+/// that two processes time alike: from half a huge page (2 MiB) on in huge pages of its own where
+/// the kernel grants them on request (`transparent_hugepage` is madvise or always), below that at a
+/// page's start, below a page on a cache-line boundary (64 bytes, as oneDNN itself aligns).
 class AlignedBytes {
  public:
   AlignedBytes() = default;
   /// Throws std::bad_alloc.
   explicit AlignedBytes(std::size_t size) : size_(size) {
-    if (size > static_cast<std::size_t>(-1) - kAlignment) {
+    const std::size_t unit = size >= kHugePage / 2 ? kHugePage : size >= kPage ? kPage : kLine;
+    if (size > static_cast<std::size_t>(-1) - unit) {
       throw std::bad_alloc();
     }
-    const std::size_t rounded = (size / kAlignment + 1) * kAlignment;
-    data_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, rounded)));
+    const std::size_t rounded = (size / unit + 1) * unit;
+    data_.reset(static_cast<std::byte*>(std::aligned_alloc(unit, rounded)));
     if (!data_) {
       throw std::bad_alloc();
+    }
+    if (unit == kHugePage) {
+      // Refused on kernels without huge pages: small ones are as correct, only less repeatable.
+      static_cast<void>(madvise(data_.get(), rounded, MADV_HUGEPAGE));
     }
     std::memset(data_.get(), 0, rounded);
   }
@@ -31,7 +40,9 @@ class AlignedBytes {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  static constexpr std::size_t kAlignment = 64;
+  static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
   struct Free {
     void operator()(std::byte* pointer) const { std::free(pointer); }
   };

@@ -95,6 +95,32 @@ TEST_F(Service, races_all_variants_and_measures_the_close_ones_in_full) {
   }
 }
 
+TEST_F(Service, a_finalist_that_is_beaten_ends_early_and_keeps_its_row) {
+  const auto scattered = [](const std::string& name, double seconds) {
+    ScriptedVariant result = variant(name, seconds);
+    result.scatter = 0.03;  // too much for the interval to become tight
+    return result;
+  };
+  const auto samples = [&](double second) {
+    ScriptedBackend backend({scattered("first", 1e-4), chosen(scattered("second", second))});
+    std::map<std::string, std::size_t> count;
+    for (const Measurement& row : measure(backend, request())) {
+      if (row.purpose == Purpose::kFull) {
+        EXPECT_TRUE(row.outcome.ok());
+        count[row.variant] = row.samples.size();
+      }
+    }
+    return count;
+  };
+  // 20 ms of budget are 200 executions; a quarter of them shows that 4% more is no winner.
+  const auto slower = samples(1.04e-4);
+  EXPECT_GT(slower.at("first"), 150U);
+  EXPECT_GT(slower.at("second"), 20U);
+  EXPECT_LT(slower.at("second"), 60U);
+  // As fast as the first, but still with an interval that reaches 1% below it: measured to the end.
+  EXPECT_GT(samples(1e-4).at("second"), 150U);
+}
+
 TEST_F(Service, losers_are_dropped_and_winners_prepared_only_once) {
   ScriptedBackend backend({variant("a", 1e-3), variant("b", 5e-3)});
   static_cast<void>(measure(backend, request()));

@@ -32,6 +32,7 @@ struct Script {
 struct ScriptedVariant {
   Variant variant;
   Seconds hot{1e-3};
+  double scatter = 0.0;     ///< share by which executions are shorter or longer, in turn
   Seconds cold_extra{0.0};  ///< added where the slot is not the last one used
   Outcome prepare;
   std::string throws;  ///< at the first execution: "bad_alloc" or a text
@@ -68,7 +69,9 @@ class ScriptedProgram final : public Program {
       throw std::runtime_error(variant_.throws);
     }
     script_.enqueued[variant_.variant.text].push_back(slot);
-    script_.now += variant_.hot + (slot == last_ ? Seconds(0.0) : variant_.cold_extra);
+    const double turn = static_cast<double>(executed_++ * 7 % 11) / 5.0 - 1.0;  // -1 … 1, mean 0
+    script_.now += variant_.hot * (1.0 + variant_.scatter * turn) +
+                   (slot == last_ ? Seconds(0.0) : variant_.cold_extra);
     last_ = slot;
   }
   void synchronize() override {}
@@ -88,6 +91,7 @@ class ScriptedProgram final : public Program {
   Script& script_;
   Tensor input_;
   std::size_t last_ = 0;
+  std::size_t executed_ = 0;
 };
 
 class ScriptedBackend final : public Backend {

@@ -22,7 +22,7 @@ bool CandidatePreparation::make_ready(Candidate& candidate) {
   if (candidate.program) {
     return true;
   }
-    const Seconds begin = clock_();
+  const Seconds begin = clock_();
   Measurement& row = candidate.row;
   guarded(row, [&] {
     Prepared prepared = backend_.prepare(request_.key, candidate.variant.text);

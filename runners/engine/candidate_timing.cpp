@@ -56,8 +56,8 @@ Bytes CandidateTiming::rotating_bytes(const Candidate& candidate, CacheMode cach
 }
 
 void CandidateTiming::time_cold(Candidate& candidate,
- const std::vector<Tensor>& operands,
- Measurement& row) {
+                                const std::vector<Tensor>& operands,
+                                Measurement& row) {
   const bool weights_only = row.cache == CacheMode::kWeights;
   const bool slow = candidate.variant.reference_implementation;
   RotationCosts costs;

@@ -15,7 +15,7 @@ namespace plumb {
 namespace {
 
 constexpr double kEverybody = 1.0;  // a margin from which on all that finish are measured in full
-constexpr std::size_t kWinnersAtMost = 2;  // beside the library's choice
+constexpr std::size_t kFinalistsAtMost = 2;  // beside the library's choice
 constexpr double kLook = 0.125;  // share of the race's budget after which the hopeless are let go
 constexpr double kFinalLook =
     0.25;  // share of the full budget after which a beaten finalist is let go
@@ -126,20 +126,15 @@ void LayerMeasurement::measure_variants(const LayerSpec& spec) {
 
 void LayerMeasurement::measure_all(std::vector<Candidate>& candidates) {
   race(candidates);
-  std::vector<RaceEntry> entries;
-  for (const Candidate& candidate : candidates) {
-    entries.push_back({candidate.raced, candidate.variant.library_choice});
-  }
+  const std::vector<std::size_t> finalists = play_off(candidates);
   SamplingPlan hot = request_.sampling;
   // The race was the warm-up but for the caches.
   hot.warm_up_at_most = std::min(hot.warm_up_at_most, hot.budget / 2.0);
-  const std::size_t most = everybody() ? candidates.size() : kWinnersAtMost;
-  const std::vector<std::size_t> winners = race_winners(entries, margin(), most);
   const auto hot_end = std::stable_partition(
       caches_.begin(), caches_.end(), [](CacheMode cache) { return cache == CacheMode::kNone; });
   std::optional<Seconds> fastest;
-  for (const std::size_t winner : winners) {
-    Candidate& candidate = candidates[winner];
+  for (const std::size_t finalist : finalists) {
+    Candidate& candidate = candidates[finalist];
     if (make_ready(candidate)) {
       measure_fully(
           candidate, hot, {caches_.begin(), hot_end}, everybody() ? std::nullopt : fastest);
@@ -147,8 +142,8 @@ void LayerMeasurement::measure_all(std::vector<Candidate>& candidates) {
     }
   }
   // Cold buffers cost the most: only those that some bound or estimate can use are timed with them.
-  for (const std::size_t winner : winners) {
-    Candidate& candidate = candidates[winner];
+  for (const std::size_t finalist : finalists) {
+    Candidate& candidate = candidates[finalist];
     const bool wanted =
         everybody() || candidate.variant.library_choice || candidate.execution == fastest;
     if (wanted && hot_end != caches_.end() && make_ready(candidate)) {
@@ -184,20 +179,75 @@ void LayerMeasurement::race(std::vector<Candidate>& candidates) {
       candidate.raced = candidate.execution;  // nobody to race against
       continue;
     }
-    Measurement row = candidate.row;
-    row.purpose = Purpose::kRace;
-    guarded(row, [&] { race_one(candidate, best, row); });
-    row.wall = instruments_.timing.clock()() - begin;
-    if (row.outcome.timed()) {
-      candidate.raced = row.corrected().median;
-      best = best ? std::min(*best, *candidate.raced) : *candidate.raced;
-      emit(row);
-    } else {
-      emit_failure(row, row.outcome);
-      candidate.program.reset();
+    race_row(candidate, begin, [&](Measurement& row) { race_one(candidate, best, row); });
+    if (candidate.raced) {
+      best = std::min(best.value_or(*candidate.raced), *candidate.raced);
     }
     drop_losers(candidates, best.value_or(Seconds(0.0)));
   }
+}
+
+void LayerMeasurement::race_row(Candidate& candidate,
+                                Seconds begin,
+                                const std::function<void(Measurement&)>& time) {
+  Measurement row = candidate.row;
+  row.purpose = Purpose::kRace;
+  guarded(row, [&] { time(row); });
+  row.wall = instruments_.timing.clock()() - begin;
+  candidate.raced.reset();
+  if (row.outcome.timed()) {
+    candidate.raced = row.corrected().median;
+    emit(row);
+  } else {
+    emit_failure(row, row.outcome);
+    candidate.program.reset();
+  }
+}
+
+std::vector<std::size_t> LayerMeasurement::play_off(std::vector<Candidate>& candidates) {
+  std::vector<std::optional<Seconds>> times(candidates.size());
+  std::transform(candidates.begin(), candidates.end(), times.begin(), [](const Candidate& each) {
+    return each.raced;
+  });
+  std::vector<std::size_t> close = close_to_best(times, margin());
+  Seconds budget = request_.race_budget;
+  while (!everybody() && close.size() > kFinalistsAtMost) {
+    for (const std::size_t index : close) {
+      Candidate& candidate = candidates[index];
+      const Seconds begin = instruments_.timing.clock()();
+      if (!make_ready(candidate)) {
+        candidate.raced.reset();
+        continue;
+      }
+      race_row(candidate, begin, [&](Measurement& row) {
+        const Seconds first = candidate.row.first_call.value_or(Seconds(0.0));
+        timing_->time_hot(candidate, race_plan(request_.sampling, budget, first), row);
+      });
+    }
+    const std::size_t stay = stay_after_round(close.size(), kFinalistsAtMost);
+    times.assign(candidates.size(), std::nullopt);
+    for (const std::size_t index : close) {
+      times[index] = candidates[index].raced;
+    }
+    const std::vector<std::size_t> order =
+        close_to_best(times, std::numeric_limits<double>::infinity());
+    for (std::size_t place = stay; place < order.size(); ++place) {
+      Candidate& out = candidates[order[place]];
+      if (!out.variant.library_choice) {
+        out.program.reset();
+      }
+    }
+    close.assign(order.begin(),
+                 order.begin() + static_cast<std::ptrdiff_t>(std::min(stay, order.size())));
+    budget *= 2.0;
+  }
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const bool in = std::find(close.begin(), close.end(), i) != close.end();
+    if (candidates[i].variant.library_choice && candidates[i].raced && !in) {
+      close.push_back(i);
+    }
+  }
+  return close;
 }
 
 void LayerMeasurement::race_one(Candidate& candidate,

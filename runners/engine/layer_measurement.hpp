@@ -33,6 +33,11 @@ class LayerMeasurement {
   [[nodiscard]] bool everybody() const;  // all that finish the race are measured in full
   [[nodiscard]] double margin() const;
   void race(std::vector<Candidate>& candidates);
+  /// Times a race's row with `time`, emits it and sets the candidate's standing.
+  void race_row(Candidate& candidate, Seconds begin, const std::function<void(Measurement&)>& time);
+  /// Halves those within the margin, in rounds that last twice as long each, until two are left;
+  /// returns them, the fastest first, and the library's choice.
+  std::vector<std::size_t> play_off(std::vector<Candidate>& candidates);
   void race_one(Candidate& candidate, std::optional<Seconds> best, Measurement& row);
   void drop_losers(std::vector<Candidate>& candidates, Seconds best) const;
 

@@ -5,31 +5,26 @@
 
 namespace plumb {
 
-std::vector<std::size_t> race_winners(std::span<const RaceEntry> entries,
-                                      double margin,
-                                      std::size_t most) {
+std::vector<std::size_t> close_to_best(std::span<const std::optional<Seconds>> times,
+                                       double margin) {
   std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (entries[i].time) {
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i]) {
       order.push_back(i);
     }
   }
   std::stable_sort(order.begin(), order.end(), [&](std::size_t left, std::size_t right) {
-    return *entries[left].time < *entries[right].time;
+    return *times[left] < *times[right];
   });
-  if (order.empty()) {
-    return order;
-  }
-  const Seconds limit = *entries[order.front()].time * (1.0 + margin);
-  std::vector<std::size_t> winners;
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    const RaceEntry& entry = entries[order[place]];
-    const bool close = place == 0 || (*entry.time <= limit && place < most);
-    if (close || entry.library_choice) {
-      winners.push_back(order[place]);
-    }
-  }
-  return winners;
+  const auto far = std::find_if(order.begin(), order.end(), [&](std::size_t index) {
+    return *times[index] > *times[order.front()] * (1.0 + margin);
+  });
+  order.erase(far, order.end());
+  return order;
+}
+
+std::size_t stay_after_round(std::size_t contestants, std::size_t most) {
+  return std::min(contestants, std::max(most, (contestants + 1) / 2));
 }
 
 }  // namespace plumb

@@ -10,17 +10,13 @@
 
 namespace plumb {
 
-/// Is one variant's standing after its first, short measurement.
-struct RaceEntry {
-  std::optional<Seconds> time;  ///< absent: refused, wrong, or not run
-  bool library_choice = false;
-};
+/// Returns the indices of the times within `margin` of the shortest, shortest first; times may be
+/// absent. Pure.
+[[nodiscard]] std::vector<std::size_t> close_to_best(std::span<const std::optional<Seconds>> times,
+                                                     double margin);
 
-/// Says who is measured in full: fastest first, those within `margin` of the best, at most `most`
-/// of them, and the library's choice always (last, where it is not among them). Returns indices
-/// into `entries`. Pure.
-[[nodiscard]] std::vector<std::size_t> race_winners(std::span<const RaceEntry> entries,
-                                                    double margin,
-                                                    std::size_t most);
+/// Says how many of `contestants` stay after a round of successive halving (Karnin, Koren and
+/// Somekh, ICML 2013, §3) that ends when no more than `most` are left: half of them, rounded up.
+[[nodiscard]] std::size_t stay_after_round(std::size_t contestants, std::size_t most);
 
 }  // namespace plumb

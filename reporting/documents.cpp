@@ -32,14 +32,9 @@ std::string age_of(const std::optional<Timestamp>& row, Timestamp now) {
   return row ? duration_text(now - *row) : "–";
 }
 
-std::string describe(const ModelInstance& instance) {
-  return fmt::format(
-      "{}  batch {}  {}", printable(instance.model), instance.batch, printable(instance.dtype));
-}
-
 void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
   out << fmt::format("{}  ({} of {} layers)\n",
-                     describe(model.instance),
+                     printable(to_text(model.instance, "  ")),
                      model.measured_layers,
                      model.total_layers);
   AlignedTable table({{"  bound"}, {"mode"}, {"time", true}, {"complete"}, {"oldest row", true}});
@@ -66,7 +61,7 @@ void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out)
 }
 
 void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
-  out << describe(model.instance) << '\n';
+  out << printable(to_text(model.instance, "  ")) << '\n';
   AlignedTable table(
       {{"  what if"}, {"now", true}, {"predicted", true}, {"speed-up", true}, {"how"}});
   for (const WhatIfResult& result : model.whatifs) {
@@ -104,9 +99,13 @@ void write_model_list(std::span<const ModelListing> models, Style style, std::os
   if (style == Style::kJson) {
     return write_json(model_list_document(models), out);
   }
-  AlignedTable table({{"model"}, {"task"}, {"source"}});
+  AlignedTable table({{"model"}, {"task"}, {"axes"}, {"source"}, {"MLPerf rounds"}});
   for (const ModelListing& model : models) {
-    table.add({model.name, model.task, model.source});
+    std::string axes = "batch=1";
+    for (const auto& [name, standard] : model.axes) {
+      axes += fmt::format(" {}={}", name, standard);
+    }
+    table.add({model.name, model.task, axes, model.source, model.rounds});
   }
   table.write(out);
 }

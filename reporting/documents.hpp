@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,6 +26,9 @@ struct ModelListing {
   std::string name;
   std::string source;
   std::string task;
+  std::map<std::string, std::int64_t> axes;  ///< what varies beside the batch, and its standard
+  std::string rounds;                        ///< MLPerf rounds; empty: none
+  std::string deviations;                    ///< from the benchmark's model; empty: none
 };
 
 /// `plumb model list`

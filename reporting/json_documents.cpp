@@ -106,6 +106,7 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
   return Json{{"model", model.instance.model},
               {"batch", model.instance.batch},
               {"dtype", model.instance.dtype},
+              {"dims", model.instance.dims},
               {"measured_layers", model.measured_layers},
               {"total_layers", model.total_layers},
               {"unsupported", unsupported},
@@ -164,8 +165,13 @@ Json run_json(const RunRecord& run) {
 Json model_list_document(std::span<const ModelListing> models) {
   Json rows = Json::array();
   for (const ModelListing& model : models) {
-    rows.push_back(
-        {{"name", model.name}, {"source", model.source}, {"task", model.task}, {"batch", "any"}});
+    rows.push_back({{"name", model.name},
+                    {"source", model.source},
+                    {"task", model.task},
+                    {"batch", "any"},
+                    {"dims", model.axes},
+                    {"mlperf_rounds", model.rounds},
+                    {"deviations", model.deviations}});
   }
   Json result = document();
   result["models"] = rows;
@@ -236,6 +242,7 @@ Json what_ifs_document(const RunReport& report) {
     result["models"].push_back({{"model", instance.model},
                                 {"batch", instance.batch},
                                 {"dtype", instance.dtype},
+                                {"dims", instance.dims},
                                 {"whatifs", rows}});
   }
   return result;

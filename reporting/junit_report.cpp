@@ -118,13 +118,10 @@ void write_junit_report(const RunReport& report, std::ostream& out) {
     for (const CoverStep& step : model.bounds.cover) {
       cases += test_case(model, step, failed, counts);
     }
-    const ModelInstance& instance = model.bounds.instance;
     out << fmt::format(
-        "  <testsuite name=\"{} batch {} {}\" tests=\"{}\" failures=\"0\" errors=\"{}\" "
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"0\" errors=\"{}\" "
         "skipped=\"{}\" time=\"{:.9f}\" timestamp=\"{}\">\n    <properties>\n",
-        xml(instance.model),
-        instance.batch,
-        xml(instance.dtype),
+        xml(to_text(model.bounds.instance, " ")),
         counts.tests,
         counts.errors,
         counts.skipped,

@@ -93,8 +93,12 @@ std::string overview(const RunReport& report) {
       break;
     }
     ++listed;
+    std::string name = cell(b.instance.model);
+    for (const auto& [axis, extent] : b.instance.dims) {
+      name += fmt::format(", {} {}", cell(axis), extent);
+    }
     text += fmt::format("| {} | {} | {} | {} of {} | {} | {} | {} | {} | {} |\n",
-                        cell(b.instance.model),
+                        name,
                         b.instance.batch,
                         cell(b.instance.dtype),
                         b.measured_layers,
@@ -133,9 +137,7 @@ std::string slowest_layers(const ModelBounds& model) {
 }
 
 std::string model_section(const ModelReport& model) {
-  const ModelInstance& instance = model.bounds.instance;
-  std::string text = fmt::format(
-      "\n### {}, batch {}, {}\n\n", cell(instance.model), instance.batch, cell(instance.dtype));
+  std::string text = fmt::format("\n### {}\n\n", cell(to_text(model.bounds.instance, ", ")));
   std::vector<std::string> notes = model.bounds.findings;
   for (const auto& layer : model.bounds.unsupported) {
     notes.push_back(fmt::format("no time for {}: {}", layer.layer, layer.reason));

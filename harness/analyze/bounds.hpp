@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/analyze/model_instance.hpp"
 #include "harness/analyze/result_set.hpp"
 #include "harness/model/graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
@@ -13,13 +14,6 @@
 namespace plumb {
 
 inline constexpr std::string_view kAnalysisVersion = "1";
-
-/// Identifies one analysed instance of a model.
-struct ModelInstance {
-  std::string model;
-  std::int64_t batch = 1;
-  std::string dtype = "f32";
-};
 
 /// Is one bound or estimate (DESIGN §4; the kinds are in docs/BOUNDS.md).
 struct Bound {

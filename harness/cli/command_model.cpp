@@ -26,6 +26,9 @@ struct ModelOptions {
   std::uint64_t seed = 1;
 };
 
+constexpr const char* kDimHelp =
+    "NAME=VALUE sets an axis of a built-in model, or a file's dynamic dimension; may be repeated";
+
 ReadOptions read_options(const ModelOptions& options) {
   ReadOptions read;
   if (options.batch > 0) {
@@ -48,7 +51,7 @@ ReadOptions read_options(const ModelOptions& options) {
 }
 
 void export_model(const ModelOptions& options) {
-  onnx::ModelProto model = build_zoo_model(options.model, std::max<std::int64_t>(options.batch, 1));
+  onnx::ModelProto model = build_zoo_model(options.model, read_options(options));
   if (options.weights) {
     zoo::fill_weights(model, options.seed);
   }
@@ -76,8 +79,16 @@ void add_model(CLI::App& app, CommandContext& context) {
   model->add_subcommand("list", "the built-in models")->callback([&context] {
     std::vector<ModelListing> listings;
     for (const zoo::Entry& entry : zoo::entries()) {
-      listings.push_back(
-          {std::string(entry.name), std::string(entry.source), std::string(entry.task)});
+      ModelListing listing{.name = std::string(entry.name),
+                           .source = std::string(entry.source),
+                           .task = std::string(entry.task),
+                           .axes = {},
+                           .rounds = std::string(entry.rounds),
+                           .deviations = std::string(entry.deviations)};
+      for (const zoo::Axis& axis : entry.axes) {
+        listing.axes.emplace(axis.name, axis.standard);
+      }
+      listings.push_back(std::move(listing));
     }
     write_model_list(listings, context.json ? Style::kJson : Style::kText, std::cout);
   });
@@ -88,7 +99,7 @@ void add_model(CLI::App& app, CommandContext& context) {
   show->add_option("MODEL", options->model, "a built-in name or a path to an .onnx file")
       ->required();
   show->add_option("--batch", options->batch, "batch size")->check(CLI::PositiveNumber);
-  show->add_option("--dim", options->dims, "NAME=VALUE binds a dynamic dimension; may be repeated");
+  show->add_option("--dim", options->dims, kDimHelp);
   show->callback([&context, options] {
     write_model(load_graph(options->model, read_options(*options)),
                 context.json ? Style::kJson : Style::kText,
@@ -98,6 +109,7 @@ void add_model(CLI::App& app, CommandContext& context) {
   CLI::App* const exporting = model->add_subcommand("export", "write a built-in model as ONNX");
   exporting->add_option("MODEL", options->model, "a built-in name")->required();
   exporting->add_option("--batch", options->batch, "batch size")->check(CLI::PositiveNumber);
+  exporting->add_option("--dim", options->dims, kDimHelp);
   exporting->add_option("-o,--output", options->output, "file; default MODEL.onnx");
   exporting->add_flag("--weights",
                       options->weights,

@@ -41,7 +41,7 @@ struct RunOptions {
 
 /// Reads the suite and applies what the command line overrides.
 ResolvedSuite effective_suite(const RunOptions& options) {
-  ResolvedSuite suite = resolve(read_suite(find_suite(options.suite)));
+  ResolvedSuite suite = resolve_suite(read_suite(find_suite(options.suite)));
   if (!options.reuse.empty()) {
     suite.reuse = parse_reuse(options.reuse);
   }
@@ -242,11 +242,24 @@ class SuiteRun {
   bool resumed_ = false;
 };
 
+/// Says what of the suite this version leaves out.
+void warn_of_scenarios(const ResolvedSuite& suite) {
+  const auto count = std::count_if(suite.models.begin(), suite.models.end(), [](const auto& model) {
+    return !model.scenarios.empty();
+  });
+  if (count > 0) {
+    spdlog::warn("{} of {} models have scenarios: they are not executed yet; layers are measured",
+                 count,
+                 suite.models.size());
+  }
+}
+
 void run_suite(CommandContext& context, RunOptions options) {
   const ResolvedSuite suite = effective_suite(options);
   if (!options.shard.empty()) {
     static_cast<void>(parse_shard(options.shard));
   }
+  warn_of_scenarios(suite);
   const std::vector<PlannedModel> models = load_models(suite, {});
   const auto store = open_store(context.store_url);
   if (options.stacks.empty()) {

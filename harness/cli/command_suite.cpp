@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.hpp"
+#include "harness/cli/model_source.hpp"
 #include "harness/cli/user_paths.hpp"
-#include "harness/suite/suite.hpp"
 
 namespace plumb {
 
@@ -19,7 +19,7 @@ void add_suite(CLI::App& app, CommandContext& context) {
       suite->add_subcommand("show", "the suite as it runs: every default explicit");
   show->add_option("SUITE", *name, "a path or an installed name")->required();
   show->callback([name] {
-    const ResolvedSuite resolved = resolve(read_suite(find_suite(*name)));
+    const ResolvedSuite resolved = resolve_suite(read_suite(find_suite(*name)));
     nlohmann::json document = nlohmann::json::parse(to_json(resolved));
     document["schema_version"] = 1;
     std::cout << document.dump(2) << '\n';

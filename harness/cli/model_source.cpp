@@ -30,8 +30,17 @@ const zoo::Entry& find_entry(const std::string& name) {
 
 }  // namespace
 
-onnx::ModelProto build_zoo_model(const std::string& name, std::int64_t batch) {
-  return find_entry(name).build(batch);
+onnx::ModelProto build_zoo_model(const std::string& name, const ReadOptions& options) {
+  return find_entry(name).build(options.batch.value_or(1), options.dims);
+}
+
+ResolvedSuite resolve_suite(const SuiteSpec& spec) {
+  return resolve(spec, [](ResolvedSuite::Model& model) {
+    if (!model.path) {
+      const zoo::Sizes sizes = find_entry(model.name).sizes(model.batch, model.dims);
+      model.dims.insert(sizes.axes.begin(), sizes.axes.end());
+    }
+  });
 }
 
 Graph load_graph(const std::string& name, const ReadOptions& options) {
@@ -39,7 +48,7 @@ Graph load_graph(const std::string& name, const ReadOptions& options) {
   if (std::filesystem::is_regular_file(name, error)) {
     return read_model(name, options);
   }
-  Graph graph = graph_of(build_zoo_model(name, options.batch.value_or(1)), options);
+  Graph graph = graph_of(build_zoo_model(name, options));
   graph.name = name;
   return graph;
 }
@@ -66,7 +75,8 @@ std::vector<PlannedModel> load_models(const ResolvedSuite& suite,
     if (*type != DataType::kF32) {
       graph = with_precision(graph, *type);
     }
-    models.push_back({ModelInstance{model.name, model.batch, model.dtype}, std::move(graph)});
+    models.push_back(
+        {ModelInstance{model.name, model.batch, model.dtype, model.dims}, std::move(graph)});
   }
   if (models.empty() && !only.empty()) {
     throw Error(Error::Kind::kUser,

@@ -21,6 +21,13 @@ namespace {
 
 using Json = nlohmann::json;
 
+ModelInstance instance_of(const Json& graph) {
+  return {.model = graph.at("model").get<std::string>(),
+          .batch = graph.at("batch").get<std::int64_t>(),
+          .dtype = graph.at("dtype").get<std::string>(),
+          .dims = graph.at("dims").get<std::map<std::string, std::int64_t>>()};
+}
+
 /// Identifies what a graph computes and how it is wired: keys and edges, without names.
 std::string digest_of(const Graph& graph) {
   std::string text;
@@ -34,8 +41,30 @@ std::string digest_of(const Graph& graph) {
   return sha256(text).substr(0, 16);
 }
 
-std::string subject_of(const ModelInstance& instance) {
-  return fmt::format("{}|{}|{}", instance.model, instance.batch, instance.dtype);
+std::vector<std::string> scenario_texts(const std::vector<Scenario>& scenarios) {
+  std::vector<std::string> texts;
+  for (const Scenario& scenario : scenarios) {
+    texts.push_back(to_text(scenario));
+  }
+  return texts;
+}
+
+/// Says for each model of a run which of its scenarios were not executed: today all, since only
+/// layers are measured.
+std::map<ModelInstance, std::string> not_executed(const RunRecord& run) {
+  std::map<ModelInstance, std::string> findings;
+  const Json document = Json::parse(run.header.resolved_suite, nullptr, false);
+  if (!document.is_object() || !document.contains("graphs")) {
+    return findings;
+  }
+  for (const Json& entry : document["graphs"]) {
+    const auto scenarios = entry.value("scenarios", std::vector<std::string>{});
+    if (!scenarios.empty()) {
+      findings[instance_of(entry)] =
+          fmt::format("layers only: no scenario was executed, of {}", fmt::join(scenarios, ", "));
+    }
+  }
+  return findings;
 }
 
 }  // namespace
@@ -43,19 +72,16 @@ std::string subject_of(const ModelInstance& instance) {
 std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedModel> models) {
   Json document = Json::parse(to_json(suite));
   Json& graphs = document["graphs"] = Json::array();
+  PLUMB_CHECK(models.size() == suite.models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
     const ModelInstance& instance = models[i].instance;
-    const auto entry =
-        std::find_if(suite.models.begin(), suite.models.end(), [&](const auto& model) {
-          return model.name == instance.model && model.batch == instance.batch &&
-                 model.dtype == instance.dtype;
-        });
-    PLUMB_CHECK(entry != suite.models.end());
+    const std::optional<std::filesystem::path>& path = suite.models[i].path;
     graphs.push_back({{"model", instance.model},
                       {"batch", instance.batch},
                       {"dtype", instance.dtype},
-                      {"path", entry->path ? Json(entry->path->string()) : Json()},
-                      {"dims", entry->dims},
+                      {"path", path ? Json(path->string()) : Json()},
+                      {"dims", instance.dims},
+                      {"scenarios", scenario_texts(suite.models[i].scenarios)},
                       {"digest", digest_of(models[i].graph)}});
   }
   return document.dump();
@@ -68,14 +94,15 @@ std::vector<PlannedModel> models_of_run(const RunRecord& run) {
     return models;
   }
   for (const Json& entry : document["graphs"]) {
+    const ModelInstance instance = instance_of(entry);
     ResolvedSuite::Model model;
-    model.name = entry.at("model").get<std::string>();
-    model.batch = entry.at("batch").get<std::int64_t>();
-    model.dtype = entry.at("dtype").get<std::string>();
+    model.name = instance.model;
+    model.batch = instance.batch;
+    model.dtype = instance.dtype;
+    model.dims = instance.dims;
     if (entry.at("path").is_string()) {
       model.path = entry.at("path").get<std::string>();
     }
-    model.dims = entry.at("dims").get<std::map<std::string, std::int64_t>>();
     ResolvedSuite one;
     one.models.push_back(model);
     std::vector<PlannedModel> loaded = load_models(one, {});
@@ -83,11 +110,8 @@ std::vector<PlannedModel> models_of_run(const RunRecord& run) {
       throw Error(
           Error::Kind::kUser,
           fmt::format(
-              "model '{}' (batch {}, {}) is no longer what run {} measured: its graph has changed; "
-              "run the suite again",
-              model.name,
-              model.batch,
-              model.dtype,
+              "{} is no longer what run {} measured: its graph has changed; run the suite again",
+              to_text(loaded.front().instance, ", "),
               run.header.id));
     }
     models.push_back(std::move(loaded.front()));
@@ -106,12 +130,16 @@ RunReport analyze_run(const Store& store,
     report.calibration = calibration_from_json(record->payload);
   }
   const ResultSet results(report.rows, report.calibration);
+  const std::map<ModelInstance, std::string> layers_only = not_executed(run);
   for (PlannedModel& model : models_of_run(run)) {
     if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
       continue;
     }
     ModelReport entry;
     entry.bounds = bounds_of(model.instance, model.graph, results);
+    if (const auto found = layers_only.find(model.instance); found != layers_only.end()) {
+      entry.bounds.findings.push_back(found->second);
+    }
     entry.whatifs = what_ifs_of(WhatIfInput{model.instance, model.graph, results});
     entry.graph = std::move(model.graph);
     report.models.push_back(std::move(entry));

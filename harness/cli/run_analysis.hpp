@@ -11,7 +11,8 @@
 namespace plumb {
 
 /// Writes the resolved suite as it is stored with a run: with a digest of each model's graph, so
-/// that a later analysis notices when a model is no longer the one that was measured.
+/// that a later analysis notices when a model is no longer the one that was measured, and the hash
+/// of a suite changes with its models. `models` are all of the suite's, in its order.
 [[nodiscard]] std::string suite_for_store(const ResolvedSuite& suite,
                                           std::span<const PlannedModel> models);
 

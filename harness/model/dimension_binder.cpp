@@ -6,6 +6,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "harness/base/error.hpp"
+#include "harness/base/nearest_name.hpp"
 
 namespace plumb {
 namespace {
@@ -101,9 +102,11 @@ void DimensionBinder::check_all_used() const {
   for (const auto& [name, extent] : options_->dims) {
     if (!seen_.contains(name)) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("the model has no dimension '{}' to set to {}; it has {}",
+                  fmt::format("the model has no dimension '{}' to set to {}; did you mean '{}'? It "
+                              "has {}",
                               name,
                               extent,
+                              nearest_name(name, seen_).value_or(std::string_view{}),
                               fmt::join(seen_, ", ")));
     }
   }

@@ -61,7 +61,7 @@ struct StoredMeasurement {
 struct DerivedRecord {
   RunId run;
   std::string kind;              ///< "bound", "whatif", "calibration", "verdict"
-  std::string subject;           ///< model|batch|dtype, or a key
+  std::string subject;           ///< model|batch|dtype|axis=extent…, or a key
   std::string analysis_version;  ///< of the code that computed it
   std::vector<RowId> inputs;
   std::string payload;  ///< JSON

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -65,8 +66,12 @@ std::vector<std::int64_t> expand(const SuiteSpec& spec,
 std::vector<std::map<std::string, std::int64_t>> combinations(const SuiteSpec& spec,
                                                               const SuiteSpec::ModelEntry& entry) {
   std::vector<std::map<std::string, std::int64_t>> all(1);
-  for (const auto& [name, range] : entry.dims) {
-    const auto values = expand(spec, entry.line, name, range);
+  for (const auto& [name, ranges] : entry.dims) {
+    std::vector<std::int64_t> values;
+    for (const auto& range : ranges) {
+      const auto more = expand(spec, entry.line, name, range);
+      values.insert(values.end(), more.begin(), more.end());
+    }
     if (all.size() * values.size() > kMaximumInstances) {
       fail_size(spec, entry.line);
     }
@@ -87,15 +92,50 @@ T first_of(const std::optional<T>& own, const std::optional<T>& inherited, T oth
   return own ? *own : inherited.value_or(std::move(otherwise));
 }
 
-/// Is everything that tells one instance of a model from another.
-using Instance = std::tuple<std::string,
-                            std::optional<std::filesystem::path>,
-                            std::int64_t,
-                            std::string,
-                            std::map<std::string, std::int64_t>>;
+/// Is everything that tells the results of one instance of a model from another's.
+using Instance =
+    std::tuple<std::string, std::int64_t, std::string, std::map<std::string, std::int64_t>>;
+
+std::string describe(const ResolvedSuite::Model& model) {
+  std::string text =
+      fmt::format("model '{}' at batch {} in {}", model.name, model.batch, model.dtype);
+  for (const auto& [name, extent] : model.dims) {
+    text += fmt::format(", {} {}", name, extent);
+  }
+  return text;
+}
+
+/// Joins the scenarios of a model with their limits.
+std::vector<Scenario> scenarios_of(const SuiteSpec& spec, const SuiteSpec::ModelEntry& entry) {
+  std::vector<Scenario> scenarios;
+  for (const std::string& name :
+       first_of(entry.overrides.scenario, spec.defaults.scenario, std::vector<std::string>{})) {
+    Scenario& scenario = scenarios.emplace_back(Scenario{name, {}});
+    if (const auto limits = entry.limits.find(name); limits != entry.limits.end()) {
+      scenario.limits = limits->second;
+    }
+    if (!scenario.limits.percentile) {
+      scenario.limits.percentile = standard_percentile(name);
+    }
+  }
+  for (const auto& [name, limits] : entry.limits) {
+    if (std::none_of(scenarios.begin(), scenarios.end(), [&name = name](const Scenario& known) {
+          return known.name == name;
+        })) {
+      fail_at(spec,
+              entry.line,
+              fmt::format("[model.{}] limits a scenario that the model does not list: add '{}' to "
+                          "its 'scenario'",
+                          name,
+                          name));
+    }
+  }
+  return scenarios;
+}
 
 void add_models(const SuiteSpec& spec,
                 const SuiteSpec::ModelEntry& entry,
+                const ModelCompletion& complete,
                 ResolvedSuite& suite,
                 std::set<Instance>& seen) {
   using Batches = std::vector<std::int64_t>;
@@ -103,7 +143,8 @@ void add_models(const SuiteSpec& spec,
   const auto batches = first_of(entry.overrides.batch, spec.defaults.batch, Batches{1});
   const auto dtypes = first_of(entry.overrides.dtype, spec.defaults.dtype, Words{"f32"});
   ResolvedSuite::Model model;
-  model.scenarios = first_of(entry.overrides.scenario, spec.defaults.scenario, Words{});
+  model.scenarios = scenarios_of(spec, entry);
+  model.note = entry.note.value_or("");
   if (entry.path) {
     const auto folder = std::filesystem::absolute(spec.file).parent_path();
     model.path = (folder / *entry.path).lexically_normal();
@@ -121,11 +162,19 @@ void add_models(const SuiteSpec& spec,
         model.batch = batch;
         model.dtype = dtype;
         model.dims = dims;
-        if (!seen.insert({model.name, model.path, batch, dtype, dims}).second) {
+        if (complete) {
+          try {
+            complete(model);
+          } catch (const Error& error) {
+            fail_at(spec, entry.line, error.what());
+          }
+        }
+        if (!seen.insert({model.name, batch, dtype, model.dims}).second) {
           fail_at(spec,
                   entry.line,
-                  fmt::format(
-                      "model '{}' at batch {} in {} is listed twice", model.name, batch, dtype));
+                  describe(model) +
+                      " is listed twice (results are kept by name: two files need "
+                      "two)");
         }
         suite.models.push_back(model);
       }
@@ -144,9 +193,25 @@ void add_layers(const SuiteSpec& spec, const SuiteSpec::LayersEntry& entry, Reso
   }
 }
 
+nlohmann::json scenario_json(const Scenario& scenario) {
+  nlohmann::json row{{"name", scenario.name}};
+  const auto add = [&row](const char* name, const std::optional<Seconds>& limit) {
+    if (limit) {
+      row[name] = limit->count();
+    }
+  };
+  if (scenario.limits.percentile) {
+    row["percentile"] = *scenario.limits.percentile;
+  }
+  add("latency_seconds", scenario.limits.latency);
+  add("first_token_seconds", scenario.limits.first_token);
+  add("per_token_seconds", scenario.limits.per_token);
+  return row;
+}
+
 }  // namespace
 
-ResolvedSuite resolve(const SuiteSpec& spec) {
+ResolvedSuite resolve(const SuiteSpec& spec, const ModelCompletion& complete) {
   ResolvedSuite suite;
   suite.name = spec.name;
   suite.version = spec.version;
@@ -164,7 +229,7 @@ ResolvedSuite resolve(const SuiteSpec& spec) {
   }
   std::set<Instance> seen;
   for (const auto& entry : spec.models) {
-    add_models(spec, entry, suite, seen);
+    add_models(spec, entry, complete, suite, seen);
   }
   for (const auto& entry : spec.layers) {
     add_layers(spec, entry, suite);
@@ -192,7 +257,13 @@ std::string to_json(const ResolvedSuite& suite) {
              {"batch", model.batch},
              {"dtype", model.dtype},
              {"dims", model.dims},
-             {"scenario", model.scenarios}};
+             {"scenario", Json::array()}};
+    for (const Scenario& scenario : model.scenarios) {
+      row["scenario"].push_back(scenario_json(scenario));
+    }
+    if (!model.note.empty()) {
+      row["note"] = model.note;
+    }
     if (model.path) {
       row["path"] = model.path->string();
     }

@@ -11,10 +11,11 @@ namespace plumb {
 namespace {
 
 struct Unit {
-  char letter;
+  std::string_view name;
   double seconds;
 };
-constexpr std::array<Unit, 4> kUnits{{{'d', 86400}, {'h', 3600}, {'m', 60}, {'s', 1}}};
+constexpr std::array<Unit, 6> kUnits{
+    {{"d", 86400}, {"h", 3600}, {"m", 60}, {"s", 1}, {"ms", 1e-3}, {"us", 1e-6}}};
 constexpr double kMaximumSeconds = 100.0 * 366 * 86400;
 constexpr std::string_view kMaxAge = "max_age:";
 
@@ -22,11 +23,11 @@ constexpr std::string_view kMaxAge = "max_age:";
 
 Seconds parse_duration(std::string_view text) {
   for (const Unit& unit : kUnits) {
-    if (text.empty() || text.back() != unit.letter) {
+    if (!text.ends_with(unit.name)) {
       continue;
     }
     double number = 0;
-    const char* const end = text.data() + text.size() - 1;
+    const char* const end = text.data() + text.size() - unit.name.size();
     const auto result = std::from_chars(text.data(), end, number, std::chars_format::fixed);
     const double seconds = number * unit.seconds;
     if (result.ec == std::errc() && result.ptr == end && seconds > 0 &&
@@ -35,8 +36,8 @@ Seconds parse_duration(std::string_view text) {
     }
   }
   throw Error(Error::Kind::kUser,
-              fmt::format("'{}' is not a duration: write a positive number and s, m, h or d, such "
-                          "as 90s, 10m or 7d",
+              fmt::format("'{}' is not a duration: write a positive number and us, ms, s, m, h or "
+                          "d, such as 15ms, 10m or 7d",
                           text.substr(0, 64)));
 }
 
@@ -68,8 +69,9 @@ std::string to_text(const ReusePolicy& policy) {
   const double seconds = policy.max_age.count();
   for (const Unit& unit : kUnits) {
     const double count = seconds / unit.seconds;
-    if (count >= 1 && count == static_cast<double>(static_cast<std::int64_t>(count))) {
-      return fmt::format("max_age:{}{}", static_cast<std::int64_t>(count), unit.letter);
+    if (unit.seconds >= 1 && count >= 1 &&
+        count == static_cast<double>(static_cast<std::int64_t>(count))) {
+      return fmt::format("max_age:{}{}", static_cast<std::int64_t>(count), unit.name);
     }
   }
   return fmt::format("max_age:{}s", seconds);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "harness/model/layer_key.hpp"
 #include "harness/results/measurement.hpp"
+#include "harness/suite/scenario_limits.hpp"
 
 namespace plumb {
 
@@ -26,7 +28,7 @@ struct ReusePolicy {
 [[nodiscard]] ReusePolicy parse_reuse(std::string_view text);
 [[nodiscard]] std::string to_text(const ReusePolicy& policy);
 
-/// Parses "90s", "10m", "2h", "7d". Throws Error{kUser}.
+/// Parses "15ms", "90s", "10m", "2h", "7d". Throws Error{kUser}.
 [[nodiscard]] Seconds parse_duration(std::string_view text);
 
 /// Is a suite as written: only what the file says, with line numbers for messages.
@@ -37,7 +39,7 @@ struct SuiteSpec {
     std::optional<std::vector<std::string>> cache;
     std::optional<std::vector<std::string>> scenario;
   };
-  struct DimensionRange {  ///< dim.sequence = 128, or {from, to, step = "x2" | "+64"}
+  struct DimensionRange {  ///< 128, or {from, to, step = "x2" | "+64"}
     std::int64_t from = 0;
     std::int64_t to = 0;
     std::string step;
@@ -47,7 +49,9 @@ struct SuiteSpec {
     std::optional<std::string> name;
     std::optional<std::filesystem::path> path;
     Defaults overrides;
-    std::map<std::string, DimensionRange> dims;
+    std::map<std::string, std::vector<DimensionRange>> dims;  ///< dim.sequence = [128, 384]
+    std::map<std::string, ScenarioLimits> limits;             ///< [model.server], by scenario
+    std::optional<std::string> note;
   };
   struct LayersEntry {
     int line = 0;
@@ -78,7 +82,8 @@ struct ResolvedSuite {
     std::int64_t batch = 1;
     std::string dtype = "f32";
     std::map<std::string, std::int64_t> dims;
-    std::vector<std::string> scenarios;
+    std::vector<Scenario> scenarios;
+    std::string note;  ///< what a reader of its results must know; may be empty
   };
   struct LayerEntry {
     LayerKey key;
@@ -95,11 +100,15 @@ struct ResolvedSuite {
   std::vector<LayerEntry> layers;
 };
 
-/// Fills in all defaults (batch 1, f32, caches none and weights, reuse always, no scenario) and
-/// expands ranges. Reads the shape files that it names, relative to the suite's folder. Whether a
-/// zoo name exists is the caller's question. Throws Error{kUser} with file and line: a bad step, a
-/// model listed twice, more than 10,000 entries.
-[[nodiscard]] ResolvedSuite resolve(const SuiteSpec& spec);
+/// Fills in what only the model's builder knows: the extents of axes that the suite leaves alone.
+/// Throws Error{kUser} if there is no such model or axis; resolve() adds file and line.
+using ModelCompletion = std::function<void(ResolvedSuite::Model& model)>;
+
+/// Fills in all defaults (batch 1, f32, caches none and weights, reuse always, no scenario,
+/// standard percentiles) and expands ranges. Reads the shape files that it names, relative to the
+/// suite's folder. Throws Error{kUser} with file and line: a bad step, a model listed twice, more
+/// than 10,000 entries, and what `complete` refuses.
+[[nodiscard]] ResolvedSuite resolve(const SuiteSpec& spec, const ModelCompletion& complete = {});
 
 /// Writes the resolved suite as canonical JSON (sorted keys): what is stored and hashed.
 [[nodiscard]] std::string to_json(const ResolvedSuite& suite);

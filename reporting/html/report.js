@@ -2,7 +2,8 @@
 
 const report = JSON.parse(document.getElementById('data').textContent);
 const page = document.getElementById('page');
-const title = (model) => model.model + (model.batch === 1 ? '' : ' b' + model.batch) + ' ' + model.dtype;
+const title = (model) => model.model + (model.batch === 1 ? '' : ' b' + model.batch) + ' ' + model.dtype +
+  Object.entries(model.dims).map(([name, extent]) => ' ' + name + ' ' + extent).join('');
 const layersOf = (model) => model.measured_layers + ' of ' + model.total_layers;
 
 // The bounds that are compared at a glance: kind, mode, what it is called, colour.

@@ -48,7 +48,8 @@ occurrences = 0
 for model in document["models"]:
     if model["dtype"] != "f32":
         continue
-    shown, _ = plumb("a", "model", "show", model["model"], "--batch", str(model["batch"]))
+    shown, _ = plumb("a", "model", "show", model["model"], "--batch", str(model["batch"]),
+                     *(f"--dim={name}={extent}" for name, extent in model["dims"].items()))
     keys = [layer["key"] for layer in shown["layer_list"] if layer["role"] == "compute"]
     occurrences += len(keys)
     every += sum(seconds[key] for key in keys)

@@ -45,6 +45,62 @@ class Run(Command):
         self.assertEqual(runs[0]["rows"]["failed"], 0)
         self.assertIn(runs[0]["environment"], self.json("runs")["environments"])
 
+    def test_keeps_the_axes_of_one_model_apart(self):
+        suite = self.suite('[[model]]\nname = "squeezenet1.1"\n[[model]]\nname = "mobilenet-v2"\ndim.image = [96, {from = 128, to = 256}]\n')
+        document = self.json("run", suite, "--stack", "fake", "--cache", "none")
+        shown = [(model["model"], model["dims"]) for model in document["models"]]
+        again = [(model["model"], model["dims"]) for model in self.json("bound")["models"]]
+        self.assertEqual(shown, again)
+        self.assertEqual(shown, [("squeezenet1.1", {}), *(("mobilenet-v2", {"image": side}) for side in (96, 128, 256))])
+        subjects = {row[0] for row in self.store_rows("select subject from derived where kind = 'bound'")}
+        self.assertEqual(subjects, {"squeezenet1.1|1|f32", *(f"mobilenet-v2|1|f32|image={side}" for side in (96, 128, 256))})
+        self.assertIn("mobilenet-v2  batch 1  f32  image 96 ", self.plumb("bound").stdout)
+
+    def test_names_the_nearest_axis_and_its_line(self):
+        suite = self.suite('[[model]]\nname = "lenet"\n[[model]]\nname = "bert-base"\ndim.sequnce = 64\n')
+        for command in (("run", suite, "--stack", "fake"), ("suite", "show", suite)):
+            error = self.plumb(*command, expect=2).stderr
+            self.assertIn("mine.toml:3: model 'bert-base' has no axis 'sequnce'; did you mean 'sequence'?", error)
+        self.assertIn("did you mean 'sequence'?", self.plumb("model", "show", "bert-base", "--dim", "sequenc=4", expect=2).stderr)
+
+    def test_shows_every_axis_of_a_suite_and_a_model(self):
+        suite = self.suite('[[model]]\nname = "bert-base"\n')
+        self.assertEqual(self.json("suite", "show", suite)["models"][0]["dims"], {"sequence": 128})
+        shown = self.json("model", "show", "bert-base", "--dim", "sequence=384", "--batch", "2")
+        self.assertEqual(shown["inputs"][0]["shape"], [2, 384])
+        listed = {model["name"]: model["dims"] for model in self.json("model", "list")["models"]}
+        self.assertEqual((listed["bert-base"], listed["vgg16"]), ({"sequence": 128}, {}))
+        self.plumb("model", "export", "bert-base", "--dim", "sequence=32", "-o", self.folder / "b.onnx")
+        shown = self.json("model", "show", self.folder / "b.onnx")
+        self.assertEqual(shown["inputs"][0]["shape"], [1, 32])
+
+    def test_says_that_scenarios_are_not_executed(self):
+        suite = self.suite('[[model]]\nname = "lenet"\nscenario = ["server", "offline"]\n[model.server]\nlatency = "15ms"\n')
+        done = self.plumb("run", suite, "--stack", "fake")
+        self.assertIn("1 of 1 models have scenarios: they are not executed yet; layers are measured", done.stderr)
+        self.assertIn("! layers only: no scenario was executed, of server (99 %: latency 15 ms), offline", done.stdout)
+        model = self.json("bound")["models"][0]
+        self.assertEqual((model["executions"], len(model["findings"])), ([], 1))
+        self.assertNotIn("scenario", self.plumb("run", self.tiny(), "--stack", "fake").stderr)
+
+    def test_gives_another_hash_to_other_axes_scenarios_and_graphs(self):
+        self.plumb("model", "export", "lenet", "-o", self.folder / "m.onnx")
+        model = '[[model]]\npath = "m.onnx"\nscenario = "server"\n'
+        for text in (model, model, model + '[model.server]\nlatency = "1s"\n', model + "batch = 2\n"):
+            self.plumb("run", self.suite(text), "--stack", "fake")
+        self.plumb("model", "export", "mobilenet-v2", "--dim", "image=64", "-o", self.folder / "m.onnx")
+        self.plumb("run", self.suite(model), "--stack", "fake")
+        hashes = [run["suite_hash"] for run in self.json("runs")["runs"]]
+        self.assertEqual((len(hashes), len(set(hashes)), hashes.count(max(hashes, key=hashes.count))), (5, 4, 2))
+
+    def test_ships_suites_whose_models_and_axes_are_there(self):
+        for suite in sorted((SOURCE / "suites").glob("*.toml")):
+            for model in self.json("suite", "show", suite)["models"]:
+                self.assertIn(model["name"], self.zoo_names(), suite)
+
+    def zoo_names(self):
+        return {model["name"] for model in self.json("model", "list")["models"]}
+
     def test_measures_nothing_twice_when_rows_may_be_reused(self):
         self.run_tiny()
         before = self.store_rows("select count(*) from measurements")[0][0]

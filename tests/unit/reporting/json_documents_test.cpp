@@ -48,6 +48,7 @@ TEST(JsonDocuments, bound_has_the_fields_of_the_contract) {
                 {"model",
                  "batch",
                  "dtype",
+                 "dims",
                  "measured_layers",
                  "total_layers",
                  "unsupported",
@@ -85,7 +86,7 @@ TEST(JsonDocuments, whatif_has_the_fields_of_the_contract) {
   const json whole =
       document([](std::ostream& out) { write_what_ifs(sample_report(), Style::kJson, out); });
   const json& model = whole["models"][0];
-  expect_fields(model, {"model", "batch", "dtype", "whatifs"});
+  expect_fields(model, {"model", "batch", "dtype", "dims", "whatifs"});
   const std::vector<std::string> fields{"name",
                                         "mode",
                                         "predicted_seconds",

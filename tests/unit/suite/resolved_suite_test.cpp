@@ -76,7 +76,8 @@ file = "shapes/deepbench_conv.toml"
   ASSERT_EQ(suite.models.size(), 6U);  // batches 1 and 8; sequences 128, 256, 512, 1024
   EXPECT_EQ(suite.models[0].batch, 1);
   EXPECT_EQ(suite.models[1].batch, 8);
-  EXPECT_THAT(suite.models[1].scenarios, ElementsAre("single_stream"));
+  ASSERT_EQ(suite.models[1].scenarios.size(), 1U);
+  EXPECT_EQ(to_text(suite.models[1].scenarios[0]), "single_stream (90 %)");
   EXPECT_EQ(suite.models[2].name, "mine");
   EXPECT_EQ(suite.models[2].path, folder.path() / "mine.onnx");
   EXPECT_EQ(suite.models[2].dims.at("sequence"), 128);
@@ -105,7 +106,7 @@ dtype = ["f32", "bf16"]
   ASSERT_EQ(suite.models.size(), 3U);
   EXPECT_EQ(suite.models[0].dtype, "bf16");
   EXPECT_EQ(suite.models[0].batch, 2);
-  EXPECT_THAT(suite.models[0].scenarios, ElementsAre("offline"));
+  EXPECT_THAT(suite.models[0].scenarios, ElementsAre(Scenario{"offline", {}}));
   EXPECT_EQ(suite.models[1].dtype, "f32");
   EXPECT_EQ(suite.models[2].dtype, "bf16");
 }
@@ -116,6 +117,8 @@ TEST(ResolvedSuite, expands_ranges_up_to_their_end) {
   EXPECT_THAT(extents("{from = 3, to = 20, step = \"x2\"}"), ElementsAre(3, 6, 12));
   EXPECT_THAT(extents("{from = 64, to = 300, step = \"+64\"}"), ElementsAre(64, 128, 192, 256));
   EXPECT_THAT(extents("{from = 7, to = 7, step = \"+1\"}"), ElementsAre(7));
+  EXPECT_THAT(extents("[128, 384]"), ElementsAre(128, 384));
+  EXPECT_THAT(extents("[1, {from = 128, to = 512}]"), ElementsAre(1, 128, 256, 512));
   // Near the largest extent, where a careless step would overflow.
   EXPECT_THAT(
       extents("{from = 1099511627775, to = 1099511627776, step = \"x9223372036854775807\"}"),
@@ -158,12 +161,87 @@ TEST(ResolvedSuite, bounds_what_a_range_expands_to) {
 
 TEST(ResolvedSuite, refuses_a_model_listed_twice) {
   EXPECT_EQ(error_of("[[model]]\nname = \"a\"\n[[model]]\nname = \"a\"\nbatch = [8, 1]\n"),
-            "s.toml:3: model 'a' at batch 1 in f32 is listed twice");
+            "s.toml:3: model 'a' at batch 1 in f32 is listed twice (results are kept by name: two "
+            "files need two)");
+  EXPECT_THAT(error_of("[[model]]\nname = \"a\"\ndim.s = [8, {from = 2, to = 8}]\n"),
+              testing::StartsWith("s.toml:1: model 'a' at batch 1 in f32, s 8 is listed twice"));
+  EXPECT_THAT(error_of("[[model]]\npath = \"x/m.onnx\"\n[[model]]\npath = \"y/m.onnx\"\n"),
+              testing::StartsWith("s.toml:3: model 'm' at batch 1 in f32 is listed twice"));
+}
+
+TEST(ResolvedSuite, is_completed_by_who_knows_the_models) {
+  const SuiteFolder folder;
+  const SuiteSpec spec = read_suite(folder.write("s.toml", R"([[model]]
+name = "a"
+[[model]]
+name = "a"
+dim.s = [128, 384]
+)"));
+  EXPECT_EQ(resolve(spec).models.size(), 3U);
+  EXPECT_THAT(user_error(folder,
+                         [&] {
+                           (void)resolve(spec, [](ResolvedSuite::Model& model) {
+                             model.dims.emplace("s", 128);
+                           });
+                         }),
+              testing::StartsWith("s.toml:3: model 'a' at batch 1 in f32, s 128 is listed twice"));
+  EXPECT_EQ(user_error(folder,
+                       [&] {
+                         (void)resolve(spec, [](ResolvedSuite::Model&) {
+                           throw Error(Error::Kind::kUser, "no such model");
+                         });
+                       }),
+            "s.toml:1: no such model");
 }
 
 TEST(ResolvedSuite, reports_a_missing_shapes_file) {
   EXPECT_THAT(error_of("[[layers]]\nfile = \"none.toml\"\n"),
               HasSubstr("cannot read shapes file 'none.toml'"));
+}
+
+TEST(ResolvedSuite, joins_scenarios_with_their_limits) {
+  const SuiteFolder folder;
+  const ResolvedSuite suite = resolved(folder, R"([[model]]
+name = "a"
+note = "retired"
+scenario = ["single_stream", "server", "interactive", "offline"]
+[model.server]
+latency = "15ms"
+[model.interactive]
+percentile = 99.9
+first_token = "2s"
+per_token = "100ms"
+[[model]]
+name = "b"
+)");
+  ASSERT_EQ(suite.models.size(), 2U);
+  std::vector<std::string> texts;
+  for (const Scenario& scenario : suite.models[0].scenarios) {
+    texts.push_back(to_text(scenario));
+  }
+  EXPECT_THAT(texts,
+              ElementsAre("single_stream (90 %)",
+                          "server (99 %: latency 15 ms)",
+                          "interactive (99.9 %: first token 2000 ms, later tokens 100 ms)",
+                          "offline"));
+  EXPECT_TRUE(suite.models[1].scenarios.empty());
+  EXPECT_EQ(suite.models[1].note, "");
+  const auto model = nlohmann::json::parse(to_json(suite))["models"][0];
+  EXPECT_EQ(model["note"], "retired");
+  EXPECT_EQ(model["scenario"][0].dump(), R"({"name":"single_stream","percentile":90.0})");
+  EXPECT_EQ(model["scenario"][1].dump(),
+            R"({"latency_seconds":0.015,"name":"server","percentile":99.0})");
+  EXPECT_EQ(
+      model["scenario"][2].dump(),
+      R"({"first_token_seconds":2.0,"name":"interactive","per_token_seconds":0.1,"percentile":99.9})");
+  EXPECT_EQ(model["scenario"][3].dump(), R"({"name":"offline"})");
+}
+
+TEST(ResolvedSuite, refuses_limits_of_a_scenario_that_is_not_run) {
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\nscenario = \"offline\"\n[model.server]\nlatency = "
+                     "\"15ms\"\n"),
+            "s.toml:1: [model.server] limits a scenario that the model does not list: add 'server' "
+            "to its 'scenario'");
 }
 
 TEST(ResolvedSuite, writes_canonical_json) {
@@ -172,10 +250,11 @@ TEST(ResolvedSuite, writes_canonical_json) {
       resolved(folder,
                "[suite]\nname = \"n\"\nreuse = \"max_age:7d\"\nbudget = \"90s\"\n[[model]]\nname = "
                "\"lenet\"\nscenario = \"server\"\n");
-  EXPECT_EQ(to_json(suite),
-            R"({"budget_seconds":90.0,"cache":["none","weights"],"layers":[],"models":[)"
-            R"({"batch":1,"dims":{},"dtype":"f32","name":"lenet","scenario":["server"]}],)"
-            R"("name":"n","reuse":"max_age:7d","schema_version":1,"version":1})");
+  EXPECT_EQ(
+      to_json(suite),
+      R"({"budget_seconds":90.0,"cache":["none","weights"],"layers":[],"models":[)"
+      R"({"batch":1,"dims":{},"dtype":"f32","name":"lenet","scenario":[{"name":"server","percentile":99.0}]}],)"
+      R"("name":"n","reuse":"max_age:7d","schema_version":1,"version":1})");
 }
 
 TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {

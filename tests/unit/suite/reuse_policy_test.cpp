@@ -51,6 +51,8 @@ TEST(Duration, parses_seconds_minutes_hours_and_days) {
   EXPECT_EQ(parse_duration("2h").count(), 7200.0);
   EXPECT_EQ(parse_duration("7d").count(), 604800.0);
   EXPECT_EQ(parse_duration("1.5h").count(), 5400.0);
+  EXPECT_DOUBLE_EQ(parse_duration("15ms").count(), 0.015);
+  EXPECT_DOUBLE_EQ(parse_duration("2.5us").count(), 2.5e-6);
 }
 
 TEST(Duration, refuses_what_has_no_unit_or_no_number) {
@@ -78,8 +80,8 @@ TEST(Duration, names_the_text_and_the_remedy) {
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kUser);
     EXPECT_STREQ(error.what(),
-                 "'10min' is not a duration: write a positive number and s, m, h or d, such as "
-                 "90s, 10m or 7d");
+                 "'10min' is not a duration: write a positive number and us, ms, s, m, h or d, "
+                 "such as 15ms, 10m or 7d");
   }
 }
 

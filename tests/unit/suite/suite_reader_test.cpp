@@ -54,7 +54,8 @@ file = "shapes/deepbench_conv.toml"
   EXPECT_THAT(spec.models[0].overrides.scenario, Optional(ElementsAre("single_stream")));
   EXPECT_EQ(spec.models[0].overrides.dtype, std::nullopt);
   EXPECT_EQ(spec.models[1].path, "mine.onnx");
-  const auto& range = spec.models[1].dims.at("sequence");
+  ASSERT_EQ(spec.models[1].dims.at("sequence").size(), 1U);
+  const auto& range = spec.models[1].dims.at("sequence")[0];
   EXPECT_EQ(range.from, 128);
   EXPECT_EQ(range.to, 1024);
   EXPECT_EQ(range.step, "x2");
@@ -103,6 +104,10 @@ TEST(SuiteReader, checks_types_and_ranges) {
             "s.toml:2: 'batch' in [defaults] is 0; it must be from 1 to 1000000");
   EXPECT_EQ(error_of("[defaults]\nbatch = []\n" + std::string(kModel)),
             "s.toml:2: 'batch' in [defaults] is an empty list");
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\ndim.s = []\n"),
+            "s.toml:3: 'dim.s' in [[model]] is an empty list");
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\ndim.s = [1, 0]\n"),
+            "s.toml:3: 'dim.s' in [[model]] is 0; it must be from 1 to 1099511627776");
   EXPECT_EQ(error_of("[suite]\nname = 3\n" + std::string(kModel)),
             "s.toml:2: 'name' in [suite] must be a text in quotes");
   EXPECT_EQ(error_of("[model]\nname = \"lenet\"\n"),
@@ -113,6 +118,24 @@ TEST(SuiteReader, checks_types_and_ranges) {
               HasSubstr("'to' must not be less"));
   EXPECT_THAT(error_of("[[model]]\nname = \"a\"\ndim.s = {from = 8, to = 16, stop = 2}\n"),
               HasSubstr("unknown key 'stop' in dim.s; did you mean 'step'?"));
+}
+
+TEST(SuiteReader, checks_the_limits_of_scenarios_where_they_stand) {
+  const std::string server = "[[model]]\nname = \"a\"\nscenario = \"server\"\n[model.server]\n";
+  EXPECT_EQ(error_of(server + "latencie = \"15ms\"\n"),
+            "s.toml:5: unknown key 'latencie' in [model.server]; did you mean 'latency'?");
+  EXPECT_THAT(error_of(server + "latency = \"15\"\n"),
+              StartsWith("s.toml:5: '15' is not a duration"));
+  EXPECT_EQ(error_of(server + "latency = 15\n"),
+            "s.toml:5: 'latency' in [model.server] must be a text in quotes");
+  for (const char* percentile : {"0", "100", "-1", "nan", "\"99\""}) {
+    EXPECT_EQ(error_of(server + "percentile = " + percentile + "\n"),
+              "s.toml:5: 'percentile' in [model.server] must be a number between 0 and 100");
+  }
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\n[model.sever]\n"),
+            "s.toml:3: unknown key 'sever' in [[model]]; did you mean 'server'?");
+  EXPECT_EQ(error_of("[[model]]\nname = \"a\"\nserver = 3\n"),
+            "s.toml:3: 'server' must be a table: [model.server]");
 }
 
 TEST(SuiteReader, checks_reuse_and_budget_where_they_stand) {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/suite/scenario_limits.hpp"
+
+#include <fmt/format.h>
+
+namespace plumb {
+
+std::optional<double> standard_percentile(const std::string& scenario) {
+  if (scenario == "offline") {
+    return std::nullopt;
+  }
+  return scenario == "single_stream" ? 90.0 : 99.0;
+}
+
+std::string to_text(const Scenario& scenario) {
+  const ScenarioLimits& limits = scenario.limits;
+  std::string text;
+  const auto add = [&text](const std::optional<Seconds>& limit, const char* name) {
+    if (limit) {
+      text += fmt::format("{}{} {:g} ms", text.empty() ? ": " : ", ", name, limit->count() * 1e3);
+    }
+  };
+  add(limits.latency, "latency");
+  add(limits.first_token, "first token");
+  add(limits.per_token, "later tokens");
+  return limits.percentile ? fmt::format("{} ({:g} %{})", scenario.name, *limits.percentile, text)
+                           : scenario.name;
+}
+
+}  // namespace plumb

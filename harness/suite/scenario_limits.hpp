@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/base/units.hpp"
+
+namespace plumb {
+
+/// Says what a scenario must keep for its result to count. What is absent is not limited.
+struct ScenarioLimits {
+  std::optional<double> percentile;    ///< of the latencies, in %: 99
+  std::optional<Seconds> latency;      ///< of a query
+  std::optional<Seconds> first_token;  ///< of a query, until its first token
+  std::optional<Seconds> per_token;    ///< of every later token, on average over a query
+
+  auto operator<=>(const ScenarioLimits&) const = default;
+};
+
+/// Is one way to load a model end to end, and its limits.
+struct Scenario {
+  std::string name;  ///< single_stream, multi_stream, server, interactive, offline
+  ScenarioLimits limits;
+
+  auto operator<=>(const Scenario&) const = default;
+};
+
+/// Returns the percentile that MLPerf Inference reports or limits: 90 of single_stream, 99 of
+/// multi_stream, server and interactive, none of offline.
+[[nodiscard]] std::optional<double> standard_percentile(const std::string& scenario);
+
+/// Writes a scenario in a few words: "server (99 %: latency 15 ms)".
+[[nodiscard]] std::string to_text(const Scenario& scenario);
+
+}  // namespace plumb

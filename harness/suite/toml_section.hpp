@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <toml++/toml.h>
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plumb {
+
+/// Parses a TOML file of at most 1 MiB; `what` names it in messages: "suite".
+/// Throws Error{kUser} with file, line and column.
+[[nodiscard]] toml::table parse_toml_file(const std::filesystem::path& file, std::string_view what);
+
+/// Is one table of a file while it is read: every accessor checks the type and notes that its key
+/// is known, so that finish() can name the keys that are not. All throw Error{kUser} with file and
+/// line. `file` and `table` must outlive it, as must the keys.
+class TomlSection {
+ public:
+  /// `name` is how messages call it: "[suite]".
+  TomlSection(const std::filesystem::path& file, const toml::table& table, std::string name)
+      : file_(file), table_(table), name_(std::move(name)) {}
+
+  [[nodiscard]] int line() const;
+  [[noreturn]] void fail(const toml::node& at, const std::string& problem) const;
+  [[noreturn]] void fail(const std::string& problem) const { fail(table_, problem); }
+
+  /// Reads a text. What `check` throws is reported with the line.
+  std::optional<std::string> text(std::string_view key,
+                                  const std::function<void(const std::string&)>& check = {});
+  std::optional<std::int64_t> integer(std::string_view key, std::int64_t low, std::int64_t high);
+  /// Reads a number, whole or not, between `low` and `high`, both excluded.
+  std::optional<double> real(std::string_view key, double low, double high);
+  /// Reads a list; one value alone stands for a list of one.
+  std::optional<std::vector<std::int64_t>> integers(std::string_view key,
+                                                    std::int64_t low,
+                                                    std::int64_t high);
+  /// Reads a list of words, each of which must be one of `words`.
+  std::optional<std::vector<std::string>> choices(std::string_view key,
+                                                  std::span<const std::string_view> words);
+
+  /// Calls `read` for each table of an array of tables, with the table's own section.
+  void each(std::string_view key, const std::function<void(TomlSection&)>& read);
+  /// Calls `read` for a table, if there is one; `name` is how messages call it.
+  void one(std::string_view key,
+           const std::string& name,
+           const std::function<void(TomlSection&)>& read);
+  /// Calls `read` for every key of the table `key`, whatever their names are.
+  void entries(std::string_view key,
+               const std::function<void(const std::string&, const toml::node&)>& read);
+
+  [[nodiscard]] std::int64_t integer_of(std::string_view key,
+                                        const toml::node& node,
+                                        std::int64_t low,
+                                        std::int64_t high) const;
+
+  /// Refuses every key that nobody asked for, naming the nearest that is known.
+  void finish() const;
+
+ private:
+  const toml::node* find(std::string_view key);
+  [[nodiscard]] std::string text_of(std::string_view key, const toml::node& node) const;
+  template <typename T>
+  std::optional<std::vector<T>> list(std::string_view key,
+                                     const std::function<T(const toml::node&)>& read);
+
+  const std::filesystem::path& file_;
+  const toml::table& table_;
+  std::string name_;
+  std::vector<std::string_view> known_;
+};
+
+}  // namespace plumb

@@ -102,8 +102,8 @@ std::optional<std::vector<T>> TomlSection::list(std::string_view key,
   return values;
 }
 
-std::optional<std::string> TomlSection::text(
-    std::string_view key, const std::function<void(const std::string&)>& check) {
+std::optional<std::string> TomlSection::text(std::string_view key,
+                                             const std::function<void(const std::string&)>& check) {
   const toml::node* node = find(key);
   if (node == nullptr) {
     return std::nullopt;
@@ -154,8 +154,7 @@ std::optional<std::vector<std::string>> TomlSection::choices(
   return list<std::string>(key, [&](const toml::node& node) {
     std::string word = text_of(key, node);
     if (std::find(words.begin(), words.end(), word) == words.end()) {
-      fail(node,
-           fmt::format("unknown {} '{}'; {}", key, shortened(word), suggestion(word, words)));
+      fail(node, fmt::format("unknown {} '{}'; {}", key, shortened(word), suggestion(word, words)));
     }
     return word;
   });
@@ -192,9 +191,8 @@ void TomlSection::one(std::string_view key,
   section.finish();
 }
 
-void TomlSection::entries(
-    std::string_view key,
-    const std::function<void(const std::string&, const toml::node&)>& read) {
+void TomlSection::entries(std::string_view key,
+                          const std::function<void(const std::string&, const toml::node&)>& read) {
   const toml::node* node = find(key);
   if (node == nullptr) {
     return;

@@ -10,12 +10,14 @@
 namespace plumb::zoo {
 namespace {
 
-/// BERT-base of Devlin et al. (arXiv 1810.04805, section 3).
-constexpr std::int64_t kLayers = 12;
-constexpr std::int64_t kHidden = 768;
-constexpr std::int64_t kHeads = 12;
-constexpr std::int64_t kHeadSize = kHidden / kHeads;
-constexpr std::int64_t kIntermediate = 4 * kHidden;
+/// The two models of Devlin et al. (arXiv 1810.04805, section 3).
+struct Encoder {
+  std::int64_t layers;
+  std::int64_t hidden;
+  std::int64_t heads;
+};
+constexpr Encoder kBase{.layers = 12, .hidden = 768, .heads = 12};
+constexpr Encoder kLarge{.layers = 24, .hidden = 1024, .heads = 16};
 constexpr std::int64_t kVocabulary = 30522;
 constexpr std::int64_t kPositions = 512;
 
@@ -30,105 +32,136 @@ Wire linear(GraphBuilder& net, const Wire& x, std::int64_t units, const std::str
 
 Wire layer_norm(GraphBuilder& net, const Wire& x, std::string_view label) {
   const std::string name = net.next_name("LayerNorm", label);
-  return net.node(
-      "LayerNormalization",
-      {x, net.weight(name + "_weight", {kHidden}), net.weight(name + "_bias", {kHidden})},
-      x.shape(),
-      {{"axis", std::int64_t{-1}}, {"epsilon", 1e-12F}},
-      name);
+  const Shape hidden{x.shape().back()};
+  return net.node("LayerNormalization",
+                  {x, net.weight(name + "_weight", hidden), net.weight(name + "_bias", hidden)},
+                  x.shape(),
+                  {{"axis", std::int64_t{-1}}, {"epsilon", 1e-12F}},
+                  name);
 }
 
 Wire embedding(GraphBuilder& net,
                const Wire& indices,
-               std::int64_t rows,
+               const Shape& table_shape,
                const std::string& label) {
-  const Wire table = net.weight(net.next_name("Gather", label) + "_weight", {rows, kHidden});
+  const Wire table = net.weight(net.next_name("Gather", label) + "_weight", table_shape);
   Shape out = indices.shape();
-  out.push_back(kHidden);
+  out.push_back(table_shape.back());
   return net.node("Gather", {table, indices}, std::move(out), {}, net.next_name("Gather", label));
 }
 
-/// Holds the scalars of the graph, which every layer shares.
-struct Scalars {
+/// Holds what every layer shares: the heads and the scalars of the graph.
+struct Shared {
+  std::int64_t heads;
   Wire score_scale;
   Wire root_two;
   Wire one;
   Wire half;
 };
 
-Wire split_heads(const Wire& x, const std::vector<std::int64_t>& permutation) {
-  return x.reshape({0, 0, kHeads, kHeadSize}).transpose(permutation);
+Wire split_heads(const Wire& x, const Shared& shared, const std::vector<std::int64_t>& order) {
+  return x.reshape({0, 0, shared.heads, x.shape().back() / shared.heads}).transpose(order);
 }
 
-Wire self_attention(GraphBuilder& net, const Wire& x, const Wire& mask, const Scalars& scalars) {
-  const Wire query = split_heads(linear(net, x, kHidden, "query"), {0, 2, 1, 3});
+Wire self_attention(GraphBuilder& net, const Wire& x, const Wire& mask, const Shared& shared) {
+  const std::int64_t hidden = x.shape().back();
+  const Wire query = split_heads(linear(net, x, hidden, "query"), shared, {0, 2, 1, 3});
   // The exporter merges the two transposes of the keys into one.
-  const Wire key = split_heads(linear(net, x, kHidden, "key"), {0, 2, 3, 1});
-  const Wire value = split_heads(linear(net, x, kHidden, "value"), {0, 2, 1, 3});
-  const Wire scores = query.matmul(key, "scores").div(scalars.score_scale).add(mask, "mask_add");
+  const Wire key = split_heads(linear(net, x, hidden, "key"), shared, {0, 2, 3, 1});
+  const Wire value = split_heads(linear(net, x, hidden, "value"), shared, {0, 2, 1, 3});
+  const Wire scores = query.matmul(key, "scores").div(shared.score_scale).add(mask, "mask_add");
   const Wire context = scores.softmax(-1).matmul(value, "context");
   return linear(
-      net, context.transpose({0, 2, 1, 3}).reshape({0, 0, kHidden}), kHidden, "attention_output");
+      net, context.transpose({0, 2, 1, 3}).reshape({0, 0, hidden}), hidden, "attention_output");
 }
 
 /// Writes GELU as the exporter does before opset 20: x · (1 + erf(x / √2)) · ½.
-Wire gelu(GraphBuilder& net, const Wire& x, const Scalars& scalars) {
-  const Wire scaled = x.div(scalars.root_two, "gelu_div");
+Wire gelu(GraphBuilder& net, const Wire& x, const Shared& shared) {
+  const Wire scaled = x.div(shared.root_two, "gelu_div");
   const Wire erf = net.node("Erf", {scaled}, x.shape(), {}, net.next_name("Erf", "gelu_erf"));
-  return x.mul(erf.add(scalars.one, "gelu_add"), "gelu_mul").mul(scalars.half, "gelu_half");
+  return x.mul(erf.add(shared.one, "gelu_add"), "gelu_mul").mul(shared.half, "gelu_half");
 }
 
-Wire encoder_layer(GraphBuilder& net, const Wire& x, const Wire& mask, const Scalars& scalars) {
-  const Wire attention = self_attention(net, x, mask, scalars).add(x, "attention_residual");
+Wire encoder_layer(GraphBuilder& net, const Wire& x, const Wire& mask, const Shared& shared) {
+  const std::int64_t hidden = x.shape().back();
+  const Wire attention = self_attention(net, x, mask, shared).add(x, "attention_residual");
   const Wire middle = layer_norm(net, attention, "attention_norm");
-  const Wire wide = gelu(net, linear(net, middle, kIntermediate, "intermediate"), scalars);
-  const Wire narrow = linear(net, wide, kHidden, "output").add(middle, "output_residual");
+  const Wire wide = gelu(net, linear(net, middle, 4 * hidden, "intermediate"), shared);
+  const Wire narrow = linear(net, wide, hidden, "output").add(middle, "output_residual");
   return layer_norm(net, narrow, "output_norm");
 }
 
 /// Turns the 0/1 mask into what is added to the scores: 0 or −10,000, as in the paper's own code.
-Wire additive_mask(GraphBuilder& net, const Wire& mask, const Scalars& scalars) {
+Wire additive_mask(GraphBuilder& net, const Wire& mask, const Shared& shared) {
   const Wire broad = mask.unsqueeze({1}).unsqueeze({2});
   const Wire real = net.node("Cast", {broad}, broad.shape(), {{"to", std::int64_t{1}}});
-  const Wire inverse = net.node("Sub", {scalars.one, real}, broad.shape());
+  const Wire inverse = net.node("Sub", {shared.one, real}, broad.shape());
   return inverse.mul(net.scalar("mask_value", -10000.0F));
+}
+
+/// Appends inputs, embeddings and encoder layers; returns the last hidden states.
+Wire encode(GraphBuilder& net, const Sizes& sizes, const Encoder& encoder) {
+  const std::int64_t sequence = sizes["sequence"];
+  const std::int64_t hidden = encoder.hidden;
+  const Shape tokens{sizes.batch, sequence};
+  const Wire ids = net.input("input_ids", tokens, DataType::kS64);
+  const Wire attention_mask = net.input("attention_mask", tokens, DataType::kS64);
+  const Wire types = net.input("token_type_ids", tokens, DataType::kS64);
+  const Shared shared{encoder.heads,
+                      net.scalar("score_scale", 8.0F),  // √64: both models have heads of 64
+                      net.scalar("root_two", 1.41421356F),
+                      net.scalar("one", 1.0F),
+                      net.scalar("half", 0.5F)};
+  const Wire mask = additive_mask(net, attention_mask, shared);
+
+  net.enter("embeddings_");
+  std::vector<std::int64_t> positions(static_cast<std::size_t>(sequence));
+  std::iota(positions.begin(), positions.end(), 0);
+  const Wire words = embedding(net, ids, {kVocabulary, hidden}, "word");
+  const Wire typed = words.add(embedding(net, types, {2, hidden}, "token_type"));
+  const Wire position_ids = net.integers("position_ids", positions, {1, sequence});
+  const Wire places =
+      embedding(net, position_ids, {std::max(kPositions, sequence), hidden}, "position");
+  Wire x = layer_norm(net, typed.add(places), "norm");
+  for (std::int64_t layer = 0; layer < encoder.layers; ++layer) {
+    net.enter("layer" + std::to_string(layer) + "_");
+    x = encoder_layer(net, x, mask, shared);
+  }
+  return x;
 }
 
 }  // namespace
 
 onnx::ModelProto bert_base(const Sizes& sizes) {
-  const std::int64_t batch = sizes.batch;
-  const std::int64_t sequence = sizes["sequence"];
   GraphBuilder net("bert-base", 17);
-  const Wire ids = net.input("input_ids", {batch, sequence}, DataType::kS64);
-  const Wire attention_mask = net.input("attention_mask", {batch, sequence}, DataType::kS64);
-  const Wire types = net.input("token_type_ids", {batch, sequence}, DataType::kS64);
-  const Scalars scalars{net.scalar("score_scale", 8.0F),
-                        net.scalar("root_two", 1.41421356F),
-                        net.scalar("one", 1.0F),
-                        net.scalar("half", 0.5F)};
-  const Wire mask = additive_mask(net, attention_mask, scalars);
-
-  net.enter("embeddings_");
-  std::vector<std::int64_t> positions(static_cast<std::size_t>(sequence));
-  std::iota(positions.begin(), positions.end(), 0);
-  const Wire words = embedding(net, ids, kVocabulary, "word");
-  const Wire tokens = words.add(embedding(net, types, 2, "token_type"));
-  const Wire position_ids = net.integers("position_ids", positions, {1, sequence});
-  const Wire places = embedding(net, position_ids, std::max(kPositions, sequence), "position");
-  Wire x = layer_norm(net, tokens.add(places), "norm");
-  for (std::int64_t layer = 0; layer < kLayers; ++layer) {
-    net.enter("layer" + std::to_string(layer) + "_");
-    x = encoder_layer(net, x, mask, scalars);
-  }
+  const Wire x = encode(net, sizes, kBase);
   net.enter("pooler_");
   net.output(x);
   const Wire first = net.node("Gather",
                               {x, net.integers("pooler_token", {0}, {})},
-                              {batch, kHidden},
+                              {sizes.batch, kBase.hidden},
                               {{"axis", std::int64_t{1}}});
-  const Wire pooled = first.gemm(kHidden, "dense");
+  const Wire pooled = first.gemm(kBase.hidden, "dense");
   net.output(net.node("Tanh", {pooled}, pooled.shape()));
+  return net.finish();
+}
+
+onnx::ModelProto bert_large(const Sizes& sizes) {
+  GraphBuilder net("bert-large", 17);
+  const Wire x = encode(net, sizes, kLarge);
+  net.enter("answer_");
+  const Wire logits = linear(net, x, 2, "span");
+  const Shape one{sizes.batch, sizes["sequence"], 1};
+  const Wire start = net.node("Split",
+                              {logits, net.integers("split_sizes", {1, 1}, {2})},
+                              one,
+                              {{"axis", std::int64_t{-1}}},
+                              "split",
+                              {"_end"});
+  const Wire last_axis = net.integers("last_axis", {-1}, {1});
+  const Shape flat{sizes.batch, sizes["sequence"]};
+  net.output(net.node("Squeeze", {start, last_axis}, flat));
+  net.output(net.node("Squeeze", {Wire(net, "split_end", one), last_axis}, flat));
   return net.finish();
 }
 

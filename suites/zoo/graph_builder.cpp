@@ -112,6 +112,14 @@ Wire GraphBuilder::scalar(std::string_view name, float value) {
   return {*this, std::string(name), {}};
 }
 
+Wire GraphBuilder::reals(std::string_view name, const std::vector<float>& values) {
+  const auto count = static_cast<std::int64_t>(values.size());
+  const Wire wire = weight(name, {count});
+  auto& tensor = *model_->mutable_graph()->mutable_initializer()->rbegin();
+  tensor.mutable_float_data()->Add(values.begin(), values.end());
+  return wire;
+}
+
 Wire GraphBuilder::node(std::string_view op,
                         const std::vector<Wire>& inputs,
                         Shape output,

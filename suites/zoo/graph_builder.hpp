@@ -44,6 +44,7 @@ class GraphBuilder {
   /// Adds a constant with data: integers of the given shape (empty: one, a scalar), or one real.
   Wire integers(std::string_view name, const std::vector<std::int64_t>& values, Shape shape);
   Wire scalar(std::string_view name, float value);
+  Wire reals(std::string_view name, const std::vector<float>& values);
   /// Appends any node; its first output has the given shape. `name` is whole; empty: a number is
   /// given.
   Wire node(std::string_view op,

@@ -48,6 +48,21 @@ Wire bottleneck_v1(const Wire& x, std::int64_t channels, std::int64_t stride, bo
   return body.add(shortcut).relu();
 }
 
+/// Version 1.5 moves the stride to the 3×3 convolution; no convolution has a bias.
+Wire bottleneck_v1_5(const Wire& x, std::int64_t channels, std::int64_t stride, bool downsample) {
+  const Wire body = x.conv({.filters = channels / 4})
+                        .batch_norm()
+                        .relu()
+                        .conv({.filters = channels / 4, .kernel = 3, .stride = stride, .pad = 1})
+                        .batch_norm()
+                        .relu()
+                        .conv({.filters = channels})
+                        .batch_norm();
+  const Wire shortcut =
+      downsample ? x.conv({.filters = channels, .stride = stride}).batch_norm() : x;
+  return body.add(shortcut).relu();
+}
+
 Wire basic_v1(const Wire& x, std::int64_t channels, std::int64_t stride, bool downsample) {
   const Wire shortcut =
       downsample ? x.conv({.filters = channels, .stride = stride}).batch_norm() : x;
@@ -96,19 +111,29 @@ Wire stages(GraphBuilder& net, Wire x, const Depth& depth, Block block) {
   return x;
 }
 
+/// Appends conv1 and the stages, and the classifier.
+onnx::ModelProto finish_v1(GraphBuilder& net, const Wire& image, const Depth& depth, Block block) {
+  const Wire x = image.conv({.filters = 64, .kernel = 7, .stride = 2, .pad = 3})
+                     .batch_norm()
+                     .relu()
+                     .max_pool({.kernel = 3, .stride = 2, .pads = {1, 1, 1, 1}});
+  net.output(stages(net, x, depth, block).global_average_pool().flatten().gemm(1000));
+  return net.finish();
+}
+
 }  // namespace
 
 onnx::ModelProto resnet_v1(int depth, const Sizes& sizes) {
   const Depth& table = column(depth);
   GraphBuilder net("resnet" + std::to_string(depth) + "-v1", 7);
-  Wire x = net.input("data", {sizes.batch, 3, sizes["image"], sizes["image"]})
-               .conv({.filters = 64, .kernel = 7, .stride = 2, .pad = 3})
-               .batch_norm()
-               .relu()
-               .max_pool({.kernel = 3, .stride = 2, .pads = {1, 1, 1, 1}});
-  x = stages(net, x, table, table.bottleneck ? bottleneck_v1 : basic_v1);
-  net.output(x.global_average_pool().flatten().gemm(1000));
-  return net.finish();
+  const Wire image = net.input("data", {sizes.batch, 3, sizes["image"], sizes["image"]});
+  return finish_v1(net, image, table, table.bottleneck ? bottleneck_v1 : basic_v1);
+}
+
+onnx::ModelProto resnet50_v1_5(const Sizes& sizes) {
+  GraphBuilder net("resnet50-v1.5", 17);
+  const Wire image = net.input("input", {sizes.batch, 3, sizes["image"], sizes["image"]});
+  return finish_v1(net, image, column(50), bottleneck_v1_5);
 }
 
 onnx::ModelProto resnet_v2(int depth, const Sizes& sizes) {

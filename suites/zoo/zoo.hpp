@@ -27,6 +27,9 @@ struct Entry {
   std::string_view source;  ///< paper and export it follows
   onnx::ModelProto (*builder)(const Sizes& sizes);
   std::span<const Axis> axes = {};  ///< what may vary beside the batch
+  std::string_view rounds = {};     ///< MLPerf rounds that it belongs to; empty: none
+  std::string_view deviations =
+      {};  ///< how it differs from the benchmark's model; empty: it does not
 
   /// Gives every axis its extent: what `asked` says, else its standard. Throws Error{kUser} for a
   /// name that is no axis of the model, naming the nearest, and for an extent it cannot take.

@@ -64,7 +64,11 @@ TEST(ZooBounds, keep_their_order_on_every_model) {
     }
     const double fused = seconds(model, "library", "fusion");
     const double plain = seconds(model, "library", "plain");
-    EXPECT_LT(fused, plain);
+    if (entry.name == "3d-unet") {  // its convolutions end in InstanceNormalization: none is fused
+      EXPECT_EQ(fused, plain);
+    } else {
+      EXPECT_LT(fused, plain);
+    }
     EXPECT_LE(seconds(model, "library_parallel", "fusion"), fused * (1 + 1e-12));
     EXPECT_LE(seconds(model, "library_parallel", "fusion"),
               seconds(model, "library_parallel", "plain") * (1 + 1e-12));

@@ -259,7 +259,7 @@ TEST(ResolvedSuite, writes_canonical_json) {
 
 TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {
   const std::filesystem::path suites = PLUMB_SUITES;
-  for (const char* name : {"quick", "smoke"}) {
+  for (const char* name : {"quick", "smoke", "mlperf-inference", "mlperf-training"}) {
     const ResolvedSuite suite = resolve(read_suite(suites / (std::string(name) + ".toml")));
     EXPECT_EQ(suite.name, name);
     EXPECT_GE(suite.models.size(), 2U);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
+#include "harness/model/recurrent_shape.hpp"
 
 namespace plumb {
 namespace {
@@ -56,7 +57,24 @@ std::int64_t macs_of(const LayerSpec& spec) {
   if (spec.op == "conv_transpose") {  // each input element meets every filter of its group
     return product(element_count(*spec.inputs[0]), elements_from(spec.inputs[1]->dims, 1));
   }
+  if (is_recurrent(spec)) {  // w·x and r·h, each step and direction
+    const RecurrentShape shape = recurrent_shape(spec);
+    return product(
+        product(shape.steps, shape.batch),
+        product(shape.directions * shape.gates, product(shape.hidden, shape.input + shape.hidden)));
+  }
   return 0;
+}
+
+/// Counts what a recurrent layer computes beside its products.
+double recurrent_flops(const LayerSpec& spec) {
+  const RecurrentShape shape = recurrent_shape(spec);
+  // An addition of both products, one of the bias and an activation each gate; then gru's reset and
+  // blend, lstm's cell (3), its tanh and the product with the output gate, and the peephole.
+  const std::int64_t state = spec.op == "gru" ? 4 : (spec.op == "lstm" ? 5 : 0);
+  const std::int64_t each = shape.gates * 3 + state + (spec.has_input(6) ? 6 : 0);
+  return static_cast<double>(shape.steps) * static_cast<double>(shape.batch) *
+         static_cast<double>(shape.directions * shape.hidden) * static_cast<double>(each);
 }
 
 std::int64_t kernel_elements(const LayerSpec& spec) {
@@ -94,6 +112,9 @@ double other_flops(const LayerSpec& spec) {
   }
   if (spec.op == "lrn") {  // squares and their sum over the window, then scale, add, power, divide
     return outputs * (2.0 * static_cast<double>(spec.integer("size")) + 4.0);
+  }
+  if (is_recurrent(spec)) {
+    return recurrent_flops(spec);
   }
   if (spec.op == "sum") {
     return outputs * static_cast<double>(spec.inputs.size() - 1);

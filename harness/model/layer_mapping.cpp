@@ -43,6 +43,7 @@ constexpr std::array kMappings = std::to_array<MappingRow>({
     {"Expand", map_expand},
     {"Flatten", map_view},
     {"Floor", map_activation},
+    {"GRU", map_gru},
     {"Gather", map_gather},
     {"Gelu", map_activation},
     {"Gemm", map_gemm},
@@ -58,6 +59,7 @@ constexpr std::array kMappings = std::to_array<MappingRow>({
     {"InstanceNormalization", map_instance_norm},
     {"IsNaN", map_activation},
     {"LRN", map_lrn},
+    {"LSTM", map_lstm},
     {"LayerNormalization", map_layer_norm},
     {"LeakyRelu", map_activation},
     {"Less", map_binary},
@@ -79,6 +81,7 @@ constexpr std::array kMappings = std::to_array<MappingRow>({
     {"Pad", map_pad},
     {"Pow", map_binary},
     {"RMSNormalization", map_rms_norm},
+    {"RNN", map_rnn},
     {"Reciprocal", map_activation},
     {"ReduceL1", map_reduce},
     {"ReduceL2", map_reduce},
@@ -165,7 +168,10 @@ MappedLayer map_node(const NodeView& node) {
   return row->map(node);
 }
 
-MappedLayer begin_layer(const NodeView& node, std::string op, std::vector<std::size_t> operands) {
+MappedLayer begin_layer(const NodeView& node,
+                        std::string op,
+                        std::vector<std::size_t> operands,
+                        const std::vector<std::size_t>& outputs) {
   MappedLayer layer;
   layer.spec.op = std::move(op);
   layer.operands = std::move(operands);
@@ -180,7 +186,9 @@ MappedLayer begin_layer(const NodeView& node, std::string op, std::vector<std::s
     layer.spec.inputs.pop_back();
     layer.operands.pop_back();
   }
-  layer.spec.outputs.push_back(node.output_type(0));
+  for (const std::size_t index : outputs) {
+    layer.spec.outputs.push_back(node.output_type(index));
+  }
   layer.spec.accumulate = accumulation_of(node.input_type(0).dtype);
   return layer;
 }

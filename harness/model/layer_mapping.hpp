@@ -13,7 +13,6 @@ namespace plumb {
 struct MappedLayer {
   LayerSpec spec;
   std::vector<std::size_t> operands;  ///< for each of spec.inputs, the node's input
-  std::size_t outputs = 1;            ///< the node's first outputs stand in spec.outputs
 };
 
 /// Turns a node of the default domain into a layer. Throws Unsupported, saying why, where that
@@ -23,10 +22,11 @@ struct MappedLayer {
 /// Tells whether there is a mapping for an operator of the default domain.
 [[nodiscard]] bool is_mapped_operator(std::string_view op);
 
-/// Begins a mapping: operator, operands by the node's input index, first output, accumulation type.
+/// Begins a mapping: operator, operands and outputs by the node's index, accumulation type.
 [[nodiscard]] MappedLayer begin_layer(const NodeView& node,
                                       std::string op,
-                                      std::vector<std::size_t> operands);
+                                      std::vector<std::size_t> operands,
+                                      const std::vector<std::size_t>& outputs = {0});
 
 /// Makes the mapping of a node that renames its first input's bytes.
 [[nodiscard]] MappedLayer view_layer(const NodeView& node);
@@ -67,5 +67,8 @@ struct MappedLayer {
 [[nodiscard]] MappedLayer map_resize(const NodeView& node);
 [[nodiscard]] MappedLayer map_reduce(const NodeView& node);
 [[nodiscard]] MappedLayer map_arg_reduce(const NodeView& node);
+[[nodiscard]] MappedLayer map_rnn(const NodeView& node);
+[[nodiscard]] MappedLayer map_gru(const NodeView& node);
+[[nodiscard]] MappedLayer map_lstm(const NodeView& node);
 
 }  // namespace plumb

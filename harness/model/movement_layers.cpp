@@ -68,7 +68,6 @@ MappedLayer map_split(const NodeView& node) {
   for (std::size_t i = 1; i < node.output_count(); ++i) {
     layer.spec.outputs.push_back(node.output_type(i));
   }
-  layer.outputs = node.output_count();
   layer.spec.attributes["axis"] = axis_of(node, 0);
   return layer;
 }

@@ -17,8 +17,10 @@ namespace {
 NodeLayer named_layer(const NodeView& node) {
   const onnx::NodeProto& proto = node.proto();
   NodeLayer result;
-  const bool anonymous = proto.name().empty() && proto.output_size() > 0;
-  result.layer.name = anonymous ? proto.output(0) : proto.name();
+  result.layer.name = proto.name();
+  for (const std::string& output : proto.output()) {
+    result.layer.name = result.layer.name.empty() ? output : result.layer.name;
+  }
   result.layer.onnx_op = is_default_domain(proto.domain())
                              ? proto.op_type()
                              : fmt::format("{}.{}", proto.domain(), proto.op_type());
@@ -36,23 +38,13 @@ void append_other_inputs(const NodeView& node, std::vector<std::size_t>& inputs)
 /// Tells whether an operator meant something else before opset 7: broadcasting by attribute, or
 /// training by default.
 bool changed_in_opset_7(std::string_view op) {
-  constexpr std::array<std::string_view, 17> kChanged = {"Add",
-                                                         "And",
-                                                         "BatchNormalization",
-                                                         "Div",
-                                                         "Dropout",
-                                                         "Equal",
-                                                         "Gemm",
-                                                         "Greater",
-                                                         "Less",
-                                                         "Mul",
-                                                         "Or",
-                                                         "PRelu",
-                                                         "Pow",
-                                                         "Sub",
-                                                         "Upsample",
-                                                         "Xor",
-                                                         "Pad"};
+  constexpr std::array<std::string_view, 20> kChanged = {"Add",  "And",     "BatchNormalization",
+                                                         "Div",  "Dropout", "Equal",
+                                                         "GRU",  "Gemm",    "Greater",
+                                                         "LSTM", "Less",    "Mul",
+                                                         "Or",   "PRelu",   "Pow",
+                                                         "RNN",  "Sub",     "Upsample",
+                                                         "Xor",  "Pad"};
   return std::find(kChanged.begin(), kChanged.end(), op) != kChanged.end();
 }
 

@@ -20,6 +20,7 @@ constexpr std::string_view kReduceFunctions =
 constexpr std::string_view kCoordinates =
     "half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|"
     "tf_half_pixel_for_nn";
+constexpr std::string_view kDirections = "forward|reverse|bidirectional";
 constexpr std::string_view kNearestModes = "round_prefer_floor|round_prefer_ceil|floor|ceil";
 
 // The vocabulary: operator, fewest and most inputs, most outputs, attributes in alphabetical order.
@@ -145,6 +146,29 @@ constexpr std::array kSchemas = std::to_array<OpSchema>({
     {"tile", 1, 1, 1, {{{"repeats", kIntegers, {}}}}},
     {"depth_to_space", 1, 1, 1, {{{"block", kInteger, {}}, {"mode", kWord, "dcr|crd"}}}},
     {"space_to_depth", 1, 1, 1, {{{"block", kInteger, {}}}}},
+    {"rnn",
+     3,
+     5,
+     2,
+     {{{"direction", kWord, kDirections},
+       {"fn", kWord, "tanh|relu|sigmoid"},
+       {"layout", kInteger, {}},
+       {"outputs", kWord, "y|h|yh"}}}},
+    {"gru",
+     3,
+     5,
+     2,
+     {{{"direction", kWord, kDirections},
+       {"layout", kInteger, {}},
+       {"linear_before_reset", kInteger, {}},
+       {"outputs", kWord, "y|h|yh"}}}},
+    {"lstm",
+     3,
+     7,
+     3,
+     {{{"direction", kWord, kDirections},
+       {"layout", kInteger, {}},
+       {"outputs", kWord, "y|h|c|yh|yc|hc|yhc"}}}},
 });
 
 struct EltwiseFunction {

@@ -73,5 +73,6 @@ Dims arg_reduce_dims(const LayerSpec& spec);
 Dims expand_dims(const LayerSpec& spec);
 Dims tile_dims(const LayerSpec& spec);
 Dims block_dims(const LayerSpec& spec);
+Dims recurrent_dims(const LayerSpec& spec);
 
 }  // namespace plumb::shape_rules

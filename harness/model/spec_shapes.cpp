@@ -113,6 +113,9 @@ constexpr std::array kShapes = std::to_array<ShapeRow>({
     {"tile", tile_dims},
     {"depth_to_space", block_dims},
     {"space_to_depth", block_dims},
+    {"rnn", recurrent_dims},
+    {"gru", recurrent_dims},
+    {"lstm", recurrent_dims},
 });
 
 }  // namespace

@@ -10,6 +10,8 @@
 #include <string_view>
 
 #include "harness/base/hash64.hpp"
+#include "harness/model/layer_cost.hpp"
+#include "harness/model/recurrent_shape.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb {
@@ -173,6 +175,10 @@ std::int64_t reduction_length(const LayerSpec& spec) {
   if (spec.op == "matmul") {
     return x.dims.empty() ? 1 : x.dims.back();
   }
+  if (is_recurrent(spec)) {
+    const RecurrentShape shape = recurrent_shape(spec);
+    return shape.input + shape.hidden;
+  }
   if (spec.op == "max_pool" || spec.op == "average_pool" || spec.op == "lp_pool") {
     return volume(spec.integers("kernel"));
   }
@@ -215,9 +221,7 @@ Verifier::Verifier(const LayerSpec& spec,
   if (!support_.ok()) {
     return;
   }
-  const double macs = static_cast<double>(element_count(spec.outputs[0])) *
-                      static_cast<double>(reduction_length(spec));
-  sampled_ = has_sampled_reference(spec) && macs > static_cast<double>(options.fully_below_macs);
+  sampled_ = has_sampled_reference(spec) && cost_of(spec).macs > options.fully_below_macs;
   if (sampled_) {
     elements_ = sampled_reference(spec, operands, options.samples, options.seed);
   } else {
@@ -247,16 +251,22 @@ Verdict Verifier::verify(std::span<const Tensor> actual) const {
     }
   };
   if (sampled_) {
-    std::vector<double> expected;
-    for (const SampledElement& sample : elements_) {
-      expected.push_back(sample.value);
-    }
-    Comparison comparison(spec_.outputs[0], 0, largest_finite(expected), tolerance_of(spec_));
-    for (const SampledElement& sample : elements_) {
-      comparison.add(sample.element, sample.value, number_at(actual[0], sample.element));
+    for (std::size_t i = 0; i < spec_.outputs.size(); ++i) {
+      std::vector<double> expected;
+      for (const SampledElement& sample : elements_) {
+        if (sample.output == i) {
+          expected.push_back(sample.value);
+        }
+      }
+      Comparison comparison(spec_.outputs[i], i, largest_finite(expected), tolerance_of(spec_, i));
+      for (const SampledElement& sample : elements_) {
+        if (sample.output == i) {
+          comparison.add(sample.element, sample.value, number_at(actual[i], sample.element));
+        }
+      }
+      finish(comparison);
     }
     verdict.compared = elements_.size();
-    finish(comparison);
   } else {
     for (std::size_t i = 0; i < expected_.size(); ++i) {
       const std::vector<double> expected = numbers_of(expected_[i]);

@@ -14,6 +14,9 @@
 
 namespace plumb::onednn {
 
+/// Writes an operand's elements in another order or number, as a buffer's `view` describes them.
+using Pack = std::function<void(const std::byte* operand, std::byte* packed)>;
+
 /// Is one piece of memory of a plan, allocated once a slot.
 struct Buffer {
   enum class Role { kInput, kOutput, kIntermediate };
@@ -23,6 +26,7 @@ struct Buffer {
   dnnl::memory::desc view;  ///< how the dense operand reads in the primitive's dimensions
   dnnl::memory::desc
       layout;  ///< how the primitive wants it; equal to `view`: bytes are copied as they are
+  Pack pack;   ///< of an input: makes what `view` describes; empty: the operand is that
   std::size_t bytes = 0;  ///< to allocate: the layout's size, padding included
 };
 

@@ -12,14 +12,21 @@ namespace {
 
 Offer offer_of(const dnnl::primitive_desc_base& description,
                const std::vector<Argument>& arguments,
-               const std::string& details) {
+               const std::string& details,
+               const std::function<void(LayerPlan&)>& finish) {
   Offer offer;
   offer.implementation = description.impl_info_str();
   offer.details = details;
   for (const Argument& argument : arguments) {
     offer.layouts.push_back(description.query_md(dnnl::query::exec_arg_md, argument.index));
   }
-  offer.build = [description, arguments] { return single_primitive_plan(description, arguments); };
+  offer.build = [description, arguments, finish] {
+    LayerPlan plan = single_primitive_plan(description, arguments);
+    if (finish) {
+      finish(plan);
+    }
+    return plan;
+  };
   return offer;
 }
 
@@ -43,7 +50,8 @@ bool Offer::is_reference() const {
 void OfferList::add_implementations(dnnl_status_t status,
                                     dnnl_primitive_desc_t first,
                                     const std::vector<Argument>& arguments,
-                                    const std::string& details) {
+                                    const std::string& details,
+                                    const std::function<void(LayerPlan&)>& finish) {
   if (status != dnnl_success) {
     if (status == dnnl_out_of_memory) {
       throw std::bad_alloc();
@@ -56,7 +64,7 @@ void OfferList::add_implementations(dnnl_status_t status,
     dnnl_primitive_desc_t copy = nullptr;
     dnnl::error::wrap_c_api(dnnl_primitive_desc_clone(&copy, cursor.get()),
                             "cannot copy a primitive descriptor");
-    add(offer_of(dnnl::primitive_desc_base(copy), arguments, details));
+    add(offer_of(dnnl::primitive_desc_base(copy), arguments, details, finish));
   } while (dnnl_primitive_desc_next_impl(cursor.get()) == dnnl_success);
 }
 

@@ -50,11 +50,12 @@ class OfferList {
  public:
   /// Adds every implementation of a primitive, from `first` on (owned; taken also when the status
   /// is an error, which adds none and is remembered as the reason). Same implementation with the
-  /// same layouts: only the first counts.
+  /// same layouts: only the first counts. `finish` completes the plan that is made of one.
   void add_implementations(dnnl_status_t status,
                            dnnl_primitive_desc_t first,
                            const std::vector<Argument>& arguments,
-                           const std::string& details);
+                           const std::string& details,
+                           const std::function<void(LayerPlan&)>& finish = {});
   /// Adds one offer made of our own code or of several steps.
   void add(Offer offer);
 

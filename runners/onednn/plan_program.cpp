@@ -56,6 +56,14 @@ ProgramFacts PlanProgram::facts() const {
 }
 
 void PlanProgram::fill(const Buffer& buffer, const Tensor& operand, std::byte* destination) {
+  if (buffer.pack) {
+    AlignedBytes packed(buffer.view.get_size());
+    buffer.pack(operand.data.data(), packed.data());
+    reorder(dnnl::memory(buffer.view, engine_, packed.data()),
+            dnnl::memory(buffer.layout, engine_, destination),
+            stream_);
+    return;
+  }
   if (!is_reformatted(buffer)) {
     PLUMB_CHECK(operand.data.size() <= buffer.bytes);
     if (!operand.data.empty()) {

@@ -50,6 +50,9 @@ const std::vector<ConfiguringInputs>& configuring_inputs() {
       {"Split", {1}},
       {"Reduce", {1}},
       {"Dropout", {1, 2}},
+      {"RNN", {4}},
+      {"GRU", {4}},
+      {"LSTM", {4}},
   };
   return kTable;
 }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "harness/base/error.hpp"
+#include "runners/engine/number_formats.hpp"
 
 namespace plumb::reference {
 
@@ -21,6 +22,16 @@ Numbers zeros_like_output(const LayerSpec& spec, std::size_t index) {
   require(index < spec.outputs.size(), spec, "an output is missing");
   const TensorType& type = spec.outputs[index];
   return {type.dims, std::vector<double>(static_cast<std::size_t>(element_count(type)))};
+}
+
+std::vector<Numbers> numbers_of_operands(const LayerSpec& spec, std::span<const Tensor> operands) {
+  std::vector<Numbers> numbers(spec.inputs.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (spec.has_input(i)) {
+      numbers[i] = {operands[i].type.dims, numbers_of(operands[i])};
+    }
+  }
+  return numbers;
 }
 
 std::int64_t product(const Dims& dims, std::size_t begin, std::size_t end) {

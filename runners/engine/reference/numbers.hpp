@@ -28,6 +28,10 @@ void require(bool condition, const LayerSpec& spec, std::string_view what);
 /// Makes zeros in the shape of the layer's output `index`.
 [[nodiscard]] Numbers zeros_like_output(const LayerSpec& spec, std::size_t index = 0);
 
+/// Reads the operands of a layer as numbers; `operands` may have more than the layer.
+[[nodiscard]] std::vector<Numbers> numbers_of_operands(const LayerSpec& spec,
+                                                       std::span<const Tensor> operands);
+
 /// Multiplies extents [begin, end).
 [[nodiscard]] std::int64_t product(const Dims& dims, std::size_t begin, std::size_t end);
 [[nodiscard]] std::int64_t product(const Dims& dims);

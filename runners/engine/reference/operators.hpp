@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "runners/engine/reference/numbers.hpp"
+#include "runners/engine/reference/reference.hpp"
 
 /// The reference of each operator of docs/LAYER-KEYS.md, one file a family; the table that names
 /// them is in reference.cpp. All throw Error{kUser} for contradicting shapes; none applies the
@@ -58,6 +59,16 @@ using BinaryFunction = double (*)(double a, double b);
 [[nodiscard]] Numbers reduce(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers arg_reduce(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers resize(const LayerSpec& spec, Operands operands);
+
+// recurrent.cpp: operators with several outputs
+[[nodiscard]] std::vector<Numbers> recurrent(const LayerSpec& spec, Operands operands);
+/// Computes some outputs of a layer that is too long to compute whole: `count` of them or a few
+/// more. States after the last step are among them only where all steps of an entry take at most a
+/// million multiply-accumulates a sample.
+[[nodiscard]] std::vector<SampledElement> recurrent_samples(const LayerSpec& spec,
+                                                            Operands operands,
+                                                            std::size_t count,
+                                                            std::uint64_t seed);
 
 // movement.cpp, selection.cpp: operators that move bytes, exact in every type
 using Tensors = std::span<const Tensor>;

@@ -14,12 +14,14 @@
 namespace plumb {
 namespace {
 
-/// Says which function is an operator's reference: one that computes, or one that moves bytes.
+/// Says which function is an operator's reference: one that computes one output, one that moves
+/// bytes, or one that computes several outputs.
 struct Row {
   std::string_view op;
   std::size_t inputs;  ///< that must be given
   reference::Numbers (*compute)(const LayerSpec&, reference::Operands);
   std::vector<Tensor> (*move)(const LayerSpec&, reference::Tensors) = nullptr;
+  std::vector<reference::Numbers> (*several)(const LayerSpec&, reference::Operands) = nullptr;
 };
 
 constexpr std::array kTable = std::to_array<Row>({
@@ -57,6 +59,9 @@ constexpr std::array kTable = std::to_array<Row>({
     {"tile", 1, nullptr, reference::tile},
     {"depth_to_space", 1, nullptr, reference::depth_to_space},
     {"space_to_depth", 1, nullptr, reference::space_to_depth},
+    {"rnn", 3, nullptr, nullptr, reference::recurrent},
+    {"gru", 3, nullptr, nullptr, reference::recurrent},
+    {"lstm", 3, nullptr, nullptr, reference::recurrent},
 });
 
 const Row* find_row(std::string_view op) {
@@ -140,15 +145,19 @@ std::vector<Tensor> reference_outputs(const LayerSpec& spec, std::span<const Ten
     }
     return outputs;
   }
-  std::vector<reference::Numbers> numbers(own.inputs.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (own.has_input(i)) {
-      numbers[i] = {operands[i].type.dims, numbers_of(operands[i])};
-    }
+  const std::vector<reference::Numbers> numbers = reference::numbers_of_operands(own, operands);
+  std::vector<reference::Numbers> results;
+  if (row.several != nullptr) {
+    results = row.several(own, numbers);
+  } else {
+    results.push_back(row.compute(own, numbers));
   }
-  reference::Numbers y = row.compute(own, numbers);
-  apply(epilogue, y.values);
-  return {tensor_from(spec.outputs[0], y.values)};
+  apply(epilogue, results[0].values);
+  std::vector<Tensor> outputs;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    outputs.push_back(tensor_from(spec.outputs[i], results[i].values));
+  }
+  return outputs;
 }
 
 }  // namespace plumb

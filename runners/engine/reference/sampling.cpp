@@ -4,11 +4,13 @@
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/model/recurrent_shape.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/convolution_shape.hpp"
 #include "runners/engine/reference/epilogue_chain.hpp"
 #include "runners/engine/reference/matrix_shape.hpp"
+#include "runners/engine/reference/operators.hpp"
 #include "runners/engine/reference/reference.hpp"
 
 namespace plumb {
@@ -156,7 +158,7 @@ double matrix_element(const LayerSpec& spec,
 
 bool has_sampled_reference(const LayerSpec& spec) {
   return spec.op == "conv" || spec.op == "conv_transpose" || spec.op == "gemm" ||
-         spec.op == "matmul";
+         spec.op == "matmul" || is_recurrent(spec);
 }
 
 std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
@@ -167,6 +169,14 @@ std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
   check_reference_operands(spec, operands);
   const reference::EpilogueChain epilogue(spec, operands);
   const LayerSpec own = reference::without_epilogue(spec);
+  if (is_recurrent(spec)) {
+    std::vector<SampledElement> samples = reference::recurrent_samples(
+        own, reference::numbers_of_operands(own, operands), count, seed);
+    for (SampledElement& sample : samples) {
+      sample.value = sample.output == 0 ? epilogue(sample.value, sample.element) : sample.value;
+    }
+    return samples;
+  }
   const bool is_convolution = spec.op == "conv" || spec.op == "conv_transpose";
   const ConvolutionShape convolution =
       is_convolution ? reference::convolution_shape(own) : ConvolutionShape{};

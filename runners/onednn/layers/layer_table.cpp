@@ -14,7 +14,7 @@ namespace plumb::onednn {
 namespace {
 
 // The library's ways, and our own kernel for where it has none or only reference code.
-constexpr std::array<LayerFamily, 34> kFamilies{{
+constexpr std::array kFamilies = std::to_array<LayerFamily>({
     {"conv", offer_convolution, nullptr},
     {"conv_transpose", offer_deconvolution, nullptr},
     {"gemm", offer_gemm, nullptr},
@@ -49,7 +49,10 @@ constexpr std::array<LayerFamily, 34> kFamilies{{
     {"tile", nullptr, copy_tile},
     {"depth_to_space", nullptr, copy_blocks_of_space},
     {"space_to_depth", nullptr, copy_blocks_of_space},
-}};
+    {"rnn", offer_recurrent, nullptr},
+    {"gru", offer_recurrent, nullptr},
+    {"lstm", offer_recurrent, nullptr},
+});
 
 /// Runs one column of the table; returns why it has nothing, or an empty text.
 std::string collect(OfferFunction function,

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "harness/base/error.hpp"
+#include "runners/engine/random_operands.hpp"
 #include "tests/unit/engine/layer_builder.hpp"
 
 namespace plumb {
@@ -171,6 +172,80 @@ TEST(Reference, survives_hostile_attributes) {
   spec = layer("gather;in=f32[9],s64[1];out=f32[1]", "axis=0;distribution=uniform");
   EXPECT_THROW((void)outputs(spec, {kNine, {9}}), Error);
   EXPECT_THROW((void)outputs(spec, {kNine, {-10}}), Error);
+}
+
+double sigmoid(double x) {
+  return 1.0 / (1.0 + std::exp(-x));
+}
+
+// One number of input and state, so that the equations of the ONNX specification stay readable.
+TEST(Reference, recurrent_layers_follow_the_equations) {
+  const LayerSpec rnn = layer("rnn;in=f32[2,1,1],f32[1,1,1]c,f32[1,1,1]c,f32[1,2]c;out=f32[1,1,1]",
+                              "direction=reverse;fn=relu;layout=0;outputs=h");
+  // Backwards over 5, -1: 2·(-1)+0.5+0.25 < 0, so 0; then 2·5+0.5+0.25.
+  EXPECT_THAT(outputs(rnn, {{5, -1}, {2}, {3}, {0.5, 0.25}}), ElementsAre(10.75));
+
+  const std::vector<std::vector<double>> gru{
+      {0.5}, {0.5, -1, 2}, {1, 0.25, -0.5}, {0.125, 0.25, 0.5, 1, -0.25, 2}, {0.75}};
+  const double z = sigmoid(0.5 * 0.5 + 0.125 + 1 * 0.75 + 1);
+  const double r = sigmoid(-1 * 0.5 + 0.25 + 0.25 * 0.75 - 0.25);
+  for (const bool linear_before_reset : {false, true}) {
+    const double candidate = linear_before_reset ? std::tanh(2 * 0.5 + 0.5 + r * (-0.5 * 0.75 + 2))
+                                                 : std::tanh(2 * 0.5 + 0.5 - 0.5 * (r * 0.75) + 2);
+    const LayerSpec spec =
+        layer("gru;in=f32[1,1,1],f32[1,3,1]c,f32[1,3,1]c,f32[1,6]c,f32[1,1,1];out=f32[1,1,1]",
+              std::string("direction=forward;layout=0;linear_before_reset=") +
+                  (linear_before_reset ? "1" : "0") + ";outputs=h");
+    EXPECT_NEAR(outputs(spec, gru)[0], (1 - z) * candidate + z * 0.75, 1e-7);
+  }
+
+  const LayerSpec lstm = layer(
+      "lstm;in=f32[1,1,1],f32[1,4,1]c,f32[1,4,1]c,-,f32[1,1,1],f32[1,1,1],f32[1,3]c;out=f32[1,1,1]",
+      "direction=forward;layout=0;outputs=h");
+  const double i = sigmoid(1 * 0.5 + 0.5 * 2 + 0.25 * 3);
+  const double f = sigmoid(-1 * 0.5 + 0.75 * 2 - 0.5 * 3);
+  const double c = f * 3 + i * std::tanh(0.25 * 0.5 + 1 * 2);
+  const double o = sigmoid(2 * 0.5 - 0.5 * 2 + 0.125 * c);
+  EXPECT_NEAR(outputs(lstm,
+                      {{0.5},
+                       {1, 2, -1, 0.25},  // i, o, f, c
+                       {0.5, -0.5, 0.75, 1},
+                       {},
+                       {2},
+                       {3},
+                       {0.25, 0.125, -0.5}})[0],  // i, o, f
+              o * std::tanh(c),
+              1e-7);
+}
+
+TEST(Reference, samples_recurrent_layers_in_all_outputs) {
+  const LayerSpec spec = layer(
+      "lstm;in=f32[4,3,5],f32[2,40,5]c,f32[2,40,10]c,f32[2,80]c;"
+      "out=f32[4,2,3,10],f32[2,3,10],f32[2,3,10]",
+      "direction=bidirectional;layout=0;outputs=yhc");
+  const std::vector<Tensor> tensors = random_operands(spec, 3);
+  const std::vector<Tensor> full = reference_outputs(spec, tensors);
+  const std::vector<SampledElement> samples = sampled_reference(spec, tensors, 4096, 1);
+  EXPECT_EQ(samples.size(), 4U * 2 * 3 * 10 + 2 * (2 * 3 * 10));
+  for (const SampledElement& sample : samples) {
+    ASSERT_EQ(static_cast<float>(sample.value), number_at(full[sample.output], sample.element))
+        << sample.output << " " << sample.element;
+  }
+}
+
+TEST(Reference, samples_the_begin_of_long_recurrences) {
+  const LayerSpec spec =
+      layer("rnn;in=f32[20000,2,64],f32[1,64,64]c,f32[1,64,64]c;out=f32[20000,1,2,64],f32[1,2,64]",
+            "direction=reverse;fn=tanh;layout=0;outputs=yh");
+  const std::vector<SampledElement> samples =
+      sampled_reference(spec, random_operands(spec, 3), 64, 1);
+  std::size_t first_position = 20000;
+  for (const SampledElement& sample : samples) {
+    EXPECT_EQ(sample.output, 0U);  // the last state is not reached
+    first_position = std::min(first_position, sample.element / 128);
+  }
+  EXPECT_EQ(first_position, 20000U - 7812);  // from the end on: 64 million by 2·64² a step
+  EXPECT_EQ(samples.size(), 7812U * 16);
 }
 
 TEST(Reference, samples_what_it_computes_in_full) {

@@ -61,6 +61,21 @@ TEST(LayerCost, counts_gemm_and_batched_matmul) {
             std::int64_t{12} * 128 * 128 * 64);
 }
 
+TEST(LayerCost, counts_a_recurrent_layer_by_steps) {
+  const LayerCost lstm = cost(
+      "v1:lstm;in=f32[25,16,512],f32[1,2048,512]c,f32[1,2048,512]c,f32[1,4096]c;"
+      "out=f32[25,1,16,512];acc=f32;math=strict;direction=forward;layout=0;outputs=y");
+  EXPECT_EQ(lstm.macs, std::int64_t{25} * 16 * 4 * 512 * (512 + 512));
+  // four gates of two additions and an activation; the cell in three operations, its tanh, a
+  // product
+  EXPECT_DOUBLE_EQ(lstm.flops.value, 2.0 * static_cast<double>(lstm.macs) + 25.0 * 16 * 512 * 17);
+  EXPECT_EQ(lstm.weight_bytes.value, 4 * (2 * 2048 * 512 + 4096));
+  EXPECT_EQ(cost("v1:gru;in=f32[2,7,5],f32[2,9,5]c,f32[2,9,3]c;out=f32[2,2,3];acc=f32;math=strict;"
+                 "direction=bidirectional;layout=1;linear_before_reset=0;outputs=h")
+                .macs,
+            7 * 2 * 2 * 3 * 3 * (5 + 3));
+}
+
 TEST(LayerCost, charges_views_nothing_and_a_gather_what_it_reads) {
   const LayerCost view = cost("v1:view;in=f32[1,512,7,7];out=f32[1,25088];acc=f32;math=strict");
   EXPECT_EQ(view.flops.value, 0.0);

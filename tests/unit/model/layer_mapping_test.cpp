@@ -280,5 +280,44 @@ TEST(ReductionLayers, normalise_their_axes) {
               EndsWith("out=s64[2];acc=f32;math=strict;axis=1;fn=argmax;keepdims=0;select_last=0"));
 }
 
+TEST(RecurrentLayers, name_the_outputs_that_are_read) {
+  EXPECT_EQ(
+      key_of_text("g (float[5,3,6] x) => (y) <float[1,32,6] w, float[1,32,8] r, float[1,64] b>"
+                  "{ y, h, c = LSTM<hidden_size=8>(x, w, r, b) }"),
+      "v1:lstm;in=f32[5,3,6],f32[1,32,6]c,f32[1,32,8]c,f32[1,64]c;out=f32[5,1,3,8];acc=f32;"
+      "math=strict;direction=forward;layout=0;outputs=y");
+  EXPECT_THAT(key_of_text("g (float[5,3,6] x) => (c) <float[2,32,6] w, float[2,32,8] r> { , , c = "
+                          "LSTM<hidden_size=8, direction=\"bidirectional\">(x, w, r) }"),
+              EndsWith("out=f32[2,3,8];acc=f32;math=strict;direction=bidirectional;layout=0;"
+                       "outputs=c"));
+  EXPECT_THAT(key_of_text("g (float[3,5,6] x, float[3,1,8] s) => (y, h) <float[1,24,6] w, "
+                          "float[1,24,8] r> { y, h = GRU<hidden_size=8, layout=1, "
+                          "linear_before_reset=1>(x, w, r, , , s) }"),
+              EndsWith("f32[1,24,8]c,-,f32[3,1,8];out=f32[3,5,1,8],f32[3,1,8];acc=f32;math=strict;"
+                       "direction=forward;layout=1;linear_before_reset=1;outputs=yh"));
+}
+
+TEST(RecurrentLayers, refuse_what_the_key_cannot_say) {
+  const auto reason = [](const std::string& attributes, const std::string& lengths = "") {
+    return graph_of_text(
+               "g (float[5,2,6] x) => (y) <float[1,8,6] w, float[1,8,8] r, int32[2] full = "
+               "{5,5}, int32[2] short = {5,4}> { y = RNN<hidden_size=8" +
+               attributes + ">(x, w, r" + lengths + ") }")
+        .layers[0]
+        .reason;
+  };
+  EXPECT_EQ(reason(""), "");
+  EXPECT_EQ(reason("", ", , full"), "");
+  EXPECT_EQ(reason(", activations=[\"Relu\"]"), "");
+  EXPECT_EQ(reason("", ", , short"), "sequence_lens holds 4, not the 5 steps of x");
+  EXPECT_EQ(reason(", clip=3.0"), "clip 3");
+  EXPECT_THAT(reason(", activations=[\"Elu\"]"), HasSubstr("'elu' is none of tanh|relu|sigmoid"));
+  EXPECT_THAT(graph_of_text("g (float[5,2,6] x) => (y) <float[1,24,6] w, float[1,24,8] r> { y = "
+                            "GRU<hidden_size=8, activations=[\"Relu\", \"Tanh\"]>(x, w, r) }")
+                  .layers[0]
+                  .reason,
+              HasSubstr("activations other than its own"));
+}
+
 }  // namespace
 }  // namespace plumb

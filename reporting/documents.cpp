@@ -11,6 +11,7 @@
 #include "reporting/printable_text.hpp"
 #include "reporting/quantity_text.hpp"
 #include "reporting/report_writers.hpp"
+#include "reporting/single_layers.hpp"
 
 namespace plumb {
 namespace {
@@ -195,6 +196,7 @@ void write_bounds(const RunReport& report, Style style, std::ostream& out) {
   for (const ModelReport& model : report.models) {
     write_bounds_of(model.bounds, report.now, out);
   }
+  write_single_layers(report, out);
 }
 
 void write_what_ifs(const RunReport& report, Style style, std::ostream& out) {

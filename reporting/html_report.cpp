@@ -10,6 +10,7 @@
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/json_documents.hpp"
 #include "reporting/report_writers.hpp"
+#include "reporting/single_layers.hpp"
 
 namespace plumb {
 namespace {
@@ -148,7 +149,8 @@ Json page_data(const RunReport& report) {
             {"now", to_text(report.now)},
             {"calibration", Json()},
             {"failures", failures_of(report)},
-            {"models", Json::array()}};
+            {"models", Json::array()},
+            {"layers", single_layers_json(report)}};
   if (report.calibration) {
     data["calibration"] = {{"peak_f32_flops_per_second", report.calibration->peak_f32.value},
                            {"memory_bytes_per_second", report.calibration->memory_bandwidth.value}};

@@ -4,6 +4,7 @@
 #include "harness/base/timestamp.hpp"
 #include "reporting/documents.hpp"
 #include "reporting/report_writers.hpp"
+#include "reporting/single_layers.hpp"
 
 namespace plumb {
 namespace {
@@ -224,6 +225,7 @@ Json bounds_document(const RunReport& report) {
   for (const ModelReport& model : report.models) {
     result["models"].push_back(bounds_json(model.bounds, report.now));
   }
+  result["layers"] = single_layers_json(report);
   return result;
 }
 

@@ -102,6 +102,37 @@ std::string test_case(const ModelReport& model,
                      xml(reason));
 }
 
+/// Writes the layers that the suite lists by themselves, a suite for all.
+std::string single_layers(const RunReport& report, const std::map<std::string, Outcome>& failed) {
+  Counts counts;
+  std::string cases;
+  for (const SingleLayerResult& result : report.layers) {
+    ++counts.tests;
+    cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"",
+                         xml(result.layer.file),
+                         xml(result.layer.key.text));
+    if (result.time) {
+      counts.seconds += result.time->time.median.count();
+      cases += fmt::format(" time=\"{:.9f}\"/>\n", result.time->time.median.count());
+      continue;
+    }
+    const auto place = failed.find(result.layer.key.text);
+    const bool error = place != failed.end() && is_error(place->second.kind);
+    ++(error ? counts.errors : counts.skipped);
+    cases += fmt::format(
+        "><{} message=\"{}\"/></testcase>\n", error ? "error" : "skipped", xml(result.reason));
+  }
+  return fmt::format(
+      "  <testsuite name=\"single layers\" tests=\"{}\" failures=\"0\" errors=\"{}\" "
+      "skipped=\"{}\" time=\"{:.9f}\" timestamp=\"{}\">\n{}  </testsuite>\n",
+      counts.tests,
+      counts.errors,
+      counts.skipped,
+      counts.seconds,
+      to_text(report.run.header.started).substr(0, 19),
+      cases);
+}
+
 std::string property(const std::string& name, const std::string& value) {
   return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, value);
 }
@@ -137,6 +168,9 @@ void write_junit_report(const RunReport& report, std::ostream& out) {
     out << property("layers.measured", std::to_string(model.bounds.measured_layers));
     out << property("layers.total", std::to_string(model.bounds.total_layers));
     out << "    </properties>\n" << cases << "  </testsuite>\n";
+  }
+  if (!report.layers.empty()) {
+    out << single_layers(report, failed);
   }
   out << "</testsuites>\n";
 }

@@ -7,6 +7,7 @@
 #include "reporting/printable_text.hpp"
 #include "reporting/quantity_text.hpp"
 #include "reporting/report_writers.hpp"
+#include "reporting/single_layers.hpp"
 
 namespace plumb {
 namespace {
@@ -163,6 +164,33 @@ std::string model_section(const ModelReport& model) {
   return text + slowest_layers(model.bounds);
 }
 
+/// Writes the layers that the suite lists by themselves, as many as `room` bytes hold.
+std::string layers_section(const RunReport& report, std::size_t room) {
+  std::string text =
+      "\n### Single layers\n\n| layer | count | time | MAC/s | ÷ hardware | variant |\n"
+      "| --- | ---: | ---: | ---: | ---: | --- |\n";
+  std::size_t listed = 0;
+  for (const SingleLayerResult& result : report.layers) {
+    const std::string row = fmt::format("| {} | {} | {} | {} | {} | {} |\n",
+                                        code(result.layer.key.text),
+                                        result.layer.count,
+                                        result.time ? time_text(result.time->time.median) : "–",
+                                        rate_text(result),
+                                        ratio_to_hardware(result),
+                                        cell(result.time ? result.time->variant : result.reason));
+    if (text.size() + row.size() + 100 > room) {
+      break;
+    }
+    text += row;
+    ++listed;
+  }
+  if (listed < report.layers.size()) {
+    text +=
+        fmt::format("\nand {} more: the HTML report has them all\n", report.layers.size() - listed);
+  }
+  return text;
+}
+
 }  // namespace
 
 void write_markdown_report(const RunReport& report, std::ostream& out) {
@@ -178,7 +206,7 @@ void write_markdown_report(const RunReport& report, std::ostream& out) {
       report.run.rows_ok,
       report.run.rows_reused,
       report.run.rows_failed);
-  text += overview(report);
+  text += report.models.empty() ? std::string() : overview(report);
   std::size_t written = 0;
   for (const ModelReport& model : report.models) {
     const std::string section = model_section(model);
@@ -189,6 +217,9 @@ void write_markdown_report(const RunReport& report, std::ostream& out) {
     }
     text += section;
     ++written;
+  }
+  if (!report.layers.empty() && text.size() + 1000 < kLimit) {
+    text += layers_section(report, kLimit - text.size());
   }
   out << text;
 }

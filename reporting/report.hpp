@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "harness/analyze/bounds.hpp"
+#include "harness/analyze/single_layer.hpp"
 #include "harness/analyze/what_if.hpp"
 #include "harness/results/run.hpp"
 
@@ -25,6 +26,7 @@ struct ModelReport {
 struct RunReport {
   RunRecord run;
   std::vector<ModelReport> models;
+  std::vector<SingleLayerResult> layers;  ///< that the suite lists by themselves
   std::vector<StoredMeasurement> rows;
   std::optional<Calibration> calibration;
   Timestamp now{};  ///< injected: ages of reused rows are relative to it

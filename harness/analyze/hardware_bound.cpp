@@ -91,8 +91,9 @@ std::optional<HardwareFloor> hardware_floor(const Graph& graph, const Calibratio
       std::max<std::int64_t>(0, floor.compulsory.value - calibration.last_level_cache.value)};
   floor.transfer = beyond / calibration.memory_bandwidth;
   for (const Layer& layer : graph.layers) {
-    if (layer.role != Layer::Role::kCompute || layer.cost.macs == 0) {
-      continue;
+    if (layer.role != Layer::Role::kCompute || layer.cost.macs == 0 ||
+        !is_floating(layer.spec.outputs.front().dtype)) {
+      continue;  // the peak of integer arithmetic is not measured
     }
     // Only products: a rewrite may make all else disappear.
     const double rest = layer.cost.flops.value - 2.0 * static_cast<double>(layer.cost.macs);

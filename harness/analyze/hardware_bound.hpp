@@ -12,7 +12,7 @@ namespace plumb {
 struct HardwareFloor {
   Bytes compulsory;    ///< inputs, weights that are read and outputs, each once
   Seconds transfer{};  ///< what of it exceeds the last-level cache ÷ bandwidth
-  Seconds compute{};   ///< minimum operations of products ÷ peak
+  Seconds compute{};   ///< minimum operations of floating-point products ÷ peak
 
   [[nodiscard]] Seconds seconds() const { return transfer > compute ? transfer : compute; }
 };

@@ -67,6 +67,19 @@ std::map<ModelInstance, std::string> not_executed(const RunRecord& run) {
   return findings;
 }
 
+std::vector<SingleLayer> single_layers_of(const RunRecord& run) {
+  std::vector<SingleLayer> layers;
+  const Json document = Json::parse(run.header.resolved_suite, nullptr, false);
+  if (document.is_object() && document.contains("layers")) {
+    for (const Json& entry : document["layers"]) {
+      layers.push_back({.key = {entry.at("key").get<std::string>()},
+                        .count = entry.at("count").get<std::int64_t>(),
+                        .file = entry.at("file").get<std::string>()});
+    }
+  }
+  return layers;
+}
+
 }  // namespace
 
 std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedModel> models) {
@@ -143,6 +156,9 @@ RunReport analyze_run(const Store& store,
     entry.whatifs = what_ifs_of(WhatIfInput{model.instance, model.graph, results});
     entry.graph = std::move(model.graph);
     report.models.push_back(std::move(entry));
+  }
+  if (only.empty()) {
+    report.layers = single_layer_results(single_layers_of(run), results);
   }
   if (report.models.empty() && !only.empty()) {
     throw Error(Error::Kind::kUser,

@@ -56,11 +56,11 @@ Dims recurrent_dims(const LayerSpec& spec) {
           spec.outputs.size(),
           given,
           given.size());
-  const Dims sequence =
-      time_first ? Dims{shape.steps, shape.directions, shape.batch, shape.hidden}
-                 : Dims{shape.batch, shape.steps, shape.directions, shape.hidden};
+  const Dims sequence = time_first ? Dims{shape.steps, shape.directions, shape.batch, shape.hidden}
+                                   : Dims{shape.batch, shape.steps, shape.directions, shape.hidden};
   for (std::size_t i = 1; i < given.size(); ++i) {  // the sequence can only be the first
-    require(spec.outputs[i].dims == state, "out", "output {} is not [{}]", i, fmt::join(state, ","));
+    require(
+        spec.outputs[i].dims == state, "out", "output {} is not [{}]", i, fmt::join(state, ","));
   }
   return given[0] == 'y' ? sequence : state;
 }

@@ -9,12 +9,12 @@ namespace plumb {
 
 /// Are the extents of an `rnn`, `gru` or `lstm` layer.
 struct RecurrentShape {
-  std::int64_t steps = 0;       ///< length of the sequence
+  std::int64_t steps = 0;  ///< length of the sequence
   std::int64_t batch = 0;
   std::int64_t input = 0;       ///< numbers a step
   std::int64_t hidden = 0;      ///< numbers of the state
   std::int64_t directions = 1;  ///< 2 if bidirectional
-  std::int64_t gates = 1;       ///< 1, 3 or 4: rows of hidden numbers in w, r and each half of the bias
+  std::int64_t gates = 1;  ///< 1, 3 or 4: rows of hidden numbers in w, r and each half of the bias
 };
 
 /// Tells whether an operator is recurrent.

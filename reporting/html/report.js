@@ -36,11 +36,11 @@ function header() {
   const whole = report.models.filter((m) => m.measured_layers === m.total_layers && m.bounds.every((b) => b.complete)).length;
   const findings = report.models.flatMap((m) => m.findings.map((f) => title(m) + ': ' + f));
   page.append(
-    make('h1', {}, 'How far is each model from its bound?'),
+    make('h1', {}, total ? 'How far is each model from its bound?' : 'How long does each layer take?'),
     make('p', {class: 'quiet wide'}, 'Suite ' + run.suite + ' · ' + (report.identity['cpu.model'] || '') + ' · stack ' + run.stack + ' (' + run.backend + ') · ' +
       moment(run.started) + ' · run ' + run.run + ' · environment ' + run.environment));
   const box = make('div', {class: whole === total && run.state === 'finished' ? 'verdict' : 'verdict partial'},
-    make('strong', {}, whole + ' of ' + total + ' models are completely measured' + (run.state === 'finished' ? '. ' : '; the run is ' + run.state + '. ')),
+    make('strong', {}, (total ? whole + ' of ' + total + ' models are completely measured' : report.layers.filter((l) => l.seconds).length + ' of ' + report.layers.length + ' layers have a time') + (run.state === 'finished' ? '. ' : '; the run is ' + run.state + '. ')),
     run.rows.ok + ' rows measured, ' + run.rows.reused + ' reused, ' + run.rows.failed + ' without a time.');
   if (findings.length) box.append(listOf(findings, 12));
   page.append(box);
@@ -172,6 +172,17 @@ function models() {
   });
 }
 
+function singleLayers() {
+  if (!report.layers.length) return;
+  page.append(make('h2', {}, 'Single layers'));
+  page.append(make('p', {class: 'quiet'}, 'Layers that the suite lists by themselves, as it lists them: the fastest variant, on hot buffers unless the suite measures another mode.'));
+  const view = table('÷ hardware is the time over the hardware bound of the layer alone.', ['#time', '#MACs', '#MAC/s', '#÷ hardware', '#count', 'variant, or why there is no time', 'from', 'key'],
+    report.layers.map((l) => [timeCell(l.seconds), countCell(l.macs), countCell(l.seconds && l.macs ? l.macs / l.seconds : null), ratioCell(l.seconds && l.hardware_seconds ? l.seconds / l.hardware_seconds : null),
+      countCell(l.count), l.variant ? codeCell(l.variant) : l.reason, l.file, keyCell(l.key)]));
+  view.classList.add('layers');
+  page.append(filterOf(view, 'filter single layers'), view);
+}
+
 function environment() {
   const box = make('details', {}, make('summary', {}, 'Environment and method'));
   const facts = (what, values) => table(what, ['name', 'value'], Object.entries(values).map(([name, value]) => [name, codeCell(value)]));
@@ -186,10 +197,13 @@ function environment() {
 }
 
 header();
-overview();
-operators();
-roofline();
-models();
+if (report.models.length) {
+  overview();
+  operators();
+  roofline();
+  models();
+}
+singleLayers();
 environment();
 page.append(make('footer', {}, 'Written by plumb ' + (report.facts['plumb.version'] || '') + ', ' + moment(report.now) + '. Charts by Chart.js, MIT licence (see the source of this page).'));
 document.body.dataset.ready = 'yes';

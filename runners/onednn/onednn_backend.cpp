@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/model/recurrent_shape.hpp"
 #include "runners/onednn/layers/layers.hpp"
 #include "runners/onednn/library_identity.hpp"
 #include "runners/onednn/plan_program.hpp"
@@ -59,7 +60,9 @@ class OnednnBackend : public Backend {
     static_cast<void>(outcome_of([&] {
       const OfferList& list = offers(key, spec);
       for (const Offer& offer : list.offers()) {
-        variants.push_back({offer.text(), variants.empty(), offer.is_reference()});
+        // Of recurrent layers "ref" is the general implementation: the library's fast products.
+        variants.push_back(
+            {offer.text(), variants.empty(), offer.is_reference() && !is_recurrent(spec)});
       }
     }));
     return variants;

@@ -75,10 +75,7 @@ class Report(unittest.TestCase):
         suite.write_text('[suite]\nname = "mine"\nversion = 1\n[[model]]\nname = "squeezenet1.1"\n'
                          f'[[model]]\npath = "{HOSTILE_FILE}"\n[[model]]\nname = "inception-v1"\n')
         cls.plumb("run", suite, "--stack", "fake")
-        cls.report = cls.folder / "report.html"
-        cls.plumb("report", "@latest", "-o", cls.report)
-        cls.text = cls.opened()
-        cls.page = Page(cls.text)
+        cls.page = cls.latest("report")
 
     @classmethod
     def plumb(cls, *arguments):
@@ -86,9 +83,11 @@ class Report(unittest.TestCase):
         assert done.returncode == 0, f"{arguments}\n{done.stdout}\n{done.stderr}"
 
     @classmethod
-    def opened(cls):
-        """Opens every model's section too, as a reader would, and returns the page as drawn."""
-        everything = cls.report.read_text(encoding="utf-8").replace(
+    def latest(cls, name):
+        """Writes the newest run's report, opens every model's section as a reader would, and returns the page as drawn."""
+        report = cls.folder / f"{name}.html"
+        cls.plumb("report", "@latest", "-o", report)
+        everything = report.read_text(encoding="utf-8").replace(
             "</body>", "<script>for (const box of document.querySelectorAll('details')) box.open = true;</script></body>")
         (cls.folder / "open.html").write_text(everything, encoding="utf-8")
         done = subprocess.run(
@@ -97,7 +96,7 @@ class Report(unittest.TestCase):
              (cls.folder / "open.html").as_uri()],
             env={**os.environ, "HOME": str(cls.folder)}, capture_output=True, text=True, timeout=150)
         assert done.returncode == 0 and done.stdout, done.stderr
-        return done.stdout
+        return Page(done.stdout)
 
     def cells(self):
         return [element["text"] for element in self.page.all("td")]
@@ -138,6 +137,23 @@ class Report(unittest.TestCase):
         self.assertTrue(any("<u>evil & co --><s>" in e["text"] for e in self.page.all("summary")))
         for tag in ("b", "i", "u", "s", "img"):
             self.assertEqual(self.page.all(tag), [], f"a name became an element <{tag}>")
+
+    def test_shows_a_suite_of_layers_only(self):
+        relu = "v1:eltwise;in=f32[8,64];out=f32[8,64];acc=f32;math=strict;fn=relu;parameters=[]"
+        pool = ("v1:max_pool;in=f32[1,1,4,4];out=f32[1,1,2,2];acc=f32;math=strict;ceil_mode=0;dilations=[1,1];kernel=[2,2];"
+                "pads=[0,0,0,0];strides=[2,2]")
+        (self.folder / "shapes.toml").write_text(f'[[layer]]\nkey = "{relu}"\ncount = 7\n[[layer]]\nkey = "{pool}"\n')
+        suite = self.folder / "layers.toml"
+        suite.write_text('[[layers]]\nfile = "shapes.toml"\n')
+        self.plumb("run", suite, "--stack", "fake")
+        page = self.latest("layers")
+        self.assertEqual(page.all("body")[0].get("data-ready"), "yes")
+        self.assertNotIn("data-error", page.all("body")[0])
+        self.assertEqual([e["text"] for e in page.all("h2")], ["Single layers"])
+        cells = [e["text"] for e in page.all("td")]
+        self.assertIn("7", cells)
+        self.assertTrue(any("no pooling here" in cell for cell in cells))
+        self.assertIn("1 of 2 layers have a time", page.all("strong")[0]["text"])
 
     def test_refers_to_nothing_outside(self):
         for element in self.page.elements:

@@ -317,6 +317,24 @@ class Look(Command):
         variants = {row["variant"] for row in document["rows"] if row["purpose"] != "race"}
         self.assertEqual(len(variants), 3)
 
+    def test_a_suite_of_layers_only_runs_and_reports(self):
+        refused = CONV.replace("strides=[1,1]", "strides=[2,2]").replace("out=f32[1,16,14,14]", "out=f32[1,16,7,7]")
+        (self.folder / "shapes.toml").write_text(f'[[layer]]\nkey = "{CONV}"\ncount = 3\n[[layer]]\nkey = "{refused}"\n')
+        suite = self.suite('[defaults]\ncache = ["none"]\n[[layers]]\nfile = "shapes.toml"\n', "layers")
+        self.assertEqual(self.json("suite", "show", suite)["layers"][0]["count"], 3)
+        self.stack("fake", '[[rule]]\nmatch = "*strides=[2,2]"\noutcome = "unsupported"\nreason = "no strides"\n')
+        document = self.json("run", suite, "--stack", "fake")
+        self.assertEqual(document["models"], [])
+        timed, untimed = document["layers"]
+        self.assertEqual((timed["key"], timed["count"], timed["file"]), (CONV, 3, "shapes.toml"))
+        self.assertGreater(timed["seconds"], timed["hardware_seconds"])
+        self.assertEqual(untimed["reason"], "unsupported: no strides")
+        self.assertEqual(self.json("bound")["layers"], document["layers"])
+        for extension in ("html", "md", "json", "xml", "txt"):
+            path = self.folder / f"report.{extension}"
+            self.plumb("report", "@latest", "-o", path)
+            self.assertIn("no strides", path.read_text(), extension)
+
     def test_onednn_times_a_layer_and_verifies_it(self):
         document = self.json("layer", CONV)
         timed = [row for row in document["rows"] if row["outcome"] in ("ok", "unstable") and row["purpose"] == "full"]

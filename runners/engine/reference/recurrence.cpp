@@ -23,9 +23,9 @@ std::size_t RecurrentPlaces::sequence(std::size_t position,
                                       std::size_t direction,
                                       std::size_t entry) const {
   const std::size_t directions = size(shape_.directions);
-  const std::size_t row =
-      time_first_ ? (position * directions + direction) * size(shape_.batch) + entry
-                  : (entry * size(shape_.steps) + position) * directions + direction;
+  const std::size_t row = time_first_
+                              ? (position * directions + direction) * size(shape_.batch) + entry
+                              : (entry * size(shape_.steps) + position) * directions + direction;
   return row * size(shape_.hidden);
 }
 
@@ -116,8 +116,8 @@ std::vector<double> Recurrence::with_bias(std::size_t row) const {
   const std::size_t hidden = size(shape_.hidden);
   std::vector<double> result(entries_.size() * hidden, 0.0);
   if (spec_.has_input(3)) {
-    const double* bias = operands_[3].values.data() +
-                         (direction_ * 2 * size(shape_.gates) + row) * hidden;
+    const double* bias =
+        operands_[3].values.data() + (direction_ * 2 * size(shape_.gates) + row) * hidden;
     for (std::size_t i = 0; i < result.size(); ++i) {
       result[i] = bias[i % hidden];
     }
@@ -154,8 +154,7 @@ void Recurrence::advance_rnn() {
   const std::vector<double> h = from_state(0, hidden_);
   for (std::size_t i = 0; i < hidden_.size(); ++i) {
     const double sum = x[i] + h[i];
-    hidden_[i] =
-        fn == "relu" ? std::max(sum, 0.0) : (fn == "tanh" ? std::tanh(sum) : sigmoid(sum));
+    hidden_[i] = fn == "relu" ? std::max(sum, 0.0) : (fn == "tanh" ? std::tanh(sum) : sigmoid(sum));
   }
 }
 

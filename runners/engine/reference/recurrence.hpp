@@ -13,7 +13,8 @@ namespace plumb::reference {
 /// which do not depend on each other. Refers to the operands it was made with.
 class Recurrence {
  public:
-  /// Takes the initial states of `entries`. The spec must be one that check_spec has nothing against.
+  /// Takes the initial states of `entries`. The spec must be one that check_spec has nothing
+  /// against.
   Recurrence(const LayerSpec& spec,
              Operands operands,
              std::size_t direction,

@@ -34,7 +34,8 @@ Part affordable_part(const LayerSpec& spec, std::size_t count, const RandomStrea
   const double one = static_cast<double>(shape.directions * shape.gates) *
                      static_cast<double>(shape.hidden) *
                      static_cast<double>(shape.input + shape.hidden);
-  const double affordable = std::max(1.0, kMacsASample * static_cast<double>(count) / std::max(one, 1.0));
+  const double affordable =
+      std::max(1.0, kMacsASample * static_cast<double>(count) / std::max(one, 1.0));
   const auto steps = static_cast<double>(shape.steps);
   const bool whole = steps <= affordable || spec.text("outputs")[0] != 'y';
   Part part;
@@ -44,7 +45,7 @@ Part affordable_part(const LayerSpec& spec, std::size_t count, const RandomStrea
   const std::size_t entries = std::max<std::size_t>(1, static_cast<std::size_t>(fitting));
   for (std::size_t i = 0; i < entries && batch > 0; ++i) {
     part.entries.push_back(entries == 1 ? static_cast<std::size_t>(random.below(0, batch))
-                                      : i * (batch - 1) / (entries - 1));
+                                        : i * (batch - 1) / (entries - 1));
   }
   return part;
 }
@@ -94,9 +95,8 @@ std::vector<SampledElement> recurrent_samples(const LayerSpec& spec,
   const RandomStream random(seed);
   const Part part = affordable_part(spec, count, random);
   const auto hidden = static_cast<std::size_t>(shape.hidden);
-  const std::size_t rows =
-      std::max<std::size_t>(1, part.steps * part.entries.size()) *
-      static_cast<std::size_t>(shape.directions);
+  const std::size_t rows = std::max<std::size_t>(1, part.steps * part.entries.size()) *
+                           static_cast<std::size_t>(shape.directions);
   const std::size_t each = std::min(hidden, std::max<std::size_t>(16, count / rows));
   std::vector<SampledElement> samples;
   std::uint64_t draw = 1;

@@ -13,8 +13,8 @@ namespace {
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 
-// Where ONNX keeps what oneDNN wants first, second…: gates i, f, c, o of i, o, f, c; peepholes i, f, o
-// of i, o, f. The gates of GRU stand in one order.
+// Where ONNX keeps what oneDNN wants first, second…: gates i, f, c, o of i, o, f, c; peepholes i,
+// f, o of i, o, f. The gates of GRU stand in one order.
 const std::vector<std::size_t> kLstmGates{0, 2, 3, 1};
 const std::vector<std::size_t> kPeepholes{0, 2, 1};
 
@@ -49,9 +49,8 @@ Pack reordering(std::vector<std::size_t> order, std::int64_t directions, std::si
 /// Adds the biases of input and state to one f32 a gate; where the reset comes behind the product,
 /// the last gate keeps both.
 Pack adding(const LayerSpec& spec, const RecurrentShape& shape, bool keep_last) {
-  return [=,
-          order = gate_order(spec, shape.gates),
-          type = spec.inputs[3]->dtype](const std::byte* operand, std::byte* packed) {
+  return [=, order = gate_order(spec, shape.gates), type = spec.inputs[3]->dtype](
+             const std::byte* operand, std::byte* packed) {
     const std::size_t hidden = size(shape.hidden);
     const std::size_t half = order.size() * hidden;
     std::vector<float> biases(size(shape.directions) * 2 * half);
@@ -111,10 +110,10 @@ class Builder {
   /// Describes [steps, batch, numbers] as ONNX has it.
   [[nodiscard]] Desc sequence(DataType type, std::int64_t numbers) const {
     const RecurrentShape& s = layer_.shape;
-    return {{s.steps, s.batch, numbers},
-            library_type(type),
-            time_first_ ? Dims{s.batch * numbers, numbers, 1}
-                        : Dims{numbers, s.steps * numbers, 1}};
+    return {
+        {s.steps, s.batch, numbers},
+        library_type(type),
+        time_first_ ? Dims{s.batch * numbers, numbers, 1} : Dims{numbers, s.steps * numbers, 1}};
   }
 
   /// Describes [1, directions, batch, hidden] as ONNX has it.
@@ -145,12 +144,12 @@ class Builder {
     const Desc view({1, s.directions, depth, s.gates, s.hidden},
                     library_type(type),
                     Dims{s.directions * s.gates * gate, s.gates * gate, 1, gate, depth});
-    add_packed(index,
-               operand,
-               view,
-               reordering(gate_order(spec_, s.gates),
-                          s.directions,
-                          size(gate) * size(element_bytes(type))));
+    add_packed(
+        index,
+        operand,
+        view,
+        reordering(
+            gate_order(spec_, s.gates), s.directions, size(gate) * size(element_bytes(type))));
     return {view.get_dims(), view.get_data_type(), dnnl::memory::format_tag::any};
   }
 
@@ -177,11 +176,12 @@ class Builder {
     }
   }
 
-  /// Adds a state. Given neither as operand nor as output, it is memory of the plan's: zeros, or not
-  /// read. The library keeps cells of 16-bit layers in f32.
+  /// Adds a state. Given neither as operand nor as output, it is memory of the plan's: zeros, or
+  /// not read. The library keeps cells of 16-bit layers in f32.
   Desc add_state(int index, std::size_t operand, bool is_input, bool given, bool cell) {
-    const DataType type = given ? (is_input ? spec_.inputs[operand]->dtype : spec_.outputs[operand].dtype)
-                                : spec_.inputs[0]->dtype;
+    const DataType type =
+        given ? (is_input ? spec_.inputs[operand]->dtype : spec_.outputs[operand].dtype)
+              : spec_.inputs[0]->dtype;
     const Desc view = state(type);
     if (!given) {
       layer_.arguments.push_back({index, Buffer::Role::kIntermediate, 0, false, view});
@@ -209,12 +209,9 @@ class Builder {
     layer_.y_argument = layer_.arguments.size();
     // The sequence's own view has four dimensions; the primitive sees both directions as one.
     const Desc view = dense(type, Dims{s.steps, s.directions, s.batch, s.hidden});
-    layer_.arguments.push_back(given ? output(DNNL_ARG_DST_LAYER, 0, view)
-                                     : Argument{DNNL_ARG_DST_LAYER,
-                                                Buffer::Role::kIntermediate,
-                                                0,
-                                                false,
-                                                view});
+    layer_.arguments.push_back(
+        given ? output(DNNL_ARG_DST_LAYER, 0, view)
+              : Argument{DNNL_ARG_DST_LAYER, Buffer::Role::kIntermediate, 0, false, view});
     layer_.y = asked(sequence(type, s.directions * s.hidden));
     if (!has_output(spec_, 'h') && !has_output(spec_, 'c')) {
       return;
@@ -233,15 +230,14 @@ class Builder {
   Recurrent layer_;
 };
 
-/// Gives the sequence's buffer its four dimensions: [steps, directions, batch, hidden], which lie as
-/// ONNX and as the primitive has them.
+/// Gives the sequence's buffer its four dimensions: [steps, directions, batch, hidden], which lie
+/// as ONNX and as the primitive has them.
 void view_sequence(const LayerSpec& spec, const RecurrentShape& s, Buffer& buffer) {
   const Dims library = buffer.layout.get_strides();
   const Dims dims{s.steps, s.directions, s.batch, s.hidden};
   const std::int64_t row = s.directions * s.hidden;
-  const Dims own = spec.integer("layout") == 0
-                       ? dense_strides(dims)
-                       : Dims{row, s.hidden, s.steps * row, 1};
+  const Dims own =
+      spec.integer("layout") == 0 ? dense_strides(dims) : Dims{row, s.hidden, s.steps * row, 1};
   buffer.view = {dims, buffer.layout.get_data_type(), own};
   buffer.layout = {
       dims, buffer.layout.get_data_type(), Dims{library[0], s.hidden, library[1], library[2]}};
@@ -386,8 +382,7 @@ void offer_recurrent(const LayerSpec& spec, const Device& device, OfferList& lis
       view_sequence(spec, layer.shape, plan.buffers[layer.y_argument]);
       pack_operands(spec, layer, engine, plan);
     };
-    list.add_implementations(
-        status, first, layer.arguments, "layout=" + to_text(layout), finish);
+    list.add_implementations(status, first, layer.arguments, "layout=" + to_text(layout), finish);
   }
 }
 

@@ -24,6 +24,9 @@ constexpr double kHopeless = 1.5;     // times the best, after a look
 constexpr double kHopelessAtOnce =
     3.0;  // times the best, at a first call that lasts longer than the race
 
+/// Lets drop_losers() drop only what is beyond the memory for waiting programs.
+constexpr Seconds kNobodyLoses{std::numeric_limits<double>::infinity()};
+
 bool has_constants(const LayerSpec& spec) {
   return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
     return input.has_value() && input->constant;
@@ -139,6 +142,7 @@ void LayerMeasurement::measure_all(std::vector<Candidate>& candidates) {
       measure_fully(
           candidate, hot, {caches_.begin(), hot_end}, everybody() ? std::nullopt : fastest);
       fastest = std::min(fastest.value_or(candidate.execution), candidate.execution);
+      drop_losers(candidates, kNobodyLoses);
     }
   }
   // Cold buffers cost the most: only those that some bound or estimate can use are timed with them.
@@ -223,6 +227,7 @@ std::vector<std::size_t> LayerMeasurement::play_off(std::vector<Candidate>& cand
         const Seconds first = candidate.row.first_call.value_or(Seconds(0.0));
         timing_->time_hot(candidate, race_plan(request_.sampling, budget, first), row);
       });
+      drop_losers(candidates, kNobodyLoses);
     }
     const std::size_t stay = stay_after_round(close.size(), kFinalistsAtMost);
     times.assign(candidates.size(), std::nullopt);

@@ -221,7 +221,12 @@ Verifier::Verifier(const LayerSpec& spec,
   if (!support_.ok()) {
     return;
   }
-  sampled_ = has_sampled_reference(spec) && cost_of(spec).macs > options.fully_below_macs;
+  std::int64_t elements = element_count(spec.outputs[0]);
+  for (const std::optional<TensorType>& input : spec.inputs) {
+    elements = std::max(elements, input ? element_count(*input) : 0);
+  }
+  sampled_ = has_sampled_reference(spec) && (cost_of(spec).macs > options.fully_below_macs ||
+                                             elements > options.fully_below_elements);
   if (sampled_) {
     elements_ = sampled_reference(spec, operands, options.samples, options.seed);
   } else {

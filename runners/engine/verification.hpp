@@ -17,7 +17,9 @@ namespace plumb {
 /// Says how much of a result is compared.
 struct VerifyOptions {
   std::int64_t fully_below_macs =
-      1'000'000'000;           ///< multiply-accumulates; above: `samples` elements
+      1'000'000'000;  ///< multiply-accumulates; above: `samples` elements
+  std::int64_t fully_below_elements =
+      std::int64_t{1} << 28;   ///< of an operand or the result; above, their float64 is gigabytes
   std::size_t samples = 4096;  ///< of operators with has_sampled_reference
   std::uint64_t seed = 1;      ///< picks them
 };

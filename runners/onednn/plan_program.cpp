@@ -72,9 +72,10 @@ void PlanProgram::fill(const Buffer& buffer, const Tensor& operand, std::byte* d
     return;
   }
   PLUMB_CHECK(operand.data.size() == buffer.view.get_size());
-  AlignedBytes copy(operand.data.size());
-  std::memcpy(copy.data(), operand.data.data(), operand.data.size());
-  reorder(dnnl::memory(buffer.view, engine_, copy.data()),
+  // No copy: weights may be gigabytes. The library takes no pointer to const, but a reorder only
+  // reads its source, however it is aligned.
+  auto* const source = const_cast<std::byte*>(operand.data.data());
+  reorder(dnnl::memory(buffer.view, engine_, source),
           dnnl::memory(buffer.layout, engine_, destination),
           stream_);
 }

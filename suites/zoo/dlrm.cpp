@@ -18,13 +18,15 @@ struct Feature {
 
 /// The 26 features of Criteo as MLPerf's reference sets them (mlcommons/training,
 /// recommendation_v2/torchrec_dlrm, README: num_embeddings_per_feature, multi_hot_sizes).
-constexpr std::array<Feature, 26> kFeatures{
-    {{40'000'000, 3}, {39'060, 2},     {17'295, 1},      {7'424, 2},     {20'265, 6},
-     {3, 1},          {7'122, 1},      {1'543, 1},       {63, 1},        {40'000'000, 7},
-     {3'067'956, 3},  {405'282, 8},    {10, 1},          {2'209, 6},     {11'938, 9},
-     {155, 5},        {4, 1},          {976, 1},         {14, 1},        {40'000'000, 12},
-     {40'000'000, 100}, {40'000'000, 27}, {590'152, 10}, {12'973, 3},    {108, 1},
-     {36, 1}}};
+constexpr std::array<Feature, 26> kFeatures{{{40'000'000, 3},  {39'060, 2},      {17'295, 1},
+                                             {7'424, 2},       {20'265, 6},      {3, 1},
+                                             {7'122, 1},       {1'543, 1},       {63, 1},
+                                             {40'000'000, 7},  {3'067'956, 3},   {405'282, 8},
+                                             {10, 1},          {2'209, 6},       {11'938, 9},
+                                             {155, 5},         {4, 1},           {976, 1},
+                                             {14, 1},          {40'000'000, 12}, {40'000'000, 100},
+                                             {40'000'000, 27}, {590'152, 10},    {12'973, 3},
+                                             {108, 1},         {36, 1}}};
 constexpr std::int64_t kDense = 13;
 constexpr std::int64_t kEmbedding = 128;
 constexpr std::int64_t kCrossLayers = 3;
@@ -34,8 +36,7 @@ constexpr std::int64_t kCrossRank = 512;
 Wire embedding_bag(GraphBuilder& net, const Wire& indices, std::int64_t rows, const Wire& axis) {
   const std::int64_t batch = indices.shape()[0];
   const Wire table = net.weight(net.next_name("Gather", "table"), {rows, kEmbedding});
-  const Wire picked =
-      net.node("Gather", {table, indices}, {batch, indices.shape()[1], kEmbedding});
+  const Wire picked = net.node("Gather", {table, indices}, {batch, indices.shape()[1], kEmbedding});
   return net.node(
       "ReduceSum", {picked, axis}, {batch, kEmbedding}, {{"keepdims", std::int64_t{0}}});
 }
@@ -65,8 +66,7 @@ onnx::ModelProto dlrm_dcnv2(const Sizes& sizes) {
     const std::string name = "sparse" + std::to_string(i);
     const Wire indices = net.input(name, {sizes.batch, kFeatures[i].hot}, DataType::kS64);
     net.enter(name + "_");
-    pooled.push_back(
-        embedding_bag(net, indices, std::min(kFeatures[i].rows, sizes["rows"]), bag));
+    pooled.push_back(embedding_bag(net, indices, std::min(kFeatures[i].rows, sizes["rows"]), bag));
   }
   net.enter("cross_");
   const auto features = static_cast<std::int64_t>(kFeatures.size());

@@ -23,8 +23,8 @@ constexpr std::int64_t kVocabulary = 128256;
 struct Call {
   std::string_view name;
   std::int64_t batch = 1;
-  std::int64_t tokens = 1;  ///< computed now
-  std::int64_t past = 0;    ///< whose keys and values lie in the cache
+  std::int64_t tokens = 1;   ///< computed now
+  std::int64_t past = 0;     ///< whose keys and values lie in the cache
   bool every_logit = false;  ///< of each token, not of the last alone
 };
 
@@ -55,7 +55,8 @@ class Llama {
       x = x.add(feed_forward(rms_norm(x)));
     }
     net_.enter("head_");
-    const Wire last = call_.every_logit ? x : slice(x, 1, {-1, std::numeric_limits<std::int64_t>::max()});
+    const Wire last =
+        call_.every_logit ? x : slice(x, 1, {-1, std::numeric_limits<std::int64_t>::max()});
     net_.output(linear(rms_norm(last), kVocabulary));
     for (const Wire& cached : present_) {
       net_.output(cached);
@@ -139,8 +140,8 @@ class Llama {
       present_.push_back(now);
       return now;
     }
-    const Wire past = net_.input("past_" + layer + "_" + what,
-                                 {call_.batch, kKeyHeads, call_.past, kHeadSize});
+    const Wire past =
+        net_.input("past_" + layer + "_" + what, {call_.batch, kKeyHeads, call_.past, kHeadSize});
     present_.push_back(net_.concat({past, now}, 2));
     return present_.back();
   }

@@ -26,20 +26,16 @@ Wire frozen_norm(GraphBuilder& net, const Wire& x) {
       .add(net.weight(name + "_bias", per_channel));
 }
 
-Wire bottleneck(GraphBuilder& net,
-                const Wire& x,
-                std::int64_t channels,
-                std::int64_t stride,
-                bool downsample) {
+Wire bottleneck(
+    GraphBuilder& net, const Wire& x, std::int64_t channels, std::int64_t stride, bool downsample) {
   const std::int64_t width = channels / 2;
   const Wire narrow = frozen_norm(net, x.conv({.filters = width})).relu();
-  const Wire middle = frozen_norm(net,
-                                  narrow.conv({.filters = width,
-                                               .kernel = 3,
-                                               .stride = stride,
-                                               .pad = 1,
-                                               .group = kCardinality}))
-                          .relu();
+  const Wire middle =
+      frozen_norm(
+          net,
+          narrow.conv(
+              {.filters = width, .kernel = 3, .stride = stride, .pad = 1, .group = kCardinality}))
+          .relu();
   const Wire wide = frozen_norm(net, middle.conv({.filters = channels}));
   const Wire shortcut =
       downsample ? frozen_norm(net, x.conv({.filters = channels, .stride = stride})) : x;
@@ -48,8 +44,7 @@ Wire bottleneck(GraphBuilder& net,
 
 /// Returns C3, C4 and C5: the outputs of the last three stages.
 std::vector<Wire> backbone(GraphBuilder& net, const Wire& image) {
-  Wire x =
-      frozen_norm(net, image.conv({.filters = 64, .kernel = 7, .stride = 2, .pad = 3})).relu();
+  Wire x = frozen_norm(net, image.conv({.filters = 64, .kernel = 7, .stride = 2, .pad = 3})).relu();
   x = x.max_pool({.kernel = 3, .stride = 2, .pads = {1, 1, 1, 1}});
   std::vector<Wire> features;
   std::int64_t channels = 256;

@@ -74,6 +74,26 @@ class Service : public ::testing::Test {
   }
 };
 
+TEST_F(Service, keeps_one_program_at_a_time_of_a_layer_beyond_the_memory) {
+  std::vector<ScriptedVariant> variants;
+  for (const char* name : {"a", "b", "c", "d", "e", "f"}) {
+    variants.push_back(variant(name, 1e-3));
+    variants.back().weight_bytes = Bytes{std::int64_t{2} << 30};
+  }
+  for (const double margin : {0.1, 1.0}) {
+    ScriptedBackend backend(variants);
+    MeasureRequest asked = request(true);
+    asked.caches = {CacheMode::kNone, CacheMode::kWeights};
+    asked.race_margin = margin;
+    EXPECT_FALSE(variants_of(measure(backend, asked), Purpose::kFull).empty());
+    int alive = 0;
+    for (const std::string& event : backend.script.log) {
+      alive += event.starts_with("prepare") ? 1 : event.starts_with("drop") ? -1 : 0;
+      EXPECT_LE(alive, 1) << event << ", margin " << margin;
+    }
+  }
+}
+
 TEST_F(Service, races_all_variants_and_measures_the_close_ones_in_full) {
   ScriptedBackend backend({chosen(variant("a", 2e-3)),
                            variant("b", 1e-3),

@@ -91,11 +91,17 @@ TEST(Verification, samples_large_layers) {
                                "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]");
   const std::vector<Tensor> operands = random_operands(spec, 3);
   std::vector<Tensor> outputs = reference_outputs(spec, operands);
-  VerifyOptions options;
-  options.fully_below_macs = 1000;
-  const Verifier verifier(spec, operands, options);
-  EXPECT_TRUE(verifier.verify(outputs).outcome.ok());
-  EXPECT_EQ(verifier.verify(outputs).compared, 4096U);
+  VerifyOptions few_macs;
+  few_macs.fully_below_macs = 1000;
+  VerifyOptions few_elements;
+  few_elements.fully_below_elements = 16 * 38 * 38 - 1;
+  for (const VerifyOptions& options : {few_macs, few_elements}) {
+    const Verifier sampled(spec, operands, options);
+    EXPECT_TRUE(sampled.verify(outputs).outcome.ok());
+    EXPECT_EQ(sampled.verify(outputs).compared, 4096U);
+  }
+  EXPECT_EQ(Verifier(spec, operands).verify(outputs).compared, 16U * 38 * 38);
+  const Verifier verifier(spec, operands, few_macs);
   outputs[0].as<float>()[0] += 100.0F;  // a corner is always among them
   EXPECT_EQ(verifier.verify(outputs).outcome.kind, Outcome::Kind::kWrongResult);
 }

@@ -16,10 +16,6 @@
 namespace plumb {
 namespace {
 
-void write_json(const Json& document, std::ostream& out) {
-  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-}
-
 /// Writes a relative half-width beside a time: "1.234 ms ± 0.4 %".
 std::string with_interval(Seconds time, const Interval& interval) {
   if (time.count() <= 0) {

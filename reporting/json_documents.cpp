@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporting/json_documents.hpp"
 
+#include <ostream>
+
 #include "harness/base/timestamp.hpp"
 #include "reporting/documents.hpp"
 #include "reporting/report_writers.hpp"
@@ -76,6 +78,10 @@ Json tensor_json(const Value& value) {
 }
 
 }  // namespace
+
+void write_json(const Json& document, std::ostream& out) {
+  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
 
 Json bounds_json(const ModelBounds& model, Timestamp now) {
   Json bounds = Json::array();

@@ -2,6 +2,7 @@
 // Private to reporting: the JSON documents of the command line contract (DESIGN §6), as values.
 #pragma once
 
+#include <iosfwd>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -10,6 +11,9 @@
 namespace plumb {
 
 using Json = nlohmann::ordered_json;
+
+/// Writes a document, and a newline; bytes that are no UTF-8 are replaced.
+void write_json(const Json& document, std::ostream& out);
 
 [[nodiscard]] Json bounds_json(const ModelBounds& model, Timestamp now);
 [[nodiscard]] Json what_if_json(const WhatIfResult& result);

@@ -23,7 +23,7 @@ void write_json_report(const RunReport& report, std::ostream& out) {
   Json document = bounds_document(report);
   document["whatifs"] = what_ifs_document(report)["models"];
   document["header"] = run_json(report.run);
-  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  write_json(document, out);
 }
 
 constexpr std::array<ReportFormat, 5> kFormats{{

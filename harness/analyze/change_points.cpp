@@ -14,13 +14,14 @@
 namespace plumb {
 namespace {
 
-constexpr std::size_t kLeastSegment = 5;   // fewer points at the end are a suspicion
+constexpr std::size_t kLeastSegment = 5;  // fewer points at the end are a suspicion
 constexpr std::size_t kLeastLength = 2 * kLeastSegment;
-constexpr std::size_t kMedianReach = 5;    // the running median looks so far to both sides
-constexpr double kClip = 2.5;              // deviations beyond which a value is an outlier
-constexpr double kFinePenalty = 7.0;             // penalty of the first, too fine segmentation
-constexpr double kFalseAtPenalty = 0.01;  // false change points of a quiet series, at most; by simulation
-constexpr double kMad = 1.4826;            // median absolute deviation to standard deviation
+constexpr std::size_t kMedianReach = 5;  // the running median looks so far to both sides
+constexpr double kClip = 2.5;            // deviations beyond which a value is an outlier
+constexpr double kFinePenalty = 7.0;     // penalty of the first, too fine segmentation
+constexpr double kFalseAtPenalty =
+    0.01;                        // false change points of a quiet series, at most; by simulation
+constexpr double kMad = 1.4826;  // median absolute deviation to standard deviation
 
 double median_of(std::vector<double>& scratch) {
   const auto middle = scratch.begin() + static_cast<std::ptrdiff_t>(scratch.size() / 2);
@@ -120,7 +121,8 @@ Boundaries segment(const SegmentCost& cost, std::size_t length, double penalty) 
 void settle(Boundaries& bounds, const SegmentCost& cost) {
   for (std::size_t k = 1; k + 1 < bounds.size(); ++k) {
     double least = std::numeric_limits<double>::infinity();
-    for (std::size_t at = bounds[k - 1] + kLeastSegment; at + kLeastSegment <= bounds[k + 1]; ++at) {
+    for (std::size_t at = bounds[k - 1] + kLeastSegment; at + kLeastSegment <= bounds[k + 1];
+         ++at) {
       const double error = cost(bounds[k - 1], at) + cost(at, bounds[k + 1]);
       if (error < least) {
         least = error;
@@ -220,7 +222,8 @@ bool has_two_states(std::span<const double> values) {
   std::sort(sorted.begin(), sorted.end());
   const SegmentCost cost(sorted);
   const std::size_t n = sorted.size();
-  const auto least = std::max<std::size_t>(2, static_cast<std::size_t>(kVisited * static_cast<double>(n)));
+  const auto least =
+      std::max<std::size_t>(2, static_cast<std::size_t>(kVisited * static_cast<double>(n)));
   std::size_t cut = 0;
   double error = std::numeric_limits<double>::infinity();
   for (std::size_t i = least; i + least <= n; ++i) {
@@ -259,7 +262,7 @@ bool has_two_states(std::span<const double> values) {
 
 /// Tells whether the levels go to and fro: three or more jumps of like size, up and down in turn.
 bool goes_to_and_fro(const Boundaries& bounds, const SegmentCost& cost) {
-  constexpr double kLike = 5.0;     // largest jump over smallest
+  constexpr double kLike = 5.0;        // largest jump over smallest
   constexpr double kExceptions = 0.2;  // share of jumps that may break the turn
   if (bounds.size() < 5) {
     return false;
@@ -283,9 +286,9 @@ bool goes_to_and_fro(const Boundaries& bounds, const SegmentCost& cost) {
 std::optional<std::size_t> suspicious_tail(std::span<const double> values,
                                            std::size_t begin,
                                            const Fit& fit) {
-  constexpr double kOutlier = 4.0;      // deviations that one point may count at most
-  constexpr double kSingle = 5.0;       // deviations that make one point alone suspicious
-  constexpr double kSuspicious = 3.4;   // standard errors
+  constexpr double kOutlier = 4.0;     // deviations that one point may count at most
+  constexpr double kSingle = 5.0;      // deviations that make one point alone suspicious
+  constexpr double kSuspicious = 3.4;  // standard errors
   const double rho = fit.correlation;
   const double deviation = std::sqrt(fit.variance / (1.0 - rho * rho));
   std::optional<std::size_t> index;
@@ -302,7 +305,8 @@ std::optional<std::size_t> suspicious_tail(std::span<const double> values,
       sum += count == 1 ? off : std::clamp(off, -kOutlier, kOutlier);
     }
     const auto n = static_cast<double>(count);
-    const double error = std::sqrt((1.0 + rho) / (1.0 - rho) / n + 1.0 / static_cast<double>(split - begin));
+    const double error =
+        std::sqrt((1.0 + rho) / (1.0 - rho) / n + 1.0 / static_cast<double>(split - begin));
     const double z = std::abs(sum / n) / error;
     if (z > most && (count > 1 || std::abs(sum) > kSingle)) {
       most = z;
@@ -317,7 +321,8 @@ std::optional<std::size_t> suspicious_tail(std::span<const double> values,
 Detection detect_changes(std::span<const double> values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!std::isfinite(values[i])) {
-      throw Error(Error::Kind::kUser, fmt::format("value {} of the series is not a finite number", i));
+      throw Error(Error::Kind::kUser,
+                  fmt::format("value {} of the series is not a finite number", i));
     }
   }
   Detection result;
@@ -327,7 +332,8 @@ Detection detect_changes(std::span<const double> values) {
   std::vector<double> scaled(values.begin(), values.end());
   const bool positive = *std::min_element(values.begin(), values.end()) > 0.0;
   if (positive) {
-    std::transform(scaled.begin(), scaled.end(), scaled.begin(), [](double v) { return std::log(v); });
+    std::transform(
+        scaled.begin(), scaled.end(), scaled.begin(), [](double v) { return std::log(v); });
   }
   const double centre = median(scaled);
   double noise = noise_of(scaled);
@@ -349,8 +355,8 @@ Detection detect_changes(std::span<const double> values) {
   }
   const SegmentCost cost(clipped);
   Boundaries bounds = choose(clipped, segment(cost, clipped.size(), kFinePenalty), cost);
-  if (bounds.size() > 2 && (has_two_states(scaled) || goes_to_and_fro(bounds, cost))) {
-    result.two_states = true;
+  result.two_states = has_two_states(scaled) || goes_to_and_fro(bounds, cost);
+  if (result.two_states) {
     bounds = {0, clipped.size()};
   }
   const auto level = [&](std::size_t begin, std::size_t end) {
@@ -359,10 +365,11 @@ Detection detect_changes(std::span<const double> values) {
   const double score = score_of(clipped, bounds, cost);
   for (std::size_t k = 1; k + 1 < bounds.size(); ++k) {
     const double surplus = score_of(clipped, without(bounds, k), cost) - score;
-    result.change_points.push_back({.index = bounds[k],
-                                    .before = level(bounds[k - 1], bounds[k]),
-                                    .after = level(bounds[k], bounds[k + 1]),
-                                    .confidence = 1.0 - kFalseAtPenalty * std::exp(-std::max(surplus, 0.0) / 2.0)});
+    result.change_points.push_back(
+        {.index = bounds[k],
+         .before = level(bounds[k - 1], bounds[k]),
+         .after = level(bounds[k], bounds[k + 1]),
+         .confidence = 1.0 - kFalseAtPenalty * std::exp(-std::max(surplus, 0.0) / 2.0)});
   }
   if (!result.two_states) {
     const std::size_t begin = bounds[bounds.size() - 2];
@@ -370,7 +377,8 @@ Detection detect_changes(std::span<const double> values) {
     earlier.back() -= kLeastSegment - 1;
     const std::span<const double> known(clipped.data(), earlier.back());
     if (const auto tail = suspicious_tail(scaled, begin, fit_of(known, earlier, cost))) {
-      result.suspicions.push_back({.index = *tail, .before = level(begin, *tail), .after = level(*tail, values.size())});
+      result.suspicions.push_back(
+          {.index = *tail, .before = level(begin, *tail), .after = level(*tail, values.size())});
     }
   }
   return result;

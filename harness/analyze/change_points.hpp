@@ -12,8 +12,9 @@ struct ChangePoint {
   std::size_t index = 0;  ///< first point of the new level, from 0
   double before = 0.0;    ///< median of the level left
   double after = 0.0;     ///< median of the level reached
-  /// 1 − the expected number of change points that explain as much in a quiet series: 0.01 where the
-  /// penalty is just met (by simulation), and e-fold less for every 2 of twice the log-likelihood.
+  /// 1 − the expected number of change points that explain as much in a quiet series: 0.01 where
+  /// the penalty is just met (by simulation), and e-fold less for every 2 of twice the
+  /// log-likelihood.
   double confidence = 0.0;
 };
 

@@ -19,6 +19,8 @@ struct CommandContext {
 };
 
 /// Each adds one command with its options to the program; one file each.
+void add_compare(CLI::App& app, CommandContext& context);
+void add_detect(CLI::App& app, CommandContext& context);
 void add_doctor(CLI::App& app, CommandContext& context);
 void add_env(CLI::App& app, CommandContext& context);
 void add_model(CLI::App& app, CommandContext& context);

@@ -61,6 +61,8 @@ int run(int argc, char** argv) {
                          add_bound,
                          add_whatif,
                          add_layer,
+                         add_compare,
+                         add_detect,
                          add_report,
                          add_store}) {
     add(app, context);

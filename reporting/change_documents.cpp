@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/change_documents.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "reporting/aligned_table.hpp"
+#include "reporting/json_documents.hpp"
+#include "reporting/printable_text.hpp"
+#include "reporting/quantity_text.hpp"
+
+namespace plumb {
+namespace {
+
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json metric_json(const MetricComparison& metric) {
+  const bool compared = metric.ratio.has_value();
+  Json row{{"series", metric.series},
+           {"kind", metric.kind},
+           {"baseline_seconds", compared ? Json(metric.baseline) : Json()},
+           {"candidate_seconds", compared ? Json(metric.candidate) : Json()},
+           {"ratio", number_or_null(metric.ratio)},
+           {"interval", compared ? Json{metric.low, metric.high} : Json()},
+           {"q", number_or_null(metric.q)},
+           {"mde", number_or_null(metric.mde)},
+           {"verdict", to_text(metric.verdict)},
+           {"causes", Json::array()}};
+  if (!metric.reason.empty()) {
+    row["reason"] = metric.reason;
+  }
+  return row;
+}
+
+Json comparison_json(const PairedAnswer& answer) {
+  Json metrics = Json::array();
+  for (const MetricComparison& metric : answer.metrics) {
+    metrics.push_back(metric_json(metric));
+  }
+  Json row{{"id", answer.id}, {"verdict", to_text(answer.verdict)}, {"metrics", metrics}};
+  row["attribution"] = Json();
+  if (answer.attribution) {
+    row["attribution"] = Json{{"delta_seconds", answer.attribution->delta_seconds},
+                              {"layers", answer.attribution->layers},
+                              {"unexplained_seconds", answer.attribution->unexplained_seconds}};
+  }
+  return row;
+}
+
+std::string percent_text(double ratio) {
+  return fmt::format("{:+.2f} %", (ratio - 1.0) * 100.0);
+}
+
+void write_comparison(const PairedAnswer& answer, std::ostream& out) {
+  constexpr std::size_t kUnchangedAtMost = 10;
+  out << fmt::format("{}: {}\n", printable(answer.id), to_text(answer.verdict));
+  AlignedTable table({{"  metric"},
+                      {"baseline", true},
+                      {"candidate", true},
+                      {"change", true},
+                      {"95 %", true},
+                      {"q", true},
+                      {"detectable", true},
+                      {"verdict"}});
+  std::size_t unchanged = 0;
+  for (const MetricComparison& metric : answer.metrics) {
+    const bool quiet = metric.verdict == ComparisonVerdict::kEquivalent ||
+                       metric.verdict == ComparisonVerdict::kInconclusive;
+    if (metric.kind == "layer" && quiet && ++unchanged > kUnchangedAtMost) {
+      continue;
+    }
+    const bool compared = metric.ratio.has_value();
+    const std::string reason = metric.reason.empty() ? "" : ": " + metric.reason;
+    table.add({"  " + metric.series,
+               compared ? time_text(Seconds(metric.baseline)) : "–",
+               compared ? time_text(Seconds(metric.candidate)) : "–",
+               compared ? percent_text(*metric.ratio) : "–",
+               compared ? percent_text(metric.low) + " … " + percent_text(metric.high) : "–",
+               metric.q ? fmt::format("{:.2g}", *metric.q) : "–",
+               metric.mde ? fmt::format("{:.2f} %", *metric.mde * 100.0) : "–",
+               std::string(to_text(metric.verdict)) + reason});
+  }
+  table.write(out);
+  if (unchanged > kUnchangedAtMost) {
+    out << fmt::format("  and {} more layers without a change, all of them with --json\n",
+                       unchanged - kUnchangedAtMost);
+  }
+  if (answer.attribution) {
+    out << fmt::format("  end to end {:+.4g} s, of which layers {:+.4g} s, unexplained {:+.4g} s\n",
+                       answer.attribution->delta_seconds,
+                       answer.attribution->delta_seconds - answer.attribution->unexplained_seconds,
+                       answer.attribution->unexplained_seconds);
+  }
+  out << '\n';
+}
+
+}  // namespace
+
+void write_comparisons(std::span<const PairedAnswer> answers, Style style, std::ostream& out) {
+  if (style == Style::kText) {
+    for (const PairedAnswer& answer : answers) {
+      write_comparison(answer, out);
+    }
+    return;
+  }
+  Json document{{"schema_version", kJsonSchemaVersion}, {"comparisons", Json::array()}};
+  for (const PairedAnswer& answer : answers) {
+    document["comparisons"].push_back(comparison_json(answer));
+  }
+  write_json(document, out);
+}
+
+void write_detections(std::span<const SeriesDetection> series, Style style, std::ostream& out) {
+  if (style == Style::kText) {
+    AlignedTable table(
+        {{"series"}, {"point", true}, {"before", true}, {"after", true}, {"change", true}, {"what"}});
+    const auto add = [&](const std::string& id, auto& change, const std::string& what) {
+      table.add({id,
+                 fmt::format("{}", change.index),
+                 fmt::format("{:.6g}", change.before),
+                 fmt::format("{:.6g}", change.after),
+                 change.before != 0.0 ? percent_text(change.after / change.before) : "–",
+                 what});
+    };
+    for (const SeriesDetection& entry : series) {
+      for (const ChangePoint& point : entry.detection.change_points) {
+        add(entry.id, point, fmt::format("change, confidence {:.4f}", point.confidence));
+      }
+      for (const Suspicion& suspicion : entry.detection.suspicions) {
+        add(entry.id, suspicion, "suspicion: measure again");
+      }
+      if (entry.detection.two_states) {
+        table.add({entry.id, "–", "–", "–", "–", "jumps between two states: no change"});
+      }
+    }
+    table.write(out);
+    return;
+  }
+  Json rows = Json::array();
+  for (const SeriesDetection& entry : series) {
+    Json points = Json::array();
+    for (const ChangePoint& point : entry.detection.change_points) {
+      points.push_back({{"index", point.index},
+                        {"before", point.before},
+                        {"after", point.after},
+                        {"confidence", point.confidence}});
+    }
+    Json suspicions = Json::array();
+    for (const Suspicion& suspicion : entry.detection.suspicions) {
+      suspicions.push_back({{"index", suspicion.index},
+                            {"before", suspicion.before},
+                            {"after", suspicion.after}});
+    }
+    rows.push_back({{"id", entry.id},
+                    {"change_points", std::move(points)},
+                    {"suspicions", std::move(suspicions)},
+                    {"two_states", entry.detection.two_states}});
+  }
+  write_json(Json{{"schema_version", kJsonSchemaVersion}, {"series", std::move(rows)}}, out);
+}
+
+}  // namespace plumb

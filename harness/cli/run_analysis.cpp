@@ -43,6 +43,7 @@ std::string digest_of(const Graph& graph) {
 
 std::vector<std::string> scenario_texts(const std::vector<Scenario>& scenarios) {
   std::vector<std::string> texts;
+  texts.reserve(scenarios.size());
   for (const Scenario& scenario : scenarios) {
     texts.push_back(to_text(scenario));
   }

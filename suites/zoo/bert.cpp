@@ -52,7 +52,7 @@ Wire embedding(GraphBuilder& net,
 
 /// Holds what every layer shares: the heads and the scalars of the graph.
 struct Shared {
-  std::int64_t heads;
+  std::int64_t heads = 1;
   Wire score_scale;
   Wire root_two;
   Wire one;

@@ -114,7 +114,7 @@ Wire GraphBuilder::scalar(std::string_view name, float value) {
 
 Wire GraphBuilder::reals(std::string_view name, const std::vector<float>& values) {
   const auto count = static_cast<std::int64_t>(values.size());
-  const Wire wire = weight(name, {count});
+  Wire wire = weight(name, {count});
   auto& tensor = *model_->mutable_graph()->mutable_initializer()->rbegin();
   tensor.mutable_float_data()->Add(values.begin(), values.end());
   return wire;

@@ -173,17 +173,15 @@ MappedLayer map_variadic(const NodeView& node) {
   if (node.input_count() == 2) {
     return map_binary(node);
   }
-  if (node.op() != "Sum") {
-    throw Unsupported(fmt::format("{} of {} operands", node.op(), node.input_count()));
-  }
   std::vector<std::size_t> operands;
   for (std::size_t i = 0; i < node.input_count(); ++i) {
     operands.push_back(i);
     if (node.dims(i) != node.output_type(0).dims) {
-      throw Unsupported("a Sum of three or more operands that broadcasts");
+      throw Unsupported(fmt::format("a {} of three or more operands that broadcasts", node.op()));
     }
   }
-  return begin_layer(node, "sum", std::move(operands));
+  const char* const op = node.op() == "Max" ? "max" : (node.op() == "Min" ? "min" : "sum");
+  return begin_layer(node, op, std::move(operands));
 }
 
 MappedLayer map_where(const NodeView& node) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
+#include "harness/model/attention_shape.hpp"
 #include "harness/model/recurrent_shape.hpp"
 
 namespace plumb {
@@ -50,12 +51,22 @@ std::int64_t reduction_of(const LayerSpec& spec) {
   return a.back();
 }
 
+/// Counts the pairs of query and key that meet, of all heads.
+std::int64_t attended(const LayerSpec& spec) {
+  const AttentionShape shape = attention_shape(spec);
+  return product(product(shape.batch, shape.q_heads), attended_pairs(spec, shape));
+}
+
 std::int64_t macs_of(const LayerSpec& spec) {
-  if (spec.op == "conv" || spec.op == "gemm" || spec.op == "matmul") {
+  if (spec.op == "conv" || spec.op == "gemm" || spec.op == "matmul" ||
+      spec.op == "matmul_integer") {
     return product(element_count(spec.outputs[0]), reduction_of(spec));
   }
   if (spec.op == "conv_transpose") {  // each input element meets every filter of its group
     return product(element_count(*spec.inputs[0]), elements_from(spec.inputs[1]->dims, 1));
+  }
+  if (spec.op == "attention") {  // scores and weighted values of the pairs that meet
+    return product(attended(spec), attention_shape(spec).head + attention_shape(spec).value_head);
   }
   if (is_recurrent(spec)) {  // w·x and r·h, each step and direction
     const RecurrentShape shape = recurrent_shape(spec);
@@ -116,7 +127,12 @@ double other_flops(const LayerSpec& spec) {
   if (is_recurrent(spec)) {
     return recurrent_flops(spec);
   }
-  if (spec.op == "sum") {
+  if (spec.op == "attention") {  // scale and softmax; the cap divides, saturates, multiplies
+    const double each =
+        6.0 + (spec.real("softcap") > 0.0 ? 2.0 : 0.0) + (spec.has_input(3) ? 1.0 : 0.0);
+    return each * static_cast<double>(attended(spec));
+  }
+  if (spec.op == "sum" || spec.op == "max" || spec.op == "min") {
     return outputs * static_cast<double>(spec.inputs.size() - 1);
   }
   if (spec.op == "resize" && spec.text("mode") != "nearest") {

@@ -67,6 +67,8 @@ struct MappedLayer {
 [[nodiscard]] MappedLayer map_resize(const NodeView& node);
 [[nodiscard]] MappedLayer map_reduce(const NodeView& node);
 [[nodiscard]] MappedLayer map_arg_reduce(const NodeView& node);
+[[nodiscard]] MappedLayer map_attention(const NodeView& node);
+[[nodiscard]] MappedLayer map_matmul_integer(const NodeView& node);
 [[nodiscard]] MappedLayer map_rnn(const NodeView& node);
 [[nodiscard]] MappedLayer map_gru(const NodeView& node);
 [[nodiscard]] MappedLayer map_lstm(const NodeView& node);

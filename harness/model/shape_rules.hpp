@@ -74,5 +74,7 @@ Dims expand_dims(const LayerSpec& spec);
 Dims tile_dims(const LayerSpec& spec);
 Dims block_dims(const LayerSpec& spec);
 Dims recurrent_dims(const LayerSpec& spec);
+Dims attention_dims(const LayerSpec& spec);
+Dims matmul_integer_dims(const LayerSpec& spec);
 
 }  // namespace plumb::shape_rules

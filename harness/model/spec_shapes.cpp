@@ -116,6 +116,10 @@ constexpr std::array kShapes = std::to_array<ShapeRow>({
     {"rnn", recurrent_dims},
     {"gru", recurrent_dims},
     {"lstm", recurrent_dims},
+    {"attention", attention_dims},
+    {"matmul_integer", matmul_integer_dims},
+    {"max", sum_dims},
+    {"min", sum_dims},
 });
 
 }  // namespace

@@ -22,6 +22,7 @@ enum class Role {
   kFew,       ///< few different numbers, so that some are equal
   kIndex,     ///< [0, extent)
   kFlag,      ///< 0 or 1
+  kMask,      ///< 1 for the first key, mostly 1 for the others: no query without a key
 };
 
 bool is_any_of(std::string_view word, std::initializer_list<std::string_view> words) {
@@ -49,7 +50,7 @@ Role role_of_binary(const std::string& fn, std::size_t operand) {
 
 Role role_of(const LayerSpec& spec, std::size_t operand) {
   if (spec.inputs[operand]->dtype == DataType::kBool) {
-    return Role::kFlag;
+    return spec.op == "attention" ? Role::kMask : Role::kFlag;
   }
   if (spec.op == "eltwise") {
     return operand == 0 ? role_of_eltwise(spec.text("fn")) : Role::kSigned;
@@ -108,6 +109,7 @@ double real(Role role, std::uint64_t bits) {
     case Role::kSigned:
     case Role::kIndex:
     case Role::kFlag:
+    case Role::kMask:
       break;
   }
   return sign * (0.125 + 0.875 * unit);
@@ -145,7 +147,10 @@ Tensor random_operand(const LayerSpec& spec, std::size_t operand, const RandomSt
     piece.resize(std::min(piece.size(), count - first));
     for (std::size_t i = 0; i < piece.size(); ++i) {
       const std::size_t at = first + i;
-      if (role == Role::kIndex || role == Role::kFlag) {
+      if (role == Role::kMask) {
+        const auto keys = static_cast<std::size_t>(type.dims.back());
+        piece[i] = at % keys == 0 || random.below(at, 4) != 0 ? 1.0 : 0.0;
+      } else if (role == Role::kIndex || role == Role::kFlag) {
         piece[i] = static_cast<double>(random.below(at, bound));
       } else if (is_floating(type.dtype)) {
         piece[i] = scale * real(role, random.bits(at));

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "harness/base/hash64.hpp"
+#include "harness/model/attention_shape.hpp"
 #include "harness/model/layer_cost.hpp"
 #include "harness/model/recurrent_shape.hpp"
 #include "runners/engine/number_formats.hpp"
@@ -171,6 +172,10 @@ std::int64_t reduction_length(const LayerSpec& spec) {
   }
   if (spec.op == "gemm") {
     return x.dims.at(spec.integer("trans_a") != 0 ? 0 : 1);
+  }
+  if (spec.op == "attention") {
+    const AttentionShape shape = attention_shape(spec);
+    return shape.head + shape.keys;
   }
   if (spec.op == "matmul") {
     return x.dims.empty() ? 1 : x.dims.back();

@@ -26,7 +26,8 @@ struct Buffer {
   dnnl::memory::desc view;  ///< how the dense operand reads in the primitive's dimensions
   dnnl::memory::desc
       layout;  ///< how the primitive wants it; equal to `view`: bytes are copied as they are
-  Pack pack;   ///< of an input: makes what `view` describes; empty: the operand is that
+  Pack pack;   ///< of an input: makes what `view` describes; empty: the operand is that. Of an
+               ///< intermediate: fills it once (with no operand)
   std::size_t bytes = 0;  ///< to allocate: the layout's size, padding included
 };
 

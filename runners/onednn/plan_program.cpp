@@ -97,6 +97,8 @@ void PlanProgram::bind(std::size_t slot,
     if (buffer.role == Buffer::Role::kInput) {
       PLUMB_CHECK(buffer.operand < operands.size());
       fill(buffer, operands[buffer.operand], bound->buffers.back());
+    } else if (buffer.pack) {
+      buffer.pack(nullptr, bound->buffers.back());
     }
   }
   bind_steps(*bound);

@@ -114,6 +114,19 @@ Numbers binary(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
+Numbers extreme(const LayerSpec& spec, Operands operands) {
+  const BinaryFunction function = find_binary(spec.op, !is_floating(spec.inputs[0]->dtype));
+  Numbers y = operands[0];
+  require(y.dims == spec.outputs[0].dims, spec, "the output's shape is not the operands'");
+  for (const Numbers& operand : operands.subspan(1)) {
+    require(operand.dims == y.dims, spec, "operands have different shapes");
+    for (std::size_t i = 0; i < y.values.size(); ++i) {
+      y.values[i] = function(y.values[i], operand.values[i]);
+    }
+  }
+  return y;
+}
+
 Numbers sum(const LayerSpec& spec, Operands operands) {
   Numbers y = zeros_like_output(spec);
   for (const Numbers& operand : operands) {

@@ -69,4 +69,17 @@ Numbers batched_matrix_product(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
+Numbers integer_matrix_product(const LayerSpec& spec, Operands operands) {
+  std::vector<Numbers> shifted{operands[0], operands[1]};
+  for (std::size_t i = 0; i < 2; ++i) {
+    if (spec.has_input(i + 2)) {
+      require(operands[i + 2].values.size() == 1, spec, "a zero point is no single number");
+      for (double& value : shifted[i].values) {
+        value -= operands[i + 2].values[0];
+      }
+    }
+  }
+  return batched_matrix_product(spec, shifted);
+}
+
 }  // namespace plumb::reference

@@ -21,6 +21,7 @@ namespace plumb::reference {
 // matrix_product.cpp
 [[nodiscard]] Numbers general_matrix_product(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers batched_matrix_product(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers integer_matrix_product(const LayerSpec& spec, Operands operands);
 
 // normalization.cpp
 [[nodiscard]] Numbers batch_normalization(const LayerSpec& spec, Operands operands);
@@ -53,6 +54,7 @@ using BinaryFunction = double (*)(double a, double b);
 [[nodiscard]] BinaryFunction find_binary(std::string_view fn, bool integers);
 [[nodiscard]] Numbers binary(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers sum(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers extreme(const LayerSpec& spec, Operands operands);
 
 // softmax.cpp, reduction.cpp, resize.cpp
 [[nodiscard]] Numbers softmax(const LayerSpec& spec, Operands operands);
@@ -60,7 +62,14 @@ using BinaryFunction = double (*)(double a, double b);
 [[nodiscard]] Numbers arg_reduce(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers resize(const LayerSpec& spec, Operands operands);
 
-// recurrent.cpp: operators with several outputs
+// attention.cpp, recurrent.cpp: operators with several outputs
+[[nodiscard]] std::vector<Numbers> attention(const LayerSpec& spec, Operands operands);
+/// Computes whole rows of a layer, `count` elements or a few more, and as many of each other
+/// output.
+[[nodiscard]] std::vector<SampledElement> attention_samples(const LayerSpec& spec,
+                                                            Operands operands,
+                                                            std::size_t count,
+                                                            std::uint64_t seed);
 [[nodiscard]] std::vector<Numbers> recurrent(const LayerSpec& spec, Operands operands);
 /// Computes some outputs of a layer that is too long to compute whole: `count` of them or a few
 /// more. States after the last step are among them only where all steps of an entry take at most a

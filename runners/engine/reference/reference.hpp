@@ -35,13 +35,14 @@ void check_reference_operands(const LayerSpec& spec, std::span<const Tensor> ope
                                                     std::span<const Tensor> operands);
 
 /// Tells whether some elements can be computed at a cost far below that of all: conv,
-/// conv_transpose, gemm and matmul one by one, recurrent layers by entries of the batch and steps.
+/// conv_transpose and products one by one, attention by rows, recurrent layers by entries of the
+/// batch and steps.
 [[nodiscard]] bool has_sampled_reference(const LayerSpec& spec);
 
 /// Computes `count` output elements (all, if there are fewer) of a layer with
 /// has_sampled_reference: first and last of every pair of extents (corners), border elements, then
-/// seeded ones, without repetition, ascending. Takes time in proportion to count. Of a recurrent
-/// layer: `count` or a few more, from all outputs. Throws as reference_outputs does.
+/// seeded ones, without repetition, ascending. Takes time in proportion to count. Of attention
+/// and recurrent layers: `count` or a few more, from all outputs. Throws as reference_outputs does.
 [[nodiscard]] std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
                                                             std::span<const Tensor> operands,
                                                             std::size_t count,

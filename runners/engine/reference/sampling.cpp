@@ -139,10 +139,13 @@ double matrix_element(const LayerSpec& spec,
   const std::size_t b = b_batch(batch) * shape.depth * shape.columns + column * shape.b_column;
   const ElementReader read_a = reader_of(operands[0].type.dtype);
   const ElementReader read_b = reader_of(operands[1].type.dtype);
+  const bool integers = spec.op == "matmul_integer";
+  const double a_zero = integers && spec.has_input(2) ? number_at(operands[2], 0) : 0.0;
+  const double b_zero = integers && spec.has_input(3) ? number_at(operands[3], 0) : 0.0;
   double result = 0.0;
   for (std::size_t k = 0; k < shape.depth; ++k) {
-    result += read_a(operands[0].data.data(), a + k * shape.a_depth) *
-              read_b(operands[1].data.data(), b + k * shape.b_depth);
+    result += (read_a(operands[0].data.data(), a + k * shape.a_depth) - a_zero) *
+              (read_b(operands[1].data.data(), b + k * shape.b_depth) - b_zero);
   }
   if (spec.op == "gemm") {
     result *= spec.real("alpha");
@@ -158,7 +161,8 @@ double matrix_element(const LayerSpec& spec,
 
 bool has_sampled_reference(const LayerSpec& spec) {
   return spec.op == "conv" || spec.op == "conv_transpose" || spec.op == "gemm" ||
-         spec.op == "matmul" || is_recurrent(spec);
+         spec.op == "matmul" || spec.op == "matmul_integer" || spec.op == "attention" ||
+         is_recurrent(spec);
 }
 
 std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
@@ -169,9 +173,11 @@ std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
   check_reference_operands(spec, operands);
   const reference::EpilogueChain epilogue(spec, operands);
   const LayerSpec own = reference::without_epilogue(spec);
-  if (is_recurrent(spec)) {
-    std::vector<SampledElement> samples = reference::recurrent_samples(
-        own, reference::numbers_of_operands(own, operands), count, seed);
+  if (is_recurrent(spec) || spec.op == "attention") {
+    const auto sample_rows =
+        is_recurrent(spec) ? reference::recurrent_samples : reference::attention_samples;
+    std::vector<SampledElement> samples =
+        sample_rows(own, reference::numbers_of_operands(own, operands), count, seed);
     for (SampledElement& sample : samples) {
       sample.value = sample.output == 0 ? epilogue(sample.value, sample.element) : sample.value;
     }

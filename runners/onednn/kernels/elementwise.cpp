@@ -92,8 +92,8 @@ void add_sum(const LayerSpec& spec, OfferList& list) {
   const DataType type = spec.outputs[0].dtype;
   const auto bytes = static_cast<std::size_t>(element_bytes(type));
   const auto count = static_cast<std::size_t>(element_count(spec.outputs[0]));
-  const auto add = binary_function<Number>("add");
-  add_own(list, spec, "sum", [=, inputs = spec.inputs.size()](const KernelOperands& operands) {
+  const auto add = binary_function<Number>(spec.op == "sum" ? "add" : spec.op);
+  add_own(list, spec, spec.op, [=, inputs = spec.inputs.size()](const KernelOperands& operands) {
     Block<Number> total;
     Block<Number> term;
     for (std::size_t start = 0; start < count; start += kBlock) {

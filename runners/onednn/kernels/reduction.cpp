@@ -148,11 +148,16 @@ Fold fold_named(const std::string& fn) {
 
 void fold_reduce(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
   require_operands(spec, 1);
+  const std::string& fn = spec.text("fn");
+  require(element_count(*spec.inputs[0]) > 0 || is_floating(spec.outputs[0].dtype) ||
+              (fn != "max" && fn != "min"),
+          spec,
+          "the extreme of no integer depends on the type");
   const DataType in = spec.inputs[0]->dtype;
   const DataType out = spec.outputs[0].dtype;
   check_number(in);
   check_number(out);
-  const Fold fold = fold_named(spec.text("fn"));
+  const Fold fold = fold_named(fn);
   require(fold != nullptr, spec, "no kernel of ours has the function");
   const auto positions =
       std::make_shared<const Positions>(positions_of(spec, spec.integers("axes")));

@@ -35,6 +35,7 @@ void offer_split(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_slice(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_concat(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_view(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_attention(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_recurrent(const LayerSpec& spec, const Device& device, OfferList& list);
 
 // Kernels of ours, in kernels/, for what the library lacks.

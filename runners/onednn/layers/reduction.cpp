@@ -51,6 +51,9 @@ void offer_reduction(const LayerSpec& spec, const Device& device, OfferList& lis
   if (!is_floating(x.dtype)) {
     throw Unsupported("oneDNN reduces integers in f32");
   }
+  if (element_count(x) == 0) {
+    throw Unsupported("over no element oneDNN gives the largest float, not infinity");
+  }
   const ReductionRow& row = row_of(spec.text("fn"));
   Dims dims = x.dims;
   for (const std::int64_t axis : spec.integers("axes")) {

@@ -218,6 +218,64 @@ TEST(Reference, recurrent_layers_follow_the_equations) {
               1e-7);
 }
 
+// One query of 2, keys 1, 3 and 5, values 10, 20, 40, scale ½: scores 1, 3, 5.
+TEST(Reference, attention_weighs_values_by_scores) {
+  const auto result = [](const std::string& mask, const std::string& causal, auto... given) {
+    const LayerSpec spec =
+        layer("attention;in=f32[1,1,1,1],f32[1,1,3,1],f32[1,1,3,1]" + mask + ";out=f32[1,1,1,1]",
+              causal + ";kv_heads=1;outputs=y;q_heads=1;scale=0.5;softcap=0.0");
+    return outputs(spec, {{2}, {1, 3, 5}, {10, 20, 40}, given...})[0];
+  };
+  const auto mean = [](double a, double b, double c) {
+    const double total = std::exp(a) + std::exp(b) + std::exp(c);
+    return (10 * std::exp(a) + 20 * std::exp(b) + 40 * std::exp(c)) / total;
+  };
+  constexpr double kNever = -std::numeric_limits<double>::infinity();
+  EXPECT_NEAR(result("", "causal=0"), mean(1, 3, 5), 1e-5);
+  EXPECT_NEAR(result("", "causal=1"), 10, 1e-5) << "the first query sees the first key";
+  EXPECT_NEAR(
+      result(",bool[1,3]", "causal=0", std::vector<double>{1, 1, 0}), mean(1, 3, kNever), 1e-5);
+  EXPECT_EQ(result(",bool[1,3]", "causal=0", std::vector<double>{0, 0, 0}), 0.0);
+  EXPECT_NEAR(
+      result(",f32[1,3]", "causal=0", std::vector<double>{0.5, 0, -1}), mean(1.5, 3, 4), 1e-5);
+}
+
+TEST(Reference, attention_shares_keys_between_heads_and_goes_on_from_the_past) {
+  // Heads 0, 1 read key head 0; heads 2, 3 key head 1. One earlier key of score 0 each.
+  const LayerSpec spec = layer(
+      "attention;in=f32[1,4,1,1],f32[1,2,1,1],f32[1,2,1,1],-,f32[1,2,1,1],f32[1,2,1,1];"
+      "out=f32[1,4,1,1],f32[1,2,2,1],f32[1,2,2,1]",
+      "causal=1;kv_heads=2;outputs=ykv;q_heads=4;scale=1.0;softcap=0.0");
+  const std::vector<Tensor> results =
+      reference_outputs(spec, operands(spec, {{0, 0, 0, 0}, {7, 8}, {2, 4}, {}, {5, 6}, {10, 20}}));
+  EXPECT_THAT(numbers_of(results[0]), ElementsAre(6, 6, 12, 12));
+  EXPECT_THAT(numbers_of(results[1]), ElementsAre(5, 7, 6, 8));
+  EXPECT_THAT(numbers_of(results[2]), ElementsAre(10, 2, 20, 4));
+}
+
+TEST(Reference, samples_whole_rows_of_attention) {
+  const LayerSpec spec = layer(
+      "attention;in=f32[2,5,32],f32[2,6,8],f32[2,6,12],f32[8,5,9],f32[2,2,3,4],f32[2,2,3,6];"
+      "out=f32[2,5,48],f32[2,2,9,4]",
+      "causal=1;kv_heads=2;outputs=yk;q_heads=8;scale=0.5;softcap=3.0");
+  const std::vector<Tensor> tensors = random_operands(spec, 3);
+  const std::vector<Tensor> full = reference_outputs(spec, tensors);
+  const std::vector<SampledElement> all = sampled_reference(spec, tensors, 4096, 1);
+  EXPECT_EQ(all.size(), 2U * 8 * 5 * 6 + 2 * 2 * 9 * 4);
+  for (const SampledElement& sample : all) {
+    ASSERT_EQ(static_cast<float>(sample.value), number_at(full[sample.output], sample.element))
+        << sample.output << " " << sample.element;
+  }
+  EXPECT_EQ(sampled_reference(spec, tensors, 48, 1).size(), 48U + 48);
+}
+
+TEST(Reference, multiplies_integers_less_their_zero_points) {
+  const LayerSpec spec = parse_key(
+      {"v1:matmul_integer;in=u8[1,2],s8[2,1]c,u8[]c,s8[]c;out=s32[1,1];acc=s32;math=strict"});
+  EXPECT_THAT(outputs(spec, {{200, 3}, {-100, 5}, {128}, {-1}}),
+              ElementsAre((200 - 128) * (-100 + 1) + (3 - 128) * (5 + 1)));
+}
+
 TEST(Reference, samples_recurrent_layers_in_all_outputs) {
   const LayerSpec spec = layer(
       "lstm;in=f32[4,3,5],f32[2,40,5]c,f32[2,40,10]c,f32[2,80]c;"

@@ -61,6 +61,20 @@ TEST(LayerCost, counts_gemm_and_batched_matmul) {
             std::int64_t{12} * 128 * 128 * 64);
 }
 
+TEST(LayerCost, counts_the_pairs_that_attention_lets_meet) {
+  const auto attention = [](const char* causal, const char* past) {
+    return cost((std::string("v1:attention;in=f32[2,8,4,16],f32[2,2,4,16],f32[2,2,4,12]") + past +
+                 ";out=f32[2,8,4,12];acc=f32;math=strict;causal=" + causal +
+                 ";kv_heads=2;outputs=y;q_heads=8;scale=0.25;softcap=0.0")
+                    .c_str())
+        .macs;
+  };
+  EXPECT_EQ(attention("0", ""), 2 * 8 * (4 * 4) * (16 + 12));
+  EXPECT_EQ(attention("1", ""), 2 * 8 * (1 + 2 + 3 + 4) * (16 + 12));
+  EXPECT_EQ(attention("1", ",-,f32[2,2,3,16],f32[2,2,3,12]"), 2 * 8 * (4 + 5 + 6 + 7) * (16 + 12));
+  EXPECT_EQ(attention("0", ",-,f32[2,2,3,16],f32[2,2,3,12]"), 2 * 8 * (4 * 7) * (16 + 12));
+}
+
 TEST(LayerCost, counts_a_recurrent_layer_by_steps) {
   const LayerCost lstm = cost(
       "v1:lstm;in=f32[25,16,512],f32[1,2048,512]c,f32[1,2048,512]c,f32[1,4096]c;"

@@ -280,6 +280,47 @@ TEST(ReductionLayers, normalise_their_axes) {
               EndsWith("out=s64[2];acc=f32;math=strict;axis=1;fn=argmax;keepdims=0;select_last=0"));
 }
 
+TEST(AttentionLayers, write_out_heads_and_scale) {
+  const std::string heads_apart = key_of_text(
+      "g (float[1,8,9,64] q, float[1,2,9,64] k, float[1,2,9,64] v) => (y) "
+      "{ y = Attention<is_causal=1>(q, k, v) }",
+      23);
+  EXPECT_EQ(heads_apart,
+            "v1:attention;in=f32[1,8,9,64],f32[1,2,9,64],f32[1,2,9,64];out=f32[1,8,9,64];acc=f32;"
+            "math=strict;causal=1;kv_heads=2;outputs=y;q_heads=8;scale=0.125;softcap=0.0");
+  EXPECT_THAT(key_of_text("g (float[2,1,128] q, float[2,1,32] k, float[2,1,32] v, "
+                          "float[2,2,7,16] p, float[2,2,7,16] w) => (y, a, b) "
+                          "{ y, a, b = Attention<q_num_heads=8, kv_num_heads=2, softcap=30.0, "
+                          "scale=0.5>(q, k, v, , p, w) }",
+                          23),
+              HasSubstr("f32[2,1,32],-,f32[2,2,7,16],f32[2,2,7,16];out=f32[2,1,128],f32[2,2,8,16],"
+                        "f32[2,2,8,16];acc=f32;math=strict;causal=0;kv_heads=2;outputs=ykv;"
+                        "q_heads=8;scale=0.5;softcap=30.0"));
+}
+
+TEST(AttentionLayers, refuse_what_the_key_cannot_say) {
+  const Graph scores = graph_of_text(
+      "g (float[1,2,9,64] q, float[1,2,9,64] k, float[1,2,9,64] v) => (y, s) "
+      "{ y, , , s = Attention(q, k, v) }",
+      23);
+  EXPECT_EQ(scores.layers[0].reason, "the products of queries and keys are read");
+}
+
+TEST(ElementwiseLayers, key_extremes_of_three_operands) {
+  EXPECT_EQ(key_of_text("g (float[4] a, float[4] b, float[4] c) => (y) { y = Max(a, b, c) }"),
+            "v1:max;in=f32[4],f32[4],f32[4];out=f32[4];acc=f32;math=strict");
+  EXPECT_EQ(graph_of_text("g (float[4] a, float[1] b, float[4] c) => (y) { y = Min(a, b, c) }")
+                .layers[0]
+                .reason,
+            "a Min of three or more operands that broadcasts");
+}
+
+TEST(ProductLayers, key_integers_with_their_zero_points) {
+  EXPECT_EQ(key_of_text("g (uint8[4,8] a) => (y) <int8[8,3] b, uint8 z = {3}> "
+                        "{ y = MatMulInteger(a, b, z) }"),
+            "v1:matmul_integer;in=u8[4,8],s8[8,3]c,u8[]c;out=s32[4,3];acc=s32;math=strict");
+}
+
 TEST(RecurrentLayers, name_the_outputs_that_are_read) {
   EXPECT_EQ(
       key_of_text("g (float[5,3,6] x) => (y) <float[1,32,6] w, float[1,32,8] r, float[1,64] b>"

@@ -29,6 +29,10 @@ Json metric_json(const MetricComparison& metric) {
            {"mde", number_or_null(metric.mde)},
            {"verdict", to_text(metric.verdict)},
            {"causes", Json::array()}};
+  for (const Cause& cause : metric.causes) {
+    row["causes"].push_back(
+        {{"cause", cause.cause}, {"share", cause.share}, {"evidence", cause.evidence}});
+  }
   if (!metric.reason.empty()) {
     row["reason"] = metric.reason;
   }
@@ -54,9 +58,8 @@ std::string percent_text(double ratio) {
   return fmt::format("{:+.2f} %", (ratio - 1.0) * 100.0);
 }
 
-void write_comparison(const PairedAnswer& answer, std::ostream& out) {
+void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out) {
   constexpr std::size_t kUnchangedAtMost = 10;
-  out << fmt::format("{}: {}\n", printable(answer.id), to_text(answer.verdict));
   AlignedTable table({{"  metric"},
                       {"baseline", true},
                       {"candidate", true},
@@ -66,7 +69,7 @@ void write_comparison(const PairedAnswer& answer, std::ostream& out) {
                       {"detectable", true},
                       {"verdict"}});
   std::size_t unchanged = 0;
-  for (const MetricComparison& metric : answer.metrics) {
+  for (const MetricComparison& metric : metrics) {
     const bool quiet = metric.verdict == ComparisonVerdict::kEquivalent ||
                        metric.verdict == ComparisonVerdict::kInconclusive;
     if (metric.kind == "layer" && quiet && ++unchanged > kUnchangedAtMost) {
@@ -88,6 +91,20 @@ void write_comparison(const PairedAnswer& answer, std::ostream& out) {
     out << fmt::format("  and {} more layers without a change, all of them with --json\n",
                        unchanged - kUnchangedAtMost);
   }
+  for (const MetricComparison& metric : metrics) {
+    for (const Cause& cause : metric.causes) {
+      out << fmt::format("  {}: {} ({:.0f} %): {}\n",
+                         printable(metric.series),
+                         cause.cause,
+                         100.0 * cause.share,
+                         printable(cause.evidence));
+    }
+  }
+}
+
+void write_comparison(const PairedAnswer& answer, std::ostream& out) {
+  out << fmt::format("{}: {}\n", printable(answer.id), to_text(answer.verdict));
+  write_metrics(answer.metrics, out);
   if (answer.attribution) {
     out << fmt::format("  end to end {:+.4g} s, of which layers {:+.4g} s, unexplained {:+.4g} s\n",
                        answer.attribution->delta_seconds,
@@ -113,10 +130,60 @@ void write_comparisons(std::span<const PairedAnswer> answers, Style style, std::
   write_json(document, out);
 }
 
+void write_run_comparison(const RunComparisonReport& report, Style style, std::ostream& out) {
+  const RunComparison& comparison = report.comparison;
+  if (style == Style::kText) {
+    out << fmt::format("{} → {}: {}\n\n",
+                       report.baseline.header.id,
+                       report.candidate.header.id,
+                       to_text(comparison.verdict));
+    for (const EnvironmentDifference& difference : report.environment_diff) {
+      out << fmt::format("  {}{}: {} → {}\n",
+                         difference.identity ? "" : "(recorded) ",
+                         printable(difference.name),
+                         printable(difference.baseline),
+                         printable(difference.candidate));
+    }
+    out << fmt::format("  between processes: {:.2f} % ({})\n\n",
+                       100.0 * comparison.deviation.relative,
+                       comparison.deviation.pairs >= kLeastDeviationPairs
+                           ? fmt::format("from {} confirmed variants", comparison.deviation.pairs)
+                           : "assumed: too few confirmed variants");
+    write_metrics(comparison.metrics, out);
+    return;
+  }
+  Json diff = Json::array();
+  for (const EnvironmentDifference& difference : report.environment_diff) {
+    diff.push_back({{"fact", difference.name},
+                    {"baseline", difference.baseline},
+                    {"candidate", difference.candidate},
+                    {"identity", difference.identity}});
+  }
+  Json metrics = Json::array();
+  for (const MetricComparison& metric : comparison.metrics) {
+    metrics.push_back(metric_json(metric));
+  }
+  write_json(Json{{"schema_version", kJsonSchemaVersion},
+                  {"baseline", report.baseline.header.id},
+                  {"candidate", report.candidate.header.id},
+                  {"verdict", to_text(comparison.verdict)},
+                  {"environment_diff", std::move(diff)},
+                  {"process_deviation",
+                   {{"relative", comparison.deviation.relative},
+                    {"pairs", comparison.deviation.pairs},
+                    {"assumed", comparison.deviation.pairs < kLeastDeviationPairs}}},
+                  {"metrics", std::move(metrics)}},
+             out);
+}
+
 void write_detections(std::span<const SeriesDetection> series, Style style, std::ostream& out) {
   if (style == Style::kText) {
-    AlignedTable table(
-        {{"series"}, {"point", true}, {"before", true}, {"after", true}, {"change", true}, {"what"}});
+    AlignedTable table({{"series"},
+                        {"point", true},
+                        {"before", true},
+                        {"after", true},
+                        {"change", true},
+                        {"what"}});
     const auto add = [&](const std::string& id, auto& change, const std::string& what) {
       table.add({id,
                  fmt::format("{}", change.index),
@@ -150,9 +217,8 @@ void write_detections(std::span<const SeriesDetection> series, Style style, std:
     }
     Json suspicions = Json::array();
     for (const Suspicion& suspicion : entry.detection.suspicions) {
-      suspicions.push_back({{"index", suspicion.index},
-                            {"before", suspicion.before},
-                            {"after", suspicion.after}});
+      suspicions.push_back(
+          {{"index", suspicion.index}, {"before", suspicion.before}, {"after", suspicion.after}});
     }
     rows.push_back({{"id", entry.id},
                     {"change_points", std::move(points)},

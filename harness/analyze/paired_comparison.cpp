@@ -13,7 +13,6 @@ namespace plumb {
 namespace {
 
 constexpr std::size_t kLeastPairs = 3;
-constexpr double kPower = 0.8;   // at which the minimal detectable effect is found
 constexpr double kNetChange = 2.0;  // standard errors that the net change of layers must have
 
 /// Is a metric on its way: what its pairs say before the family has been looked at.
@@ -42,9 +41,8 @@ std::string fault_of(const PairedSamples& samples) {
     }
   }
   if (samples.baseline.size() < kLeastPairs) {
-    return fmt::format("{} pairs; {} are the least that can show a change",
-                       samples.baseline.size(),
-                       kLeastPairs);
+    return fmt::format(
+        "{} pairs; {} are the least that can show a change", samples.baseline.size(), kLeastPairs);
   }
   return {};
 }
@@ -72,36 +70,6 @@ Metric look_at(const PairedSamples& samples, bool layer) {
   return metric;
 }
 
-/// Fills ratio, interval and minimal detectable effect; returns p.
-double test(MetricComparison& result, const TrimmedMean& log_ratio, double alpha) {
-  const double error = std::sqrt(log_ratio.variance / log_ratio.kept);
-  const double reach = t_quantile(0.975, log_ratio.freedom) * error;
-  result.ratio = std::exp(log_ratio.mean);
-  result.low = std::exp(log_ratio.mean - reach);
-  result.high = std::exp(log_ratio.mean + reach);
-  result.mde = std::expm1((t_quantile(1.0 - alpha / 2.0, log_ratio.freedom) +
-                           t_quantile(kPower, log_ratio.freedom)) *
-                          error);
-  if (error <= 0.0) {
-    return log_ratio.mean == 0.0 ? 1.0 : 0.0;
-  }
-  return two_sided_p(log_ratio.mean / error, log_ratio.freedom);
-}
-
-ComparisonVerdict verdict_of(const MetricComparison& result,
-                             double significance,
-                             double floor,
-                             double margin) {
-  const double change = *result.ratio - 1.0;
-  if (*result.q < significance && std::abs(change) >= floor && change != 0.0) {
-    return change > 0.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
-  }
-  const double within = std::max(margin, floor);
-  return result.low > 1.0 - within && result.high < 1.0 + within
-             ? ComparisonVerdict::kEquivalent
-             : ComparisonVerdict::kInconclusive;
-}
-
 void judge_layers(std::vector<Metric>& layers, const ComparisonLimits& limits) {
   std::vector<TrimmedMean> samples;
   for (const Metric& layer : layers) {
@@ -113,7 +81,8 @@ void judge_layers(std::vector<Metric>& layers, const ComparisonLimits& limits) {
   std::vector<double> p_values;
   for (Metric& layer : layers) {
     if (layer.log_ratio) {
-      p_values.push_back(test(layer.result, moderated(*layer.log_ratio, prior), limits.alpha));
+      p_values.push_back(
+          test_change(layer.result, moderated(*layer.log_ratio, prior), limits.alpha));
     }
   }
   const std::vector<double> q = false_discovery_q(p_values);
@@ -144,7 +113,8 @@ std::optional<ComparisonVerdict> net_verdict(const std::vector<Metric>& layers) 
   return delta > 0.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
 }
 
-ComparisonVerdict verdict_of(const std::optional<Metric>& whole, const std::vector<Metric>& layers) {
+ComparisonVerdict verdict_of(const std::optional<Metric>& whole,
+                             const std::vector<Metric>& layers) {
   if (whole && (whole->result.verdict == ComparisonVerdict::kRegressed ||
                 whole->result.verdict == ComparisonVerdict::kImproved)) {
     return whole->result.verdict;
@@ -155,30 +125,14 @@ ComparisonVerdict verdict_of(const std::optional<Metric>& whole, const std::vect
   if (whole) {
     return whole->result.verdict;
   }
-  const bool all = !layers.empty() &&
-                   std::all_of(layers.begin(), layers.end(), [](const Metric& layer) {
-                     return layer.result.verdict != ComparisonVerdict::kInconclusive;
-                   });
+  const bool all =
+      !layers.empty() && std::all_of(layers.begin(), layers.end(), [](const Metric& layer) {
+        return layer.result.verdict != ComparisonVerdict::kInconclusive;
+      });
   return all ? ComparisonVerdict::kEquivalent : ComparisonVerdict::kInconclusive;
 }
 
 }  // namespace
-
-std::string_view to_text(ComparisonVerdict verdict) {
-  switch (verdict) {
-    case ComparisonVerdict::kBroken:
-      return "broken";
-    case ComparisonVerdict::kRegressed:
-      return "regressed";
-    case ComparisonVerdict::kImproved:
-      return "improved";
-    case ComparisonVerdict::kEquivalent:
-      return "equivalent";
-    case ComparisonVerdict::kInconclusive:
-      return "inconclusive";
-  }
-  return "inconclusive";
-}
 
 PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimits& limits) {
   PairedAnswer answer;
@@ -187,7 +141,7 @@ PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimit
   if (question.end_to_end) {
     whole = look_at(*question.end_to_end, false);
     if (whole->log_ratio) {
-      whole->result.q = test(whole->result, *whole->log_ratio, limits.alpha);
+      whole->result.q = test_change(whole->result, *whole->log_ratio, limits.alpha);
       whole->result.verdict = verdict_of(
           whole->result, limits.alpha, limits.end_to_end_floor, limits.end_to_end_margin);
     }

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-namespace plumb {
+#include "harness/analyze/metric_test.hpp"
 
-/// Is what a comparison concludes about one metric, or as a whole.
-enum class ComparisonVerdict { kBroken, kRegressed, kImproved, kEquivalent, kInconclusive };
-[[nodiscard]] std::string_view to_text(ComparisonVerdict verdict);
+namespace plumb {
 
 /// Holds the times of one metric under both sides: round i of one was measured next to round i of
 /// the other, each in a restarted process. Seconds.
@@ -30,33 +25,6 @@ struct PairedQuestion {
   std::vector<PairedSamples> layers;
 };
 
-/// Says how sure, and how large, a change must be.
-struct ComparisonLimits {
-  double alpha = 0.01;  ///< false alarms of the end-to-end test
-  double false_discovery_rate = 0.05;  ///< over the layers of one question
-  double end_to_end_floor = 0.0;  ///< relative changes below it are none
-  double layer_floor = 0.0;
-  double end_to_end_margin = 0.01;  ///< equivalent: the interval lies within it
-  double layer_margin = 0.02;
-};
-
-/// Is the answer for one metric.
-struct MetricComparison {
-  std::string series;  ///< "end_to_end" or "layers/NAME"
-  std::string kind;    ///< "end_to_end" or "layer"
-  double baseline = 0.0;   ///< median, seconds; 0 where there is none
-  double candidate = 0.0;
-  std::optional<double> ratio;  ///< candidate ÷ baseline, from the trimmed mean of the pairs' logarithms
-  double low = 0.0;             ///< of the ratio, 95%; with `ratio`
-  double high = 0.0;
-  std::optional<double> q;    ///< p end to end; false-discovery-controlled for layers
-  std::optional<double> mde;  ///< smallest relative change found in 80% of cases at `alpha`
-  ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
-  std::string reason;    ///< why inconclusive, where the samples are at fault
-  double delta = 0.0;    ///< candidate − baseline, trimmed mean of the pairs, seconds
-  double error = 0.0;    ///< its standard error
-};
-
 /// Splits the end-to-end change over the layers; what they leave is unexplained.
 struct Attribution {
   double delta_seconds = 0.0;
@@ -67,7 +35,7 @@ struct Attribution {
 struct PairedAnswer {
   std::string id;
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
-  std::vector<MetricComparison> metrics;  ///< end to end first, then the layers as given
+  std::vector<MetricComparison> metrics;   ///< end to end first, then the layers as given
   std::optional<Attribution> attribution;  ///< where end to end and layers could be compared
 };
 

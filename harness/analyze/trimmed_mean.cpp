@@ -118,8 +118,8 @@ double two_sided_p(double t, double freedom) {
   if (freedom > kManyDegrees) {
     return 2.0 * boost::math::cdf(boost::math::complement(boost::math::normal(), std::abs(t)));
   }
-  return 2.0 * boost::math::cdf(
-                   boost::math::complement(boost::math::students_t(freedom), std::abs(t)));
+  return 2.0 *
+         boost::math::cdf(boost::math::complement(boost::math::students_t(freedom), std::abs(t)));
 }
 
 double t_quantile(double probability, double freedom) {

@@ -46,8 +46,9 @@ std::vector<SeriesDetection> detect_in_store(const Store& store, std::vector<std
   std::vector<SeriesDetection> result;
   for (const std::string& key : keys) {
     std::vector<double> values;
-    for (const SeriesPoint& point : store.series(
-             {.key = key, .cache = CacheMode::kNone, .environment = newest.header.environment.id()})) {
+    for (const SeriesPoint& point : store.series({.key = key,
+                                    .cache = CacheMode::kNone,
+                                    .environment = newest.header.environment.id()})) {
       values.push_back(point.corrected.median.count());
     }
     result.push_back(detect_in(key, values));
@@ -61,8 +62,7 @@ void add_detect(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<DetectOptions>();
   CLI::App* const command =
       app.add_subcommand("detect", "change points over the history of each series");
-  command->add_option(
-      "SERIES", options->keys, "layer keys; default: every key of the newest run");
+  command->add_option("SERIES", options->keys, "layer keys; default: every key of the newest run");
   command
       ->add_option("--input",
                    options->input,

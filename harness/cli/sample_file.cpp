@@ -38,13 +38,16 @@ Json read_json(const std::filesystem::path& file) {
                 fmt::format("cannot read '{}': check the path and its permissions", file.string()));
   }
   if (size > kFileAtMost) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("'{}' has {} bytes; at most {} are read: split it", file.string(), size, kFileAtMost));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format(
+            "'{}' has {} bytes; at most {} are read: split it", file.string(), size, kFileAtMost));
   }
   try {
     return Json::parse(in);
   } catch (const Json::exception& fault) {
-    throw Error(Error::Kind::kUser, fmt::format("'{}' is no JSON: {}", file.string(), fault.what()));
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' is no JSON: {}", file.string(), fault.what()));
   }
 }
 
@@ -67,7 +70,10 @@ std::string id_in(const Json& entry, const Place& place) {
   return found->get<std::string>();
 }
 
-std::vector<double> numbers(const Json& entry, const char* name, bool may_be_null, const Place& place) {
+std::vector<double> numbers(const Json& entry,
+                            const char* name,
+                            bool may_be_null,
+                            const Place& place) {
   const auto found = entry.is_object() ? entry.find(name) : entry.end();
   if (found == entry.end() || !found->is_array()) {
     place.fail(fmt::format("expected a list of numbers '{}'", name));
@@ -115,7 +121,8 @@ std::vector<PairedQuestion> read_paired_samples(const std::filesystem::path& fil
     }
     if (const auto layers = entry.find("layers"); layers != entry.end()) {
       if (!layers->is_object() || layers->size() > kEntriesAtMost) {
-        place.fail(fmt::format("expected an object 'layers' of at most {} layers by name", kEntriesAtMost));
+        place.fail(fmt::format("expected an object 'layers' of at most {} layers by name",
+                               kEntriesAtMost));
       }
       for (const auto& [name, samples] : layers->items()) {
         question.layers.push_back(pairs_in(samples, name, place.at("layers/" + name)));

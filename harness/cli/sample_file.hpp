@@ -15,7 +15,8 @@ struct NamedSeries {
   std::vector<double> values;
 };
 
-/// Reads `{"comparisons":[{"id","end_to_end":{"baseline":[…],"candidate":[…]},"layers":{"NAME":{…}}}]}`:
+/// Reads
+/// `{"comparisons":[{"id","end_to_end":{"baseline":[…],"candidate":[…]},"layers":{"NAME":{…}}}]}`:
 /// paired rounds in seconds. A null stands for a round that failed. At most 256 MiB, 100,000
 /// comparisons or layers. Throws Error{kUser} naming the file and the place.
 [[nodiscard]] std::vector<PairedQuestion> read_paired_samples(const std::filesystem::path& file);

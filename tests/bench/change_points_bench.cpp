@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How often the change-point detector is wrong, how often right, and how long it takes: 1,000 seeded
-// series a cell. False change points per 1,000 quiet series, and recall within five points of a
-// step in the middle; 1,000 series of 500 points, limit 0.3 s on one core.
+// How often the change-point detector is wrong, how often right, and how long it takes: 1,000
+// seeded series a cell. False change points per 1,000 quiet series, and recall within five points
+// of a step in the middle; 1,000 series of 500 points, limit 0.3 s on one core.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -39,7 +39,12 @@ std::pair<double, double> found(Noise noise, std::size_t length, double sigmas) 
 }
 
 int run() {
-  fmt::print("{:12} {:>6} {:>15} {:>12} {:>12}\n", "noise", "points", "false per 1000", "recall 1 sd", "2.5 sd");
+  fmt::print("{:12} {:>6} {:>15} {:>12} {:>12}\n",
+             "noise",
+             "points",
+             "false per 1000",
+             "recall 1 sd",
+             "2.5 sd");
   for (const auto& [noise, name] : kNoises) {
     for (const std::size_t length : {60U, 120U, 500U}) {
       fmt::print("{:12} {:6} {:15.0f} {:12.3f} {:12.3f}\n",
@@ -62,7 +67,8 @@ int run() {
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  fmt::print("1,000 series of 500 points: {:.3f} s, {} change points (limit 0.3 s)\n", seconds, points);
+  fmt::print(
+      "1,000 series of 500 points: {:.3f} s, {} change points (limit 0.3 s)\n", seconds, points);
   return seconds <= 0.3 ? 0 : 1;
 }
 

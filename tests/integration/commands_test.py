@@ -385,6 +385,40 @@ class Changes(Command):
         done = self.plumb("compare", "--samples", self.write({"comparisons": [questions["same"]]}), "--gate", expect=75)
         self.assertIn("round 3 has the time 0 s", done.stdout)
 
+    def test_compare_two_runs(self):
+        base = self.run_tiny(reuse="never")["run"]
+        again = self.run_tiny(reuse="never")["run"]
+        same = self.json("compare", base, again)
+        self.assertEqual((same["verdict"], same["baseline"], same["candidate"]), ("equivalent", base, again))
+        self.plumb("compare", base, again, "--gate")
+        self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\n[[rule]]\nmatch = "v1:max_pool;*"\noutcome = "unsupported"\nreason = "gone"\n')
+        worse = self.run_tiny(reuse="never")["run"]
+        document = self.json("compare", base, worse, "--gate", expect=1)
+        self.assertEqual(document["verdict"], "broken")
+        self.assertEqual(document["metrics"][0]["verdict"], "broken")
+        self.assertIn("worked before, and now unsupported: gone", document["metrics"][0]["reason"])
+        slow = [row for row in document["metrics"] if row["verdict"] == "regressed" and row["kind"] == "layer"]
+        self.assertTrue(slow and all(row["series"].startswith("layers/v1:matmul;") for row in slow))
+        self.assertEqual(slow[0]["causes"][0]["cause"], "capability changed")
+        self.assertIn("broken", self.plumb("compare", base, worse).stdout)
+
+    def test_compare_refuses_unlike_environments_and_suites(self):
+        base = self.run_tiny()["run"]
+        self.stack("other", '[identity]\nlibrary = "fake 2.0"\n')
+        other = self.json("run", self.tiny(), "--stack", "other")["run"]
+        done = self.plumb("compare", base, other, expect=4)
+        self.assertIn("library", done.stderr)
+        self.assertIn("--vary stack", done.stderr)
+        document = self.json("compare", base, other, "--vary", "stack")
+        self.assertEqual([row["fact"] for row in document["environment_diff"] if row["identity"]], ["library"])
+        suite = self.suite('[suite]\nname = "two"\nversion = 1\n[[model]]\nname = "squeezenet1.1"\n', "two")
+        two = self.json("run", suite, "--stack", "fake")["run"]
+        self.stack("fake")
+        self.assertIn("--vary suite", self.plumb("compare", base, two, expect=4).stderr)
+        self.plumb("compare", base, expect=2)
+        self.plumb("compare", expect=2)
+        self.plumb("compare", base, "nonsense", expect=2)
+
     def test_detect_in_a_file_and_in_the_store(self):
         step = [10 + 0.05 * (i * 7 % 5) + (i >= 40) for i in range(80)]
         path = self.write({"series": [{"id": "step", "values": step}, {"id": "flat", "values": step[:40]}]})

@@ -18,7 +18,10 @@ class NoiseSeries {
  public:
   explicit NoiseSeries(std::uint64_t seed) : random_(seed) {}
 
-  std::vector<double> make(Noise noise, std::size_t length, double sigmas = 0.0, std::size_t step = 0) {
+  std::vector<double> make(Noise noise,
+                           std::size_t length,
+                           double sigmas = 0.0,
+                           std::size_t step = 0) {
     constexpr double kDeviation = 0.02;
     std::vector<double> values;
     double last = normal_(random_);

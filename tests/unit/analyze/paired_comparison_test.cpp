@@ -32,11 +32,11 @@ class Rounds {
   PairedQuestion question(std::size_t layers, double change, std::size_t pairs = 10) {
     PairedQuestion question;
     question.id = "q";
-    question.end_to_end = PairedSamples{"end_to_end",
-                                        std::vector<double>(pairs, 0.0),
-                                        std::vector<double>(pairs, 0.0)};
+    question.end_to_end = PairedSamples{
+        "end_to_end", std::vector<double>(pairs, 0.0), std::vector<double>(pairs, 0.0)};
     for (std::size_t i = 0; i < layers; ++i) {
-      question.layers.push_back(make("layer" + std::to_string(i), 1e-4, i == 0 ? change : 1.0, pairs));
+      question.layers.push_back(
+          make("layer" + std::to_string(i), 1e-4, i == 0 ? change : 1.0, pairs));
       for (std::size_t round = 0; round < pairs; ++round) {
         question.end_to_end->baseline[round] += question.layers.back().baseline[round];
         question.end_to_end->candidate[round] += question.layers.back().candidate[round];
@@ -146,7 +146,9 @@ TEST(PairedComparison, the_change_is_attributed_to_its_layer) {
 TEST(PairedComparison, cost_that_moves_is_no_regression) {
   Rounds rounds(6);
   PairedQuestion question;
-  question.layers = {rounds.make("up", 1e-3, 1.10), rounds.make("down", 1e-3, 0.90), rounds.make("same", 1e-3, 1.0)};
+  question.layers = {rounds.make("up", 1e-3, 1.10),
+                     rounds.make("down", 1e-3, 0.90),
+                     rounds.make("same", 1e-3, 1.0)};
   question.end_to_end = rounds.make("", 3e-3, 1.0, 20);
   const PairedAnswer answer = compare_pairs(question, {});
   EXPECT_EQ(answer.metrics[1].verdict, ComparisonVerdict::kRegressed);
@@ -161,7 +163,8 @@ TEST(PairedComparison, one_change_of_two_percent_is_seen_among_many_metrics) {
 
 TEST(PairedComparison, without_a_change_alarms_are_as_rare_as_promised) {
   constexpr int kQuestions = 2000;
-  for (const auto& [alpha, low, high] : {std::tuple(0.05, 0.02, 0.07), std::tuple(0.01, 0.003, 0.017)}) {
+  for (const auto& [alpha, low, high] :
+       {std::tuple(0.05, 0.02, 0.07), std::tuple(0.01, 0.003, 0.017)}) {
     Rounds rounds(8);
     ComparisonLimits limits;
     limits.alpha = alpha;

@@ -41,8 +41,21 @@ TEST(TrimmedMean, students_t_as_tabulated) {
 
 TEST(TrimmedMean, false_discoveries_as_in_the_paper) {
   // Benjamini and Hochberg 1995, §4.1: 15 p-values, of which the procedure at 0.05 rejects four.
-  const std::vector<double> p{0.0001, 0.0004, 0.0019, 0.0095, 0.0201, 0.0278, 0.0298, 0.0344,
-                              0.0459, 0.3240, 0.4262, 0.5719, 0.6528, 0.7590, 1.0000};
+  const std::vector<double> p{0.0001,
+                              0.0004,
+                              0.0019,
+                              0.0095,
+                              0.0201,
+                              0.0278,
+                              0.0298,
+                              0.0344,
+                              0.0459,
+                              0.3240,
+                              0.4262,
+                              0.5719,
+                              0.6528,
+                              0.7590,
+                              1.0000};
   const std::vector<double> q = false_discovery_q(p);
   EXPECT_EQ(std::count_if(q.begin(), q.end(), [](double each) { return each <= 0.05; }), 4);
   EXPECT_NEAR(q[0], 0.0015, 1e-12);
@@ -58,8 +71,10 @@ TEST(TrimmedMean, a_prior_of_variances_is_recovered) {
   std::chi_squared_distribution<double> prior(10.0);
   std::vector<TrimmedMean> variances;
   for (int i = 0; i < 20000; ++i) {
-    variances.push_back(
-        {.mean = 0.0, .variance = 2.0 * (sample(random) / 4.0) / (prior(random) / 10.0), .kept = 5.0, .freedom = 4.0});
+    variances.push_back({.mean = 0.0,
+                         .variance = 2.0 * (sample(random) / 4.0) / (prior(random) / 10.0),
+                         .kept = 5.0,
+                         .freedom = 4.0});
   }
   const VariancePrior found = variance_prior(variances);
   EXPECT_NEAR(found.freedom, 10.0, 1.0);
@@ -76,7 +91,8 @@ TEST(TrimmedMean, moderation_is_the_weighted_mean_of_both) {
 }
 
 TEST(TrimmedMean, two_variances_say_nothing_of_each_other) {
-  const std::vector<TrimmedMean> two(2, {.mean = 0.0, .variance = 1.0, .kept = 5.0, .freedom = 4.0});
+  const std::vector<TrimmedMean> two(2,
+                                     {.mean = 0.0, .variance = 1.0, .kept = 5.0, .freedom = 4.0});
   EXPECT_EQ(variance_prior(two).freedom, 0.0);
 }
 

@@ -64,15 +64,19 @@ TEST_F(SampleFile, says_where_a_file_is_wrong) {
   EXPECT_THAT(fault(pairs, R"({"comparisons":[{"end_to_end":{}}]})"), HasSubstr("text 'id'"));
   EXPECT_THAT(fault(pairs, R"({"comparisons":[{"id":"a"}]})"), HasSubstr("nothing to compare"));
   EXPECT_THAT(fault(pairs, R"({"comparisons":[{"id":"a","layers":[]}]})"), HasSubstr("'layers'"));
-  EXPECT_THAT(fault(pairs, R"({"comparisons":[{"id":"a","end_to_end":{"baseline":[1],"candidate":["x"]}}]})"),
-              HasSubstr("comparisons/0/end_to_end: value 0 of 'candidate'"));
   EXPECT_THAT(
       fault(pairs,
-            R"({"comparisons":[{"id":"a","layers":{"x":{"baseline":[],"candidate":[]}}},{"id":"a","layers":{}}]})"),
+            R"({"comparisons":[{"id":"a","end_to_end":{"baseline":[1],"candidate":["x"]}}]})"),
+      HasSubstr("comparisons/0/end_to_end: value 0 of 'candidate'"));
+  EXPECT_THAT(
+      fault(
+          pairs,
+          R"({"comparisons":[{"id":"a","layers":{"x":{"baseline":[],"candidate":[]}}},{"id":"a","layers":{}}]})"),
       HasSubstr("there twice"));
   EXPECT_THAT(fault(series, R"({"series":[{"id":"s","values":[1,null]}]})"), HasSubstr("value 1"));
   EXPECT_THAT(fault(series, R"({"series":[{"id":7,"values":[1]}]})"), HasSubstr("text 'id'"));
-  EXPECT_THAT(fault(series, R"({"series":[{"id":"s","values":[1e999]}]})"), HasSubstr("is no JSON"));
+  EXPECT_THAT(fault(series, R"({"series":[{"id":"s","values":[1e999]}]})"),
+              HasSubstr("is no JSON"));
   EXPECT_THROW(static_cast<void>(read_series("/nowhere/at/all.json")), Error);
 }
 

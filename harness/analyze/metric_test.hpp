@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/analyze/trimmed_mean.hpp"
+
+namespace plumb {
+
+/// Is what a comparison concludes about one metric, or as a whole.
+enum class ComparisonVerdict { kBroken, kRegressed, kImproved, kEquivalent, kInconclusive };
+[[nodiscard]] std::string_view to_text(ComparisonVerdict verdict);
+
+/// Says how sure, and how large, a change must be.
+struct ComparisonLimits {
+  double alpha = 0.01;                 ///< false alarms of the end-to-end test
+  double false_discovery_rate = 0.05;  ///< over the layers of one question
+  double end_to_end_floor = 0.0;       ///< relative changes below it are none
+  double layer_floor = 0.0;
+  double end_to_end_margin = 0.01;  ///< equivalent: the interval lies within it
+  double layer_margin = 0.02;
+};
+
+/// Is one thing that may have made a change, with what speaks for it.
+struct Cause {
+  std::string cause;
+  double share = 0.0;  ///< of |delta| that it explains; 1 where one cause is all there is
+  std::string evidence;
+};
+
+/// Is the answer for one metric.
+struct MetricComparison {
+  std::string series;     ///< "end_to_end", "layers/NAME", "models/NAME/…"
+  std::string kind;       ///< "end_to_end", "layer" or "bound"
+  double baseline = 0.0;  ///< median, seconds; without a meaning where there is no `ratio`
+  double candidate = 0.0;
+  std::optional<double> ratio;  ///< candidate ÷ baseline
+  double low = 0.0;             ///< of the ratio, 95%; with `ratio`
+  double high = 0.0;
+  std::optional<double> q;    ///< p end to end; false-discovery-controlled for layers
+  std::optional<double> mde;  ///< smallest relative change found in 80% of cases at `alpha`
+  ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
+  std::string reason;  ///< why inconclusive or broken, where it is not the numbers
+  double delta = 0.0;  ///< candidate − baseline, seconds
+  double error = 0.0;  ///< its standard error
+  std::vector<Cause> causes;
+};
+
+/// Fills ratio, interval and minimal detectable effect from the mean of ln(candidate ÷ baseline);
+/// returns its two-sided p.
+double test_change(MetricComparison& metric, const TrimmedMean& log_ratio, double alpha);
+
+/// Concludes from ratio, interval and q: changed if q is below `significance` and the change at
+/// least `floor`; equivalent if the interval lies within the larger of floor and margin.
+[[nodiscard]] ComparisonVerdict verdict_of(const MetricComparison& metric,
+                                           double significance,
+                                           double floor,
+                                           double margin);
+
+}  // namespace plumb

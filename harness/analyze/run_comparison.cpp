@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/run_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace plumb {
+namespace {
+
+constexpr double kMad = 1.4826;
+constexpr double kLayerFloor = 0.02;
+constexpr double kBoundFloor = 0.01;
+constexpr double kDeviations = 3.0;  // between processes, that a layer must change by
+constexpr double kNormal95 = 1.959964;
+constexpr double kSameSpeed = 0.02;  // the fastest variant changed by less: the choice is at fault
+
+/// Is a layer on its way through the family's correction.
+struct LayerTest {
+  MetricComparison metric;
+  std::optional<double> p;
+};
+
+/// Returns what a user gets: the library's choice where that was timed, else the fastest.
+std::optional<KeyTime> served(const ResultSet& results, const LayerKey& key) {
+  auto time = results.library_choice(key, CacheMode::kNone);
+  return time ? time : results.best(key, CacheMode::kNone);
+}
+
+const Measurement* row_of(const ResultSet& results, const LayerKey& key, const KeyTime& time) {
+  for (const StoredMeasurement* row : results.rows_of(key)) {
+    if (row->row == time.row) {
+      return &row->measurement;
+    }
+  }
+  return nullptr;
+}
+
+/// Returns the relative standard error of a median from its 95% interval.
+double relative_error(Seconds median, const Interval& interval) {
+  return (interval.high - interval.low) / (2.0 * kNormal95) / median;
+}
+
+double test_ratio(MetricComparison& metric,
+                  const KeyTime& before,
+                  const KeyTime& after,
+                  const ProcessDeviation& deviation,
+                  double alpha) {
+  const double left = relative_error(before.time.median, before.time.interval);
+  const double right = relative_error(after.time.median, after.time.interval);
+  metric.baseline = before.time.median.count();
+  metric.candidate = after.time.median.count();
+  metric.delta = metric.candidate - metric.baseline;
+  const TrimmedMean log_ratio{
+      .mean = std::log(metric.candidate / metric.baseline),
+      .variance = left * left + right * right + 2.0 * deviation.relative * deviation.relative,
+      .kept = 1.0,
+      .freedom = static_cast<double>(std::max(deviation.pairs, kLeastDeviationPairs) - 1)};
+  const double p = test_change(metric, log_ratio, alpha);
+  metric.error = std::sqrt(log_ratio.variance) * metric.baseline;
+  return p;
+}
+
+std::vector<Cause> causes_of(const RunSide& baseline,
+                             const RunSide& candidate,
+                             const LayerKey& key,
+                             const KeyTime& before,
+                             const KeyTime& after) {
+  std::vector<Cause> causes;
+  const auto best_before = baseline.results.best(key, CacheMode::kNone);
+  const auto best_after = candidate.results.best(key, CacheMode::kNone);
+  const double served_delta = (after.time.median - before.time.median).count();
+  const double best_delta = (best_after->time.median - best_before->time.median).count();
+  if (before.variant != after.variant) {
+    causes.push_back({"implementation changed", 1.0, before.variant + " → " + after.variant});
+  }
+  const double best_change = best_delta / best_before->time.median.count();
+  if (std::abs(best_change) < kSameSpeed && before.variant != after.variant) {
+    causes.push_back({"choice only (heuristic)",
+                      std::clamp(1.0 - best_delta / served_delta, 0.0, 1.0),
+                      fmt::format("the fastest variant changed by {:+.1f}%: {}",
+                                  100.0 * best_change,
+                                  best_after->variant)});
+  } else if (std::abs(best_change) >= kSameSpeed && best_delta * served_delta > 0.0) {
+    causes.push_back({"capability changed",
+                      std::clamp(best_delta / served_delta, 0.0, 1.0),
+                      fmt::format("the fastest variant changed by {:+.1f}%: {} → {}",
+                                  100.0 * best_change,
+                                  best_before->variant,
+                                  best_after->variant)});
+  }
+  const Measurement* left = row_of(baseline.results, key, before);
+  const Measurement* right = row_of(candidate.results, key, after);
+  if (left != nullptr && right != nullptr && left->workspace.value != right->workspace.value) {
+    causes.push_back({"workspace changed",
+                      0.0,
+                      fmt::format("{} → {} bytes", left->workspace.value, right->workspace.value)});
+  }
+  return causes;
+}
+
+LayerTest test_layer(const RunSide& baseline,
+                     const RunSide& candidate,
+                     const LayerKey& key,
+                     const ProcessDeviation& deviation,
+                     double alpha) {
+  LayerTest test;
+  test.metric.series = "layers/" + key.text;
+  test.metric.kind = "layer";
+  const auto before = served(baseline.results, key);
+  const auto after = served(candidate.results, key);
+  if (before && !after) {
+    const auto failure = candidate.results.failure(key);
+    test.metric.verdict =
+        failure && failure->kind != Outcome::Kind::kSkipped ? ComparisonVerdict::kBroken
+                                                            : ComparisonVerdict::kInconclusive;
+    test.metric.reason = failure ? fmt::format("worked before, and now {}: {}", to_text(failure->kind), failure->reason)
+                                 : "the candidate did not measure it";
+    return test;
+  }
+  if (!before || !after) {
+    test.metric.reason = after ? "the baseline has no time of it" : "neither run has a time of it";
+    return test;
+  }
+  if (before->time.median <= Seconds(0.0) || after->time.median <= Seconds(0.0)) {
+    test.metric.reason = "as short as the harness's own floor";
+    return test;
+  }
+  test.p = test_ratio(test.metric, *before, *after, deviation, alpha);
+  const bool fell_back = candidate.results.fell_back_to_reference(key) &&
+                         !baseline.results.fell_back_to_reference(key);
+  if (fell_back) {
+    test.metric.verdict = ComparisonVerdict::kBroken;
+    test.metric.reason = "fell back to a reference implementation";
+  }
+  test.metric.causes = causes_of(baseline, candidate, key, *before, *after);
+  for (const auto& [side, time] : {std::pair(&baseline, &*before), std::pair(&candidate, &*after)}) {
+    const Measurement* row = row_of(side->results, key, *time);
+    if (row != nullptr && row->disturbance.disturbed && test.metric.reason.empty()) {
+      test.metric.reason = side == &baseline ? "the host was disturbed during the baseline"
+                                             : "the host was disturbed during the candidate";
+    }
+  }
+  return test;
+}
+
+std::vector<LayerTest> test_layers(const RunSide& baseline,
+                                   const RunSide& candidate,
+                                   const ProcessDeviation& deviation,
+                                   const ComparisonLimits& limits) {
+  std::set<LayerKey> keys;
+  for (const ResultSet* results : {&baseline.results, &candidate.results}) {
+    for (const StoredMeasurement& row : results->rows()) {
+      keys.insert(row.measurement.key);
+    }
+  }
+  std::vector<LayerTest> tests;
+  std::vector<double> p_values;
+  for (const LayerKey& key : keys) {
+    tests.push_back(test_layer(baseline, candidate, key, deviation, limits.alpha));
+    if (tests.back().p) {
+      p_values.push_back(*tests.back().p);
+    }
+  }
+  const std::vector<double> q = false_discovery_q(p_values);
+  const double floor =
+      std::max({limits.layer_floor, kLayerFloor, kDeviations * deviation.relative});
+  std::size_t next = 0;
+  for (LayerTest& test : tests) {
+    if (!test.p) {
+      continue;
+    }
+    test.metric.q = q[next++];
+    if (test.metric.reason.empty()) {
+      test.metric.verdict =
+          verdict_of(test.metric, limits.false_discovery_rate, floor, limits.layer_margin);
+    }
+    if (test.metric.verdict != ComparisonVerdict::kRegressed &&
+        test.metric.verdict != ComparisonVerdict::kImproved &&
+        test.metric.verdict != ComparisonVerdict::kBroken) {
+      test.metric.causes.clear();
+    }
+  }
+  return tests;
+}
+
+MetricComparison compare_bound(const ModelInstance& instance,
+                               const Bound& before,
+                               const Bound& after,
+                               const ProcessDeviation& deviation,
+                               const ComparisonLimits& limits) {
+  MetricComparison metric;
+  metric.series = fmt::format("models/{}/{}/{}", subject_of(instance), before.kind, before.mode);
+  metric.kind = "bound";
+  if (!before.complete || !after.complete || before.seconds <= Seconds(0.0) ||
+      after.seconds <= Seconds(0.0)) {
+    metric.reason = fmt::format("incomplete in the {}",
+                                !before.complete ? "baseline" : "candidate");
+    return metric;
+  }
+  KeyTime left;
+  left.time.median = before.seconds;
+  left.time.interval = before.interval;
+  KeyTime right;
+  right.time.median = after.seconds;
+  right.time.interval = after.interval;
+  metric.q = test_ratio(metric, left, right, deviation, limits.alpha);
+  metric.verdict = verdict_of(metric,
+                              limits.alpha,
+                              std::max(limits.end_to_end_floor, kBoundFloor),
+                              limits.end_to_end_margin);
+  return metric;
+}
+
+std::vector<MetricComparison> compare_bounds(const RunSide& baseline,
+                                             const RunSide& candidate,
+                                             const ProcessDeviation& deviation,
+                                             const ComparisonLimits& limits) {
+  std::vector<MetricComparison> metrics;
+  for (const ModelBounds& before : baseline.models) {
+    for (const ModelBounds& after : candidate.models) {
+      if (before.instance != after.instance) {
+        continue;
+      }
+      for (const Bound& bound : before.bounds) {
+        const auto other = std::find_if(after.bounds.begin(), after.bounds.end(), [&](const Bound& each) {
+          return each.kind == bound.kind && each.mode == bound.mode;
+        });
+        // The hardware's bound is no work of the library.
+        if (other != after.bounds.end() && bound.kind != "hardware") {
+          metrics.push_back(compare_bound(before.instance, bound, *other, deviation, limits));
+        }
+      }
+    }
+  }
+  return metrics;
+}
+
+}  // namespace
+
+ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows) {
+  std::map<std::pair<std::string, std::string>, std::pair<double, double>> times;
+  for (const StoredMeasurement& row : rows) {
+    const Measurement& measurement = row.measurement;
+    if (measurement.cache != CacheMode::kNone || !measurement.outcome.ok() ||
+        measurement.disturbance.disturbed || measurement.purpose == Purpose::kRace) {
+      continue;
+    }
+    auto& [full, confirmed] = times[{measurement.key.text, measurement.variant}];
+    (measurement.purpose == Purpose::kFull ? full : confirmed) =
+        measurement.corrected().median.count();
+  }
+  std::vector<double> deviations;
+  for (const auto& [name, pair] : times) {
+    if (pair.first > 0.0 && pair.second > 0.0) {
+      deviations.push_back(std::abs(std::log(pair.second / pair.first)));
+    }
+  }
+  ProcessDeviation result{kAssumedProcessDeviation, deviations.size()};
+  if (deviations.size() >= kLeastDeviationPairs) {
+    std::sort(deviations.begin(), deviations.end());
+    const double median =
+        (deviations[(deviations.size() - 1) / 2] + deviations[deviations.size() / 2]) / 2.0;
+    result.relative = kMad * median / std::sqrt(2.0);
+  }
+  return result;
+}
+
+std::vector<EnvironmentDifference> environment_diff(const Environment& baseline,
+                                                    const Environment& candidate) {
+  std::vector<EnvironmentDifference> result;
+  const auto add = [&](const Facts& left, const Facts& right, bool identity) {
+    std::set<std::string> names;
+    for (const Facts* facts : {&left, &right}) {
+      for (const auto& [name, value] : *facts) {
+        names.insert(name);
+      }
+    }
+    for (const std::string& name : names) {
+      const auto before = left.find(name);
+      const auto after = right.find(name);
+      const std::string old = before == left.end() ? "" : before->second;
+      const std::string now = after == right.end() ? "" : after->second;
+      if (old != now) {
+        result.push_back({name, old, now, identity});
+      }
+    }
+  };
+  add(baseline.identity, candidate.identity, true);
+  add(baseline.facts, candidate.facts, false);
+  return result;
+}
+
+bool is_varied(const std::string& fact, std::span<const std::string> varied) {
+  return std::any_of(varied.begin(), varied.end(), [&](const std::string& name) {
+    const std::string prefix = name == "stack" ? "library" : name;
+    return fact == prefix || fact.rfind(prefix + ".", 0) == 0;
+  });
+}
+
+RunComparison compare_runs(const RunSide& baseline,
+                           const RunSide& candidate,
+                           const ComparisonLimits& limits) {
+  RunComparison result;
+  const ProcessDeviation left = process_deviation(baseline.results.rows());
+  const ProcessDeviation right = process_deviation(candidate.results.rows());
+  result.deviation = {std::max(left.relative, right.relative), std::min(left.pairs, right.pairs)};
+  result.metrics = compare_bounds(baseline, candidate, result.deviation, limits);
+  for (LayerTest& test : test_layers(baseline, candidate, result.deviation, limits)) {
+    result.metrics.push_back(std::move(test.metric));
+  }
+  const auto rank = [](const MetricComparison& metric) {
+    return metric.verdict == ComparisonVerdict::kBroken      ? 0
+           : metric.verdict == ComparisonVerdict::kRegressed ? 1
+           : metric.verdict == ComparisonVerdict::kImproved  ? 2
+                                                             : 3;
+  };
+  std::stable_sort(
+      result.metrics.begin(), result.metrics.end(), [&](const auto& one, const auto& other) {
+        return rank(one) < rank(other);
+      });
+  // Among many layers some are always open: of what is neither broken nor slower the models' bounds
+  // decide, where there are any.
+  const bool bounds = std::any_of(result.metrics.begin(), result.metrics.end(), [](const auto& metric) {
+    return metric.kind == "bound";
+  });
+  const auto any = [&](ComparisonVerdict verdict) {
+    return std::any_of(result.metrics.begin(), result.metrics.end(), [&](const auto& metric) {
+      const bool bad = verdict == ComparisonVerdict::kBroken || verdict == ComparisonVerdict::kRegressed;
+      return metric.verdict == verdict && (bad || !bounds || metric.kind == "bound");
+    });
+  };
+  for (const ComparisonVerdict verdict : {ComparisonVerdict::kBroken,
+                                          ComparisonVerdict::kRegressed,
+                                          ComparisonVerdict::kInconclusive,
+                                          ComparisonVerdict::kImproved,
+                                          ComparisonVerdict::kEquivalent}) {
+    if (any(verdict)) {
+      result.verdict = verdict;
+      return result;
+    }
+  }
+  return result;
+}
+
+}  // namespace plumb

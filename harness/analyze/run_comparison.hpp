@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/analyze/bounds.hpp"
+#include "harness/analyze/metric_test.hpp"
+#include "harness/results/environment.hpp"
+
+namespace plumb {
+
+/// Is how much a time differs between two processes, as a run itself shows it: the same variant in
+/// the worker that raced it and in the fresh one that confirmed it.
+struct ProcessDeviation {
+  double relative = 0.0;  ///< standard deviation of one process's ln(time)
+  std::size_t pairs = 0;  ///< it comes from; below eight the assumed value stands
+};
+inline constexpr std::size_t kLeastDeviationPairs = 8;
+inline constexpr double kAssumedProcessDeviation = 0.01;
+[[nodiscard]] ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows);
+
+/// Is one fact in which two environments differ.
+struct EnvironmentDifference {
+  std::string name;
+  std::string baseline;   ///< empty: absent
+  std::string candidate;  ///< empty: absent
+  bool identity = false;  ///< part of what makes two runs comparable
+};
+[[nodiscard]] std::vector<EnvironmentDifference> environment_diff(const Environment& baseline,
+                                                                  const Environment& candidate);
+
+/// Tells whether `--vary` names a fact: by its own name, "stack" (all of `library…`) or a prefix
+/// that ends at a dot.
+[[nodiscard]] bool is_varied(const std::string& fact, std::span<const std::string> varied);
+
+/// Is one side of a comparison.
+struct RunSide {
+  const ResultSet& results;
+  std::span<const ModelBounds> models;
+};
+
+/// Is what differs between two runs, metric by metric: broken first, then changed, then the rest;
+/// bounds before layers.
+struct RunComparison {
+  ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
+  ProcessDeviation deviation;
+  std::vector<MetricComparison> metrics;
+};
+
+/// Compares two runs that were each measured once.
+///
+/// A layer is its key's time as the library chose it, hot; its error is that of both medians and
+/// twice the deviation between processes. Broken: timed before, and now refused, crashed, wrong or
+/// fallen back to a reference implementation. A layer of a disturbed block, and one that only one
+/// run measured, is inconclusive. Floors: for a layer the larger of the limit, 2% and three process
+/// deviations; for a bound the larger of the limit and 1%. Layers' p-values are corrected after
+/// Benjamini and Hochberg. Causes: another implementation, another workspace, and whether the
+/// fastest variant changed too (capability) or only the choice (heuristic). Pure.
+[[nodiscard]] RunComparison compare_runs(const RunSide& baseline,
+                                         const RunSide& candidate,
+                                         const ComparisonLimits& limits);
+
+}  // namespace plumb

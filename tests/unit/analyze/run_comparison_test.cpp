@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/run_comparison.hpp"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+#include "tests/support/result_rows.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Makes a run of twelve layers, each raced by two variants; both confirmed half a percent slower
+/// or faster than at first.
+class RunBuilder {
+ public:
+  using Edit = std::function<void(int layer, Measurement& row)>;
+
+  explicit RunBuilder(const Edit& edit = {}) {
+    for (int layer = 1; layer <= kLayers; ++layer) {
+      for (const Purpose purpose : {Purpose::kFull, Purpose::kConfirm}) {
+        const double off = purpose == Purpose::kFull ? 1.0 : 1.0 + (layer % 2 == 0 ? 0.005 : -0.005);
+        add(layer, "impl=choice", 1000.0 * layer * off, purpose, edit);
+        add(layer, "impl=other", 1500.0 * layer * off, purpose, edit);
+      }
+    }
+  }
+
+  [[nodiscard]] ResultSet results() const { return ResultSet(rows_); }
+
+  static constexpr int kLayers = 12;
+
+ private:
+  void add(int layer, const std::string& variant, double time, Purpose purpose, const Edit& edit) {
+    Measurement row = test::row(test::key(layer), time, variant, purpose);
+    row.floor = Seconds(0.0);
+    row.library_choice = variant == "impl=choice";
+    row.summary.interval = {row.summary.median * 0.999, row.summary.median * 1.001};
+    if (edit) {
+      edit(layer, row);
+    }
+    rows_.push_back({.row = static_cast<RowId>(rows_.size() + 1), .run = "r", .reused = false, .measurement = row});
+  }
+
+  std::vector<StoredMeasurement> rows_;
+};
+
+void slow_down(Measurement& row, double factor) {
+  row.summary.median *= factor;
+  row.summary.interval = {row.summary.interval.low * factor, row.summary.interval.high * factor};
+}
+
+RunComparison compare(const RunBuilder::Edit& edit) {
+  const ResultSet baseline = RunBuilder().results();
+  const ResultSet candidate = RunBuilder(edit).results();
+  return compare_runs({baseline, {}}, {candidate, {}}, {});
+}
+
+TEST(RunComparison, the_deviation_between_processes_comes_from_confirmed_variants) {
+  const ResultSet results = RunBuilder().results();
+  const ProcessDeviation deviation = process_deviation(results.rows());
+  EXPECT_EQ(deviation.pairs, 24U);
+  EXPECT_NEAR(deviation.relative, 1.4826 * 0.005 / std::sqrt(2.0), 1e-4);
+  EXPECT_EQ(process_deviation({}).relative, kAssumedProcessDeviation);
+}
+
+TEST(RunComparison, equal_runs_are_equivalent) {
+  const RunComparison same = compare({});
+  EXPECT_EQ(same.verdict, ComparisonVerdict::kEquivalent);
+  ASSERT_EQ(same.metrics.size(), static_cast<std::size_t>(RunBuilder::kLayers));
+  for (const MetricComparison& metric : same.metrics) {
+    EXPECT_EQ(metric.verdict, ComparisonVerdict::kEquivalent);
+    EXPECT_DOUBLE_EQ(*metric.ratio, 1.0);
+    EXPECT_THAT(metric.causes, IsEmpty());
+  }
+}
+
+TEST(RunComparison, a_slower_layer_is_listed_first_with_its_cause) {
+  const RunComparison slower = compare([](int layer, Measurement& row) {
+    if (layer == 3) {
+      slow_down(row, 1.2);
+    }
+  });
+  EXPECT_EQ(slower.verdict, ComparisonVerdict::kRegressed);
+  const MetricComparison& first = slower.metrics.front();
+  EXPECT_EQ(first.series, "layers/" + test::key(3).text);
+  EXPECT_NEAR(*first.ratio, 1.2, 1e-9);
+  EXPECT_LT(*first.q, 0.05);
+  ASSERT_EQ(first.causes.size(), 1U);
+  EXPECT_EQ(first.causes[0].cause, "capability changed");
+  EXPECT_NEAR(first.causes[0].share, 1.0, 1e-9);
+  EXPECT_EQ(slower.metrics[1].verdict, ComparisonVerdict::kEquivalent);
+}
+
+TEST(RunComparison, a_worse_choice_is_told_from_lost_capability) {
+  const RunComparison slower = compare([](int layer, Measurement& row) {
+    if (layer == 3) {
+      row.library_choice = !row.library_choice;
+    }
+  });
+  const MetricComparison& first = slower.metrics.front();
+  EXPECT_NEAR(*first.ratio, 1.5, 1e-9);
+  ASSERT_EQ(first.causes.size(), 2U);
+  EXPECT_EQ(first.causes[0].cause, "implementation changed");
+  EXPECT_THAT(first.causes[0].evidence, HasSubstr("impl=choice → impl=other"));
+  EXPECT_EQ(first.causes[1].cause, "choice only (heuristic)");
+  EXPECT_NEAR(first.causes[1].share, 1.0, 1e-9);
+}
+
+TEST(RunComparison, what_no_longer_works_is_broken_and_listed_first) {
+  const RunComparison broken = compare([](int layer, Measurement& row) {
+    if (layer == 2) {
+      slow_down(row, 1.5);
+    }
+    if (layer == 5) {
+      row.outcome = {Outcome::Kind::kWrongResult, "differs by 3"};
+    }
+    if (layer == 7) {
+      row.reference_implementation = true;
+    }
+  });
+  EXPECT_EQ(broken.verdict, ComparisonVerdict::kBroken);
+  EXPECT_EQ(broken.metrics[0].verdict, ComparisonVerdict::kBroken);
+  EXPECT_EQ(broken.metrics[1].verdict, ComparisonVerdict::kBroken);
+  EXPECT_EQ(broken.metrics[2].verdict, ComparisonVerdict::kRegressed);
+  EXPECT_THAT(broken.metrics[0].reason + broken.metrics[1].reason, HasSubstr("wrong_result: differs by 3"));
+  EXPECT_THAT(broken.metrics[0].reason + broken.metrics[1].reason, HasSubstr("fell back to a reference"));
+}
+
+TEST(RunComparison, what_was_not_measured_or_disturbed_is_inconclusive) {
+  const RunComparison open = compare([](int layer, Measurement& row) {
+    if (layer == 4) {
+      row.disturbance.disturbed = true;
+      slow_down(row, 2.0);
+    }
+    if (layer == 6) {
+      row.outcome = {Outcome::Kind::kSkipped, "the budget ended"};
+    }
+  });
+  EXPECT_EQ(open.verdict, ComparisonVerdict::kInconclusive);
+  std::vector<std::string> reasons;
+  for (const MetricComparison& metric : open.metrics) {
+    if (metric.verdict == ComparisonVerdict::kInconclusive) {
+      reasons.push_back(metric.reason);
+    }
+  }
+  EXPECT_THAT(reasons, ElementsAre(HasSubstr("disturbed during the candidate"), HasSubstr("the budget ended")));
+}
+
+TEST(RunComparison, changes_below_the_floor_are_none) {
+  const RunComparison small = compare([](int layer, Measurement& row) {
+    if (layer == 3) {
+      slow_down(row, 1.015);
+    }
+  });
+  EXPECT_NE(small.verdict, ComparisonVerdict::kRegressed);
+}
+
+TEST(RunComparison, differences_of_environments) {
+  const Environment left{{{"cpu.model", "A"}, {"library", "1"}, {"library.isa", "x"}}, {{"kernel", "6"}}};
+  const Environment right{{{"cpu.model", "B"}, {"library", "2"}, {"library.isa", "x"}}, {{"kernel", "6"}, {"load", "1"}}};
+  const auto diff = environment_diff(left, right);
+  ASSERT_EQ(diff.size(), 3U);
+  EXPECT_EQ(diff[0].name, "cpu.model");
+  EXPECT_TRUE(diff[0].identity);
+  EXPECT_EQ(diff[2].name, "load");
+  EXPECT_FALSE(diff[2].identity);
+  const std::vector<std::string> stack{"stack"};
+  EXPECT_TRUE(is_varied("library", stack));
+  EXPECT_TRUE(is_varied("library.isa", stack));
+  EXPECT_FALSE(is_varied("cpu.model", stack));
+  EXPECT_TRUE(is_varied("cpu.model", std::vector<std::string>{"cpu"}));
+  EXPECT_FALSE(is_varied("librarything", stack));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <string_view>
@@ -50,6 +51,7 @@ constexpr std::array kActivations = std::to_array<ActivationRow>({
     {"Cos", "cos"},
     {"Not", "not"},
     {"IsNaN", "is_nan"},
+    {"Affine", "linear", {{{"alpha", 1.0}, {"beta", 0.0}}}},
 });
 
 struct BinaryRow {
@@ -133,6 +135,15 @@ MappedLayer map_activation(const NodeView& node) {
     }
   }
   throw Unsupported(fmt::format("operator {} is no element-wise function", node.op()));
+}
+
+MappedLayer map_image_scaler(const NodeView& node) {
+  const std::vector<double> bias = node.reals("bias");
+  if (std::any_of(bias.begin(), bias.end(), [&](double b) { return b != bias.front(); })) {
+    throw Unsupported("ImageScaler with another bias for each channel");
+  }
+  return eltwise_layer(
+      node, "linear", {node.real("scale", 1.0), bias.empty() ? 0.0 : bias.front()});
 }
 
 MappedLayer map_clip(const NodeView& node) {

@@ -19,6 +19,7 @@ struct MappingRow {
 constexpr std::array kMappings = std::to_array<MappingRow>({
     {"Abs", map_activation},
     {"Add", map_binary},
+    {"Affine", map_activation},
     {"And", map_binary},
     {"ArgMax", map_arg_reduce},
     {"ArgMin", map_arg_reduce},
@@ -57,6 +58,7 @@ constexpr std::array kMappings = std::to_array<MappingRow>({
     {"HardSigmoid", map_activation},
     {"HardSwish", map_activation},
     {"Identity", map_view},
+    {"ImageScaler", map_image_scaler},
     {"InstanceNormalization", map_instance_norm},
     {"IsNaN", map_activation},
     {"LRN", map_lrn},

@@ -46,6 +46,7 @@ struct MappedLayer {
 [[nodiscard]] MappedLayer map_pool(const NodeView& node);
 [[nodiscard]] MappedLayer map_global_pool(const NodeView& node);
 [[nodiscard]] MappedLayer map_activation(const NodeView& node);
+[[nodiscard]] MappedLayer map_image_scaler(const NodeView& node);
 [[nodiscard]] MappedLayer map_clip(const NodeView& node);
 [[nodiscard]] MappedLayer map_prelu(const NodeView& node);
 [[nodiscard]] MappedLayer map_binary(const NodeView& node);

@@ -79,6 +79,16 @@ std::optional<std::vector<std::int64_t>> NodeView::integers(std::string_view nam
   return std::vector<std::int64_t>(found->ints().begin(), found->ints().end());
 }
 
+std::vector<double> NodeView::reals(std::string_view name) const {
+  std::vector<double> values;
+  if (const onnx::AttributeProto* found = attribute(name)) {
+    for (const float value : found->floats()) {
+      values.push_back(widen(value));
+    }
+  }
+  return values;
+}
+
 std::int64_t NodeView::positive_axis(std::int64_t axis, std::size_t rank, bool inclusive) {
   const auto limit = static_cast<std::int64_t>(rank);
   if (axis < -limit || axis > limit || (axis == limit && !inclusive)) {

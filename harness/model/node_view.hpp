@@ -67,6 +67,8 @@ class NodeView {
   [[nodiscard]] std::string word(std::string_view name, std::string_view otherwise) const;
   /// Reads a list; empty if the attribute is absent.
   [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
+  /// Reads a list as `real` reads one; empty if the attribute is absent.
+  [[nodiscard]] std::vector<double> reals(std::string_view name) const;
 
   /// Makes an axis positive. Throws Unsupported outside [-rank, rank) (or rank itself if
   /// `inclusive`).

@@ -198,6 +198,7 @@ constexpr std::array kEltwiseFunctions = std::to_array<EltwiseFunction>({
     {"reciprocal", 0}, {"abs", 0},          {"neg", 0},        {"sign", 0},
     {"floor", 0},      {"ceil", 0},         {"round", 0},      {"erf", 0},
     {"sin", 0},        {"cos", 0},          {"not", 0},        {"is_nan", 0},
+    {"linear", 2},
 });
 
 }  // namespace

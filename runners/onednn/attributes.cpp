@@ -17,7 +17,7 @@ struct EltwiseRow {
   std::size_t parameters;  ///< how many of the key's parameters stand for alpha, beta
 };
 
-constexpr std::array<EltwiseRow, 20> kEltwise{{
+constexpr std::array<EltwiseRow, 21> kEltwise{{
     {"relu", dnnl_eltwise_relu, 0, 0, 0},
     {"leaky_relu", dnnl_eltwise_relu, 0, 0, 1},
     {"elu", dnnl_eltwise_elu, 0, 0, 1},
@@ -37,6 +37,7 @@ constexpr std::array<EltwiseRow, 20> kEltwise{{
     {"reciprocal", dnnl_eltwise_pow, 1, -1, 0},
     {"abs", dnnl_eltwise_abs, 0, 0, 0},
     {"neg", dnnl_eltwise_linear, -1, 0, 0},
+    {"linear", dnnl_eltwise_linear, 0, 0, 2},
     {"round", dnnl_eltwise_round, 0, 0, 0},
 }};
 

@@ -104,6 +104,7 @@ constexpr std::array kCases = std::to_array<LayerCase>({
     PLUMB_CASE("gelu", "eltwise;in=f32[3,50];out=f32[3,50]", ";fn=gelu_erf;parameters=[]"),
     PLUMB_CASE("erf", "eltwise;in=f32[3,50];out=f32[3,50]", ";fn=erf;parameters=[]"),
     PLUMB_CASE("hard_swish", "eltwise;in=f32[3,50];out=f32[3,50]", ";fn=hard_swish;parameters=[]"),
+    PLUMB_CASE("linear", "eltwise;in=f32[3,50];out=f32[3,50]", ";fn=linear;parameters=[0.5,-1.0]"),
     PLUMB_CASE("not", "eltwise;in=bool[50];out=bool[50]", ";fn=not;parameters=[]"),
     PLUMB_CASE("prelu", "prelu;in=f32[1,8,5,5],f32[8,1,1]c;out=f32[1,8,5,5]", ""),
     PLUMB_CASE("add", "binary;in=f32[1,16,5,5],f32[1,16,5,5];out=f32[1,16,5,5]", ";fn=add"),

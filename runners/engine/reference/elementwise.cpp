@@ -82,6 +82,7 @@ constexpr std::array kFunctions = std::to_array<Row>({
     {"cos", {[](double x, Parameters) { return std::cos(x); }, 0}},
     {"not", {[](double x, Parameters) { return x == 0.0 ? 1.0 : 0.0; }, 0}},
     {"is_nan", {[](double x, Parameters) { return std::isnan(x) ? 1.0 : 0.0; }, 0}},
+    {"linear", {[](double x, Parameters p) { return p[0] * x + p[1]; }, 2}},
 });
 
 Numbers input_in_output_shape(const LayerSpec& spec, Operands operands) {

@@ -84,6 +84,7 @@ const std::vector<Row<N>>& floating_rows() {
       {"cos", PLUMB_UNARY(std::cos(x))},
       {"not", PLUMB_UNARY(x == 0 ? 1 : 0)},
       {"is_nan", PLUMB_UNARY(std::isnan(x) ? 1 : 0)},
+      {"linear", PLUMB_UNARY(p(0) * x + p(1))},
   };
   return rows;
 }

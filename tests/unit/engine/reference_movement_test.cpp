@@ -134,6 +134,7 @@ TEST(ReferenceMovement, computes_element_by_element) {
   EXPECT_THAT(mapped("relu", ""), ElementsAre(0, 0.5, 4));
   EXPECT_THAT(mapped("clip", "0.0,1.0"), ElementsAre(0, 0.5, 1));
   EXPECT_THAT(mapped("leaky_relu", "0.5"), ElementsAre(-1, 0.5, 4));
+  EXPECT_THAT(mapped("linear", "2.0,-1.0"), ElementsAre(-5, 0, 7));
   EXPECT_THAT(mapped("hard_sigmoid", "0.25,0.5"), ElementsAre(0, 0.625, 1));
   EXPECT_THAT(mapped("hard_swish", ""),
               Pointwise(DoubleNear(1e-6), {-1.0 / 3, 0.5 * 3.5 / 6, 4.0}));

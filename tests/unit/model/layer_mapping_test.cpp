@@ -176,6 +176,23 @@ TEST(ElementwiseLayers, carry_function_and_parameters) {
               EndsWith("fn=relu;parameters=[]"));
 }
 
+TEST(ElementwiseLayers, read_the_experimental_operators_that_scale) {
+  EXPECT_THAT(
+      key_of_text(
+          "g (float[1,3,4,4] x) => (y) { y = ImageScaler<scale=0.5, bias=[1.0,1.0,1.0]>(x) }", 8),
+      EndsWith(
+          "in=f32[1,3,4,4];out=f32[1,3,4,4];acc=f32;math=strict;fn=linear;parameters=[0.5,1.0]"));
+  EXPECT_THAT(key_of_text("g (float[1,3,4,4] x) => (y) { y = ImageScaler(x) }", 8),
+              EndsWith("fn=linear;parameters=[1.0,0.0]"));
+  EXPECT_THAT(key_of_text("g (float[4] x) => (y) { y = Affine<alpha=2.0, beta=3.0>(x) }", 8),
+              EndsWith("fn=linear;parameters=[2.0,3.0]"));
+  EXPECT_THAT(
+      graph_of_text("g (float[1,3,4,4] x) => (y) { y = ImageScaler<bias=[1.0,2.0,3.0]>(x) }", 8)
+          .layers[0]
+          .reason,
+      HasSubstr("another bias for each channel"));
+}
+
 TEST(ElementwiseLayers, read_clip_of_both_versions_alike) {
   const std::string old =
       key_of_text("g (float[4] x) => (y) { y = Clip<min=0.0, max=6.0>(x) }", 10);

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "suites/zoo/caffe_scale.hpp"
 #include "suites/zoo/graph_builder.hpp"
 #include "suites/zoo/models.hpp"
 
@@ -10,16 +11,6 @@ namespace plumb::zoo {
 namespace {
 
 constexpr std::int64_t kGrowth = 32;
-
-/// Caffe splits BatchNorm in two: normalisation, then a Scale layer, which the exporter wrote out
-/// as two broadcast nodes with their operands unsqueezed in the graph.
-Wire batch_norm_scale_relu(GraphBuilder& net, const Wire& x) {
-  const Wire normal = x.batch_norm();
-  const Shape channels{x.shape()[1]};
-  const std::string name = net.next_name("Scale", {});
-  const Wire scaled = normal.mul(net.weight(name + "_w", channels).unsqueeze({1, 2}));
-  return scaled.add(net.weight(name + "_b", channels).unsqueeze({1, 2})).relu();
-}
 
 /// Appends the bottleneck layer of Huang et al. (arXiv 1608.06993, section 3).
 Wire dense_layer(GraphBuilder& net, const Wire& x) {

@@ -49,6 +49,13 @@ void set_value(onnx::AttributeProto& attribute, const std::vector<std::int64_t>&
   }
 }
 
+void set_value(onnx::AttributeProto& attribute, const std::vector<float>& values) {
+  attribute.set_type(onnx::AttributeProto::FLOATS);
+  for (const float value : values) {
+    attribute.add_floats(value);
+  }
+}
+
 std::string lower(std::string_view op) {
   std::string text(op);
   for (char& letter : text) {
@@ -104,12 +111,16 @@ Wire GraphBuilder::integers(std::string_view name,
   return {*this, std::string(name), std::move(shape)};
 }
 
-Wire GraphBuilder::scalar(std::string_view name, float value) {
+Wire GraphBuilder::scalar(std::string_view name, float value, Shape shape) {
+  PLUMB_CHECK(element_count(shape) == 1);
   auto& tensor = *model_->mutable_graph()->add_initializer();
   tensor.set_name(std::string(name));
   tensor.set_data_type(onnx::TensorProto::FLOAT);
+  for (const std::int64_t extent : shape) {
+    tensor.add_dims(extent);
+  }
   tensor.add_float_data(value);
-  return {*this, std::string(name), {}};
+  return {*this, std::string(name), std::move(shape)};
 }
 
 Wire GraphBuilder::reals(std::string_view name, const std::vector<float>& values) {

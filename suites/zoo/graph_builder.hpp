@@ -19,10 +19,10 @@ class ModelProto;
 
 namespace plumb::zoo {
 
-/// Sets one attribute of a node: an integer, a real, a word or a list of integers.
-using NodeAttribute =
-    std::pair<std::string,
-              std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>>>;
+/// Sets one attribute of a node: an integer, a real, a word, or a list of integers or reals.
+using NodeAttribute = std::pair<
+    std::string,
+    std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>>>;
 
 /// Builds a weight-free ONNX model node by node, in the order of the calls.
 ///
@@ -41,9 +41,10 @@ class GraphBuilder {
   Wire input(std::string_view name, Shape shape, DataType type = DataType::kF32);
   /// Adds an initializer without data.
   Wire weight(std::string_view name, Shape shape);
-  /// Adds a constant with data: integers of the given shape (empty: one, a scalar), or one real.
+  /// Adds a constant with data: integers of the given shape (empty: one, a scalar), or one real
+  /// of any shape of one element.
   Wire integers(std::string_view name, const std::vector<std::int64_t>& values, Shape shape);
-  Wire scalar(std::string_view name, float value);
+  Wire scalar(std::string_view name, float value, Shape shape = {});
   Wire reals(std::string_view name, const std::vector<float>& values);
   /// Appends any node; its first output has the given shape. `name` is whole; empty: a number is
   /// given.

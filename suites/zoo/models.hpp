@@ -19,12 +19,18 @@ namespace plumb::zoo {
 [[nodiscard]] onnx::ModelProto zfnet512(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto bert_base(const Sizes& sizes);
 [[nodiscard]] onnx::ModelProto bert_large(const Sizes& sizes);
+[[nodiscard]] onnx::ModelProto arcface(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto densenet121(const Sizes& sizes);
+[[nodiscard]] onnx::ModelProto duc(std::int64_t batch);
+[[nodiscard]] onnx::ModelProto emotion_ferplus(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto bvlc_googlenet(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto inception_v1(std::int64_t batch);
+[[nodiscard]] onnx::ModelProto inception_v2(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto lenet(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto mobilenet_v2(const Sizes& sizes);
+[[nodiscard]] onnx::ModelProto shufflenet(std::int64_t batch);
 [[nodiscard]] onnx::ModelProto squeezenet_1_1(std::int64_t batch);
+[[nodiscard]] onnx::ModelProto tiny_yolo_v2(std::int64_t batch);
 
 /// Builds ResNet of He et al. 2015 (arXiv 1512.03385, Table 1). `depth`: 18, 34, 50, 101 or 152.
 [[nodiscard]] onnx::ModelProto resnet_v1(int depth, const Sizes& sizes);

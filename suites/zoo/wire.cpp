@@ -7,25 +7,40 @@
 namespace plumb::zoo {
 namespace {
 
-std::int64_t extent_after(std::int64_t extent,
-                          std::int64_t kernel,
-                          std::int64_t stride,
-                          std::int64_t pads) {
-  return (extent + pads - kernel) / stride + 1;
+/// Describes how a kernel moves along one axis. `pads`: both ends together.
+struct Motion {
+  std::int64_t kernel = 1;
+  std::int64_t stride = 1;
+  std::int64_t dilation = 1;
+  std::int64_t pads = 0;
+  bool same_upper = false;
+};
+
+std::int64_t extent_after(std::int64_t extent, const Motion& motion) {
+  if (motion.same_upper) {
+    return (extent + motion.stride - 1) / motion.stride;
+  }
+  const std::int64_t reach = (motion.kernel - 1) * motion.dilation + 1;
+  return (extent + motion.pads - reach) / motion.stride + 1;
+}
+
+NodeAttribute padding(bool same_upper, const Shape& pads) {
+  return same_upper ? NodeAttribute{"auto_pad", std::string("SAME_UPPER")}
+                    : NodeAttribute{"pads", pads};
 }
 
 Wire pool(GraphBuilder& builder, std::string_view op, const Wire& x, const Pool2d& window) {
   const Shape& in = x.shape();
   const Shape& pads = window.pads;
-  Shape out{in[0],
-            in[1],
-            extent_after(in[2], window.kernel, window.stride, pads[0] + pads[2]),
-            extent_after(in[3], window.kernel, window.stride, pads[1] + pads[3])};
+  Motion motion{.kernel = window.kernel, .stride = window.stride, .same_upper = window.same_upper};
+  motion.pads = pads[0] + pads[2];
+  const std::int64_t height = extent_after(in[2], motion);
+  motion.pads = pads[1] + pads[3];
   return builder.node(op,
                       {x},
-                      std::move(out),
+                      {in[0], in[1], height, extent_after(in[3], motion)},
                       {{"kernel_shape", Shape{window.kernel, window.kernel}},
-                       {"pads", pads},
+                       padding(window.same_upper, pads),
                        {"strides", Shape{window.stride, window.stride}}});
 }
 
@@ -50,25 +65,27 @@ Wire Wire::conv(const Conv2d& spec, std::string_view label) const {
   if (spec.bias) {
     inputs.push_back(builder_->weight(name + "_bias", {spec.filters}));
   }
-  Shape out{shape_[0],
-            spec.filters,
-            extent_after(shape_[2], spec.kernel, spec.stride, 2 * spec.pad),
-            extent_after(shape_[3], spec.kernel, spec.stride, 2 * spec.pad)};
-  return builder_->node("Conv",
-                        inputs,
-                        std::move(out),
-                        {{"dilations", Shape{1, 1}},
-                         {"group", spec.group},
-                         {"kernel_shape", Shape{spec.kernel, spec.kernel}},
-                         {"pads", Shape(4, spec.pad)},
-                         {"strides", Shape{spec.stride, spec.stride}}},
-                        name);
+  const Motion motion{.kernel = spec.kernel,
+                      .stride = spec.stride,
+                      .dilation = spec.dilation,
+                      .pads = 2 * spec.pad,
+                      .same_upper = spec.same_upper};
+  return builder_->node(
+      "Conv",
+      inputs,
+      {shape_[0], spec.filters, extent_after(shape_[2], motion), extent_after(shape_[3], motion)},
+      {{"dilations", Shape{spec.dilation, spec.dilation}},
+       {"group", spec.group},
+       {"kernel_shape", Shape{spec.kernel, spec.kernel}},
+       padding(spec.same_upper, Shape(4, spec.pad)),
+       {"strides", Shape{spec.stride, spec.stride}}},
+      name);
 }
 
-Wire Wire::batch_norm() const {
+Wire Wire::batch_norm(float epsilon, float momentum) const {
   const std::string name = builder_->next_name("BatchNorm", {});
   const Shape per_channel{shape_[1]};
-  std::vector<NodeAttribute> attributes{{"epsilon", 1e-5F}, {"momentum", 0.9F}};
+  std::vector<NodeAttribute> attributes{{"epsilon", epsilon}, {"momentum", momentum}};
   if (builder_->opset() < 9) {
     attributes.emplace_back("spatial", std::int64_t{1});
   }
@@ -85,6 +102,14 @@ Wire Wire::batch_norm() const {
 
 Wire Wire::relu() const {
   return builder_->node("Relu", {*this}, shape_);
+}
+
+Wire Wire::leaky_relu(float alpha) const {
+  return builder_->node("LeakyRelu", {*this}, shape_, {{"alpha", alpha}});
+}
+
+Wire Wire::prelu(const Wire& slope) const {
+  return builder_->node("PRelu", {*this, slope}, shape_);
 }
 
 Wire Wire::max_pool(const Pool2d& window) const {
@@ -128,12 +153,26 @@ Wire Wire::add(const Wire& right, std::string_view label) const {
   return builder_->node("Add", {*this, right}, shape_, {}, builder_->next_name("Add", label));
 }
 
+Wire Wire::sub(const Wire& right, std::string_view label) const {
+  return builder_->node("Sub", {*this, right}, shape_, {}, builder_->next_name("Sub", label));
+}
+
 Wire Wire::mul(const Wire& right, std::string_view label) const {
   return builder_->node("Mul", {*this, right}, shape_, {}, builder_->next_name("Mul", label));
 }
 
 Wire Wire::div(const Wire& right, std::string_view label) const {
   return builder_->node("Div", {*this, right}, shape_, {}, builder_->next_name("Div", label));
+}
+
+Wire Wire::sum(const std::vector<Wire>& others) const {
+  std::vector<Wire> operands{*this};
+  operands.insert(operands.end(), others.begin(), others.end());
+  return builder_->node("Sum", operands, shape_);
+}
+
+Wire Wire::identity() const {
+  return builder_->node("Identity", {*this}, shape_);
 }
 
 Wire Wire::flatten() const {

@@ -22,8 +22,10 @@ struct Conv2d {
   std::int64_t kernel = 1;
   std::int64_t stride = 1;
   std::int64_t pad = 0;  ///< on all four sides
+  std::int64_t dilation = 1;
   std::int64_t group = 1;
   bool bias = false;
+  bool same_upper = false;  ///< leaves the padding to the runtime: auto_pad instead of pads
 };
 
 /// Describes a square two-dimensional pooling window.
@@ -31,6 +33,7 @@ struct Pool2d {
   std::int64_t kernel = 0;
   std::int64_t stride = 1;
   Shape pads = {0, 0, 0, 0};  ///< top, left, bottom, right
+  bool same_upper = false;    ///< as in Conv2d
 };
 
 /// Names one tensor of a graph under construction. A small value; valid as long as its builder.
@@ -47,8 +50,10 @@ class Wire {
   [[nodiscard]] const Shape& shape() const { return shape_; }
 
   Wire conv(const Conv2d& spec, std::string_view label = {}) const;
-  Wire batch_norm() const;
+  Wire batch_norm(float epsilon = 1e-5F, float momentum = 0.9F) const;
   Wire relu() const;
+  Wire leaky_relu(float alpha) const;
+  Wire prelu(const Wire& slope) const;
   Wire max_pool(const Pool2d& window) const;
   Wire average_pool(const Pool2d& window) const;
   Wire global_average_pool() const;
@@ -59,8 +64,12 @@ class Wire {
   Wire matmul(const Wire& right, std::string_view label = {}) const;
   /// Appends an element-wise node; the output has this tensor's shape.
   Wire add(const Wire& right, std::string_view label = {}) const;
+  Wire sub(const Wire& right, std::string_view label = {}) const;
   Wire mul(const Wire& right, std::string_view label = {}) const;
   Wire div(const Wire& right, std::string_view label = {}) const;
+  /// Appends a Sum of this tensor and others of its shape.
+  Wire sum(const std::vector<Wire>& others) const;
+  Wire identity() const;
   Wire flatten() const;
   /// Appends a Reshape; at most one −1, and 0 keeps the extent, so that any batch passes.
   Wire reshape(const Shape& target) const;

@@ -45,7 +45,10 @@ TEST(ZooGraph, folds_what_acts_on_weights_only) {
   };
   EXPECT_EQ(folded("densenet121"), 242);  // the Unsqueezes of the Scale layers
   EXPECT_EQ(folded("inception-v1"), 1);   // the classifier's weight is reshaped in the graph
+  EXPECT_EQ(folded("inception-v2"), 138);
+  EXPECT_EQ(folded("arcface"), 50);  // the slopes of PRelu
   EXPECT_EQ(folded("lenet"), 1);
+  EXPECT_EQ(folded("emotion-ferplus"), 1);
   EXPECT_EQ(folded("bert-base"), 1);  // the position embedding of constant positions
   EXPECT_EQ(folded("resnet50-v1"), 0);
 }

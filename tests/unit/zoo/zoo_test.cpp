@@ -4,45 +4,17 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
-#include <onnx/shape_inference/implementation.h>
 
 #include <map>
 #include <set>
 
+#include "tests/unit/zoo/inferred_shapes.hpp"
 #include "tests/unit/zoo/zoo_goldens.hpp"
 
 namespace plumb::zoo {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
-
-/// Infers every shape with onnx's own rules, strictly, and answers by name.
-class Shapes {
- public:
-  explicit Shapes(onnx::ModelProto& model) {
-    onnx::shape_inference::InferShapes(
-        model, onnx::OpSchemaRegistry::Instance(), onnx::ShapeInferenceOptions(true, 1, true));
-    for (const auto* list :
-         {&model.graph().input(), &model.graph().value_info(), &model.graph().output()}) {
-      for (const auto& value : *list) {
-        Dims& dims = dims_[value.name()];
-        for (const auto& extent : value.type().tensor_type().shape().dim()) {
-          EXPECT_TRUE(extent.has_dim_value()) << value.name();
-          dims.push_back(extent.dim_value());
-        }
-      }
-    }
-    dims_[""] = {};  // an input left out
-    for (const auto& weight : model.graph().initializer()) {
-      dims_[weight.name()] = Dims(weight.dims().begin(), weight.dims().end());
-    }
-  }
-
-  [[nodiscard]] const Dims& of(const std::string& name) const { return dims_.at(name); }
-
- private:
-  std::map<std::string, Dims> dims_;
-};
 
 std::int64_t product(const Dims& dims, std::size_t from = 0) {
   std::int64_t elements = 1;
@@ -52,7 +24,7 @@ std::int64_t product(const Dims& dims, std::size_t from = 0) {
   return elements;
 }
 
-std::int64_t macs_of(const onnx::NodeProto& node, const Shapes& shapes) {
+std::int64_t macs_of(const onnx::NodeProto& node, const InferredShapes& shapes) {
   const std::int64_t outputs = product(shapes.of(node.output(0)));
   if (node.op_type() == "Conv") {
     return outputs * product(shapes.of(node.input(1)), 1);
@@ -64,17 +36,6 @@ std::int64_t macs_of(const onnx::NodeProto& node, const Shapes& shapes) {
     return outputs * shapes.of(node.input(0)).back();
   }
   return 0;
-}
-
-std::string collapsed(const std::string& op) {
-  static const std::map<std::string, std::string> types{{"Add", "ElementWise"},
-                                                        {"Mul", "ElementWise"},
-                                                        {"Sub", "ElementWise"},
-                                                        {"MaxPool", "Pooling"},
-                                                        {"AveragePool", "Pooling"},
-                                                        {"MatMul", "Gemm"}};
-  const auto found = types.find(op);
-  return found == types.end() ? op : found->second;
 }
 
 std::string text_of(const std::map<std::string, int>& ops) {
@@ -96,14 +57,14 @@ TEST_P(ZooModel, equals_the_original_export) {
   EXPECT_EQ(model.graph().name(), golden.name);
   EXPECT_EQ(model.graph().node_size(), golden.nodes);
 
-  const Shapes shapes(model);
+  const InferredShapes shapes(model);
   std::map<std::string, int> ops;
   std::set<std::string> unique;
   std::int64_t macs = 0;
   for (const auto& node : model.graph().node()) {
     ++ops[node.op_type()];
     macs += macs_of(node, shapes);
-    std::string layer = collapsed(node.op_type());
+    std::string layer = benanza_type(node.op_type());
     for (const auto& input : node.input()) {
       layer += " " + testing::PrintToString(shapes.of(input));
     }
@@ -126,7 +87,7 @@ TEST_P(ZooModel, equals_the_original_export) {
 
 TEST_P(ZooModel, scales_with_the_batch) {
   onnx::ModelProto model = find(GetParam().name)->build(3);
-  const Shapes shapes(model);
+  const InferredShapes shapes(model);
   std::int64_t macs = 0;
   for (const auto& node : model.graph().node()) {
     macs += macs_of(node, shapes);
@@ -231,6 +192,42 @@ TEST(Zoo, has_the_quirks_of_its_exporters) {
   EXPECT_EQ(biased(find("resnet101-v1")->build(1)), 66);
   EXPECT_EQ(biased(find("resnet152-v1")->build(1)), 100);
   EXPECT_EQ(biased(find("densenet121")->build(1)), 1);
+  EXPECT_EQ(biased(find("duc")->build(1)), 4);
+  EXPECT_EQ(biased(find("shufflenet")->build(1)), 1);
+  EXPECT_EQ(biased(find("tiny-yolo-v2")->build(1)), 1);
+  for (const char* name : {"arcface", "emotion-ferplus", "inception-v2"}) {
+    EXPECT_EQ(biased(find(name)->build(1)), 0) << name;
+  }
+  // Groups: 32 of 4 and 16 depthwise ones in ShuffleNet.
+  const auto counts = [](const onnx::ModelProto& model, const char* name) {
+    std::map<std::int64_t, int> found;
+    for (const auto& node : model.graph().node()) {
+      for (const auto& entry : node.attribute()) {
+        if (entry.name() == name) {
+          ++found[entry.ints_size() > 0 ? entry.ints(0) : entry.i()];
+        }
+      }
+    }
+    return found;
+  };
+  EXPECT_THAT(counts(find("shufflenet")->build(1), "group"),
+              testing::ElementsAre(testing::Pair(1, 1),
+                                   testing::Pair(4, 32),
+                                   testing::Pair(112, 1),
+                                   testing::Pair(136, 4),
+                                   testing::Pair(272, 8),
+                                   testing::Pair(544, 3)));
+  // Dilations: DUC's fourth stage turns, its fifth grows, its heads look further.
+  EXPECT_THAT(counts(find("duc")->build(1), "dilations"),
+              testing::ElementsAre(testing::Pair(1, 85),
+                                   testing::Pair(2, 7),
+                                   testing::Pair(5, 7),
+                                   testing::Pair(6, 1),
+                                   testing::Pair(9, 6),
+                                   testing::Pair(12, 1),
+                                   testing::Pair(17, 1),
+                                   testing::Pair(18, 1),
+                                   testing::Pair(24, 1)));
   // Asymmetric pads: AlexNet's third pool, Inception-v1's average pool.
   EXPECT_EQ(attribute(find("bvlc-alexnet")->build(1), "maxpool2", "pads"), (Dims{0, 0, 1, 1}));
   EXPECT_EQ(attribute(find("inception-v1")->build(1), "averagepool0", "pads"), (Dims{0, 0, 1, 1}));

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <set>
+
+#include "harness/model/onnx_reader.hpp"
+#include "runners/onednn/onednn_backend.hpp"
+#include "suites/zoo/zoo.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+class OnednnZoo : public testing::TestWithParam<zoo::Entry> {};
+
+TEST_P(OnednnZoo, supports_every_layer_that_computes) {
+  const std::unique_ptr<Backend> backend = make_onednn_backend();
+  std::set<std::string> asked;
+  for (const Layer& layer : graph_of(GetParam().build(1)).layers) {
+    if (layer.role == Layer::Role::kCompute && asked.insert(layer.key.text).second) {
+      const Outcome outcome = backend->supports(layer.key);
+      EXPECT_TRUE(outcome.ok()) << layer.name << ": " << layer.key.text << ": " << outcome.reason;
+    }
+  }
+  EXPECT_FALSE(asked.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Models,
+                         OnednnZoo,
+                         testing::ValuesIn(zoo::entries().begin(), zoo::entries().end()),
+                         [](const testing::TestParamInfo<zoo::Entry>& row) {
+                           std::string name(row.param.name);
+                           std::erase_if(name, [](char c) { return c == '-' || c == '.'; });
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace plumb::onednn

@@ -259,11 +259,13 @@ TEST(ResolvedSuite, writes_canonical_json) {
 
 TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {
   const std::filesystem::path suites = PLUMB_SUITES;
-  for (const char* name : {"quick", "smoke", "mlperf-inference", "mlperf-training"}) {
+  for (const char* name :
+       {"mlperf-inference", "mlperf-training", "nightly", "quick", "smoke", "vision30"}) {
+    SCOPED_TRACE(name);
     const ResolvedSuite suite = resolve(read_suite(suites / (std::string(name) + ".toml")));
     EXPECT_EQ(suite.name, name);
     EXPECT_GE(suite.models.size(), 2U);
-    EXPECT_TRUE(suite.budget.has_value());
+    EXPECT_TRUE(suite.budget.has_value() || suite.name == "vision30");
   }
   for (const char* name : {"deepbench", "library"}) {
     const ResolvedSuite suite = resolve(read_suite(suites / (std::string(name) + ".toml")));
@@ -271,6 +273,7 @@ TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {
     EXPECT_TRUE(suite.models.empty());
     EXPECT_GE(suite.layers.size(), 40U);
   }
+  EXPECT_EQ(resolve(read_suite(suites / "vision30.toml")).models.size(), 30U);
 }
 
 }  // namespace

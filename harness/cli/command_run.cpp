@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 
@@ -39,9 +40,32 @@ struct RunOptions {
   bool resume = false;
 };
 
-/// Reads the suite and applies what the command line overrides.
+/// Makes a suite of models alone: names of the zoo, or paths relative to the working folder.
+SuiteSpec suite_of(const std::vector<std::string>& models) {
+  SuiteSpec spec;
+  spec.file = std::filesystem::current_path() / "models.toml";
+  spec.name = "models";
+  for (const std::string& model : models) {
+    SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
+    if (std::filesystem::path(model).extension() == ".onnx") {
+      entry.path = model;
+    } else {
+      entry.name = model;
+    }
+  }
+  return spec;
+}
+
+/// Reads the suite, or makes one of the models asked for, and applies what the command line
+/// overrides.
 ResolvedSuite effective_suite(const RunOptions& options) {
-  ResolvedSuite suite = resolve_suite(read_suite(find_suite(options.suite)));
+  if (options.suite.empty() && options.models.empty()) {
+    throw Error(Error::Kind::kUser,
+                "say what to measure: a suite, such as suites/quick.toml, or --model and a "
+                "built-in name or an .onnx file");
+  }
+  ResolvedSuite suite = resolve_suite(options.suite.empty() ? suite_of(options.models)
+                                                      : read_suite(find_suite(options.suite)));
   if (!options.reuse.empty()) {
     suite.reuse = parse_reuse(options.reuse);
   }
@@ -56,7 +80,7 @@ ResolvedSuite effective_suite(const RunOptions& options) {
     }
     suite.caches = {*cache};
   }
-  if (!options.models.empty()) {
+  if (!options.suite.empty() && !options.models.empty()) {
     std::erase_if(suite.models, [&](const ResolvedSuite::Model& model) {
       return std::find(options.models.begin(), options.models.end(), model.name) ==
              options.models.end();
@@ -282,8 +306,10 @@ void add_run(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<RunOptions>();
   CLI::App* const run =
       app.add_subcommand("run", "measure a suite, bound its models, store everything");
-  run->add_option("SUITE", options->suite, "a path or an installed name, such as suites/quick.toml")
-      ->required();
+  run->add_option("SUITE",
+                  options->suite,
+                  "a path or an installed name, such as suites/quick.toml; may be left out with "
+                  "--model");
   run->add_option("--stack",
                   options->stacks,
                   "library versions to run with; may be repeated; default: 'default'");
@@ -296,7 +322,11 @@ void add_run(CLI::App& app, CommandContext& context) {
                 options->resume,
                 "go on with the newest unfinished run of this suite, if there is one");
   run->add_option("--shard", options->shard, "I/N: this machine's part of the layers");
-  run->add_option("--model", options->models, "only this model of the suite; may be repeated");
+  run->add_option(
+      "--model",
+      options->models,
+      "only this model of the suite; without a suite, a built-in name or an .onnx file; may be "
+      "repeated");
   run->add_option("--cache", options->cache, "only this cache mode: none, weights or all");
   run->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))

@@ -159,6 +159,51 @@ class Run(Command):
         self.assertGreater(self.json("runs")["runs"][0]["rows"]["ok"], 0)
 
 
+class OwnModel(Command):
+    """A file is measured as a model of the zoo is."""
+
+    def export(self, model="lenet", *arguments, name="mine"):
+        path = self.folder / f"{name}.onnx"
+        self.plumb("model", "export", model, *arguments, "-o", path)
+        return path
+
+    def run_file(self, *arguments, expect=0):
+        return self.json("run", *arguments, "--stack", "fake", expect=expect)
+
+    def test_a_file_is_shown_as_the_model_it_came_from(self):
+        for arguments in ((), ("--weights",)):
+            ours, theirs = self.json("model", "show", self.export("lenet", *arguments)), self.json("model", "show", "lenet")
+            self.assertEqual([row["key"] for row in ours["layer_list"]], [row["key"] for row in theirs["layer_list"]])
+
+    def test_a_file_in_a_suite_reuses_what_the_zoo_model_measured(self):
+        self.run_tiny()
+        before = self.store_rows("select count(*) from measurements")[0][0]
+        self.export()
+        suite = self.suite('[suite]\nname = "own"\n[[model]]\npath = "mine.onnx"\n', "own")
+        model = self.run_file(suite)["models"][0]
+        self.assertEqual((model["model"], model["measured_layers"], model["total_layers"]), ("mine", 12, 12))
+        self.assertTrue(all(bound["complete"] for bound in model["bounds"]))
+        self.assertEqual(self.store_rows("select count(*) from measurements")[0][0], before)
+
+    def test_a_file_in_a_suite_is_bound_to_every_batch(self):
+        self.export()
+        suite = self.suite('[suite]\nname = "own"\n[[model]]\npath = "mine.onnx"\nbatch = [1, 8]\ndtype = ["f32", "bf16"]\n', "own")
+        models = self.run_file(suite)["models"]
+        self.assertEqual(sorted((m["batch"], m["dtype"]) for m in models), [(1, "bf16"), (1, "f32"), (8, "bf16"), (8, "f32")])
+        self.assertTrue(all(m["measured_layers"] == m["total_layers"] for m in models))
+
+    def test_models_run_without_a_suite(self):
+        models = self.run_file("--model", self.export(), "--model", "squeezenet1.1")["models"]
+        self.assertEqual(sorted(model["model"] for model in models), ["mine", "squeezenet1.1"])
+        self.assertTrue(all(model["measured_layers"] == model["total_layers"] for model in models))
+        self.assertEqual(self.json("runs")["runs"][0]["suite"], "models")
+
+    def test_what_is_missing_is_said(self):
+        self.assertIn("--model", self.plumb("run", "--stack", "fake", expect=2).stderr)
+        self.assertIn("none.onnx", self.plumb("run", "--model", "none.onnx", "--stack", "fake", expect=2).stderr)
+        self.assertIn("lenet", self.plumb("run", "--model", "lenett", "--stack", "fake", expect=2).stderr)
+
+
 class Interruption(Command):
     def start_slow(self):
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")

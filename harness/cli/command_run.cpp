@@ -64,8 +64,8 @@ ResolvedSuite effective_suite(const RunOptions& options) {
                 "say what to measure: a suite, such as suites/quick.toml, or --model and a "
                 "built-in name or an .onnx file");
   }
-  ResolvedSuite suite = resolve_suite(options.suite.empty() ? suite_of(options.models)
-                                                      : read_suite(find_suite(options.suite)));
+  ResolvedSuite suite = resolve_suite(
+      options.suite.empty() ? suite_of(options.models) : read_suite(find_suite(options.suite)));
   if (!options.reuse.empty()) {
     suite.reuse = parse_reuse(options.reuse);
   }

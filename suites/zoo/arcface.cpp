@@ -37,7 +37,7 @@ onnx::ModelProto arcface(std::int64_t batch) {
   const std::array<int, 4> units{3, 13, 30, 3};
   GraphBuilder net("arcface", 8);
   Wire x = net.input("data", {batch, 3, 112, 112}).identity();
-  x = x.sub(net.scalar("mean", 127.5F, {1})).mul(net.scalar("scale", 0.0078125F, {1}));
+  x = x.sub(net.reals("mean", {127.5F})).mul(net.reals("scale", {0.0078125F}));
   x = prelu(net, x.conv({.filters = 64, .kernel = 3, .pad = 1}).batch_norm(kEpsilon));
   for (std::size_t stage = 0; stage < units.size(); ++stage) {
     for (int i = 0; i < units[stage]; ++i) {

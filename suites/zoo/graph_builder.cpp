@@ -111,16 +111,12 @@ Wire GraphBuilder::integers(std::string_view name,
   return {*this, std::string(name), std::move(shape)};
 }
 
-Wire GraphBuilder::scalar(std::string_view name, float value, Shape shape) {
-  PLUMB_CHECK(element_count(shape) == 1);
+Wire GraphBuilder::scalar(std::string_view name, float value) {
   auto& tensor = *model_->mutable_graph()->add_initializer();
   tensor.set_name(std::string(name));
   tensor.set_data_type(onnx::TensorProto::FLOAT);
-  for (const std::int64_t extent : shape) {
-    tensor.add_dims(extent);
-  }
   tensor.add_float_data(value);
-  return {*this, std::string(name), std::move(shape)};
+  return {*this, std::string(name), {}};
 }
 
 Wire GraphBuilder::reals(std::string_view name, const std::vector<float>& values) {

@@ -41,10 +41,9 @@ class GraphBuilder {
   Wire input(std::string_view name, Shape shape, DataType type = DataType::kF32);
   /// Adds an initializer without data.
   Wire weight(std::string_view name, Shape shape);
-  /// Adds a constant with data: integers of the given shape (empty: one, a scalar), or one real
-  /// of any shape of one element.
+  /// Adds a constant with data: integers of the given shape (empty: one, a scalar), or one real.
   Wire integers(std::string_view name, const std::vector<std::int64_t>& values, Shape shape);
-  Wire scalar(std::string_view name, float value, Shape shape = {});
+  Wire scalar(std::string_view name, float value);
   Wire reals(std::string_view name, const std::vector<float>& values);
   /// Appends any node; its first output has the given shape. `name` is whole; empty: a number is
   /// given.

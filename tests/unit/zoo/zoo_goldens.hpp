@@ -66,7 +66,7 @@ inline const std::vector<Golden>& goldens() {
        "Softmax 24 Split 1 Squeeze 2 Sub 1 Transpose 96 Unsqueeze 2",
        17,
        832,
-       33,
+       32,
        123'212'660'736,
        334'094'343,
        {1, 384},

@@ -35,6 +35,8 @@ class GraphBuilder {
   ~GraphBuilder();
   GraphBuilder(const GraphBuilder&) = delete;
   GraphBuilder& operator=(const GraphBuilder&) = delete;
+  GraphBuilder(GraphBuilder&&) = delete;
+  GraphBuilder& operator=(GraphBuilder&&) = delete;
 
   [[nodiscard]] std::int64_t opset() const { return opset_; }
 

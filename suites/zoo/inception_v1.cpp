@@ -44,7 +44,7 @@ Wire inception(GraphBuilder& net, const Wire& x, const Row& row) {
   const Wire pool = x.max_pool({.kernel = 3, .pads = {1, 1, 1, 1}})
                         .conv({.filters = row.pool_proj, .bias = true}, "pool_proj")
                         .relu();
-  const Wire joined = net.concat({one, three, five, pool}, 1);
+  Wire joined = net.concat({one, three, five, pool}, 1);
   net.enter("");
   return joined;
 }

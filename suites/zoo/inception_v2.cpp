@@ -65,7 +65,7 @@ Wire inception(GraphBuilder& net, const Wire& x, const Row& row) {
     const Wire pool = row.pool == Pool::kMax ? x.max_pool(window) : x.average_pool(window);
     branches.push_back(conv(net, pool, {.filters = row.pool_proj}, "pool_proj"));
   }
-  const Wire joined = net.concat(branches, 1);
+  Wire joined = net.concat(branches, 1);
   net.enter("");
   return joined;
 }

@@ -192,6 +192,12 @@ class OwnModel(Command):
         self.assertEqual(sorted((m["batch"], m["dtype"]) for m in models), [(1, "bf16"), (1, "f32"), (8, "bf16"), (8, "f32")])
         self.assertTrue(all(m["measured_layers"] == m["total_layers"] for m in models))
 
+    def test_shipped_suites_have_names(self):
+        suite = self.json("suite", "show", "vision30")
+        self.assertEqual(len(suite["models"]), 30)
+        self.assertEqual({(model["batch"], model["dtype"]) for model in suite["models"]}, {(1, "f32")})
+        self.assertEqual(self.json("suite", "show", "nightly")["reuse"], "never")
+
     def test_models_run_without_a_suite(self):
         models = self.run_file("--model", self.export(), "--model", "squeezenet1.1")["models"]
         self.assertEqual(sorted(model["model"] for model in models), ["mine", "squeezenet1.1"])

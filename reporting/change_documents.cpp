@@ -60,36 +60,38 @@ std::string percent_text(double ratio) {
 
 void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out) {
   constexpr std::size_t kUnchangedAtMost = 10;
-  AlignedTable table({{"  metric"},
-                      {"baseline", true},
+  AlignedTable table({{"  baseline", true},
                       {"candidate", true},
                       {"change", true},
                       {"95 %", true},
                       {"q", true},
                       {"detectable", true},
-                      {"verdict"}});
+                      {"verdict"},
+                      {"metric"}});
   std::size_t unchanged = 0;
   for (const MetricComparison& metric : metrics) {
     const bool quiet = metric.verdict == ComparisonVerdict::kEquivalent ||
                        metric.verdict == ComparisonVerdict::kInconclusive;
-    if (metric.kind == "layer" && quiet && ++unchanged > kUnchangedAtMost) {
+    const bool layer = metric.kind == "layer" || metric.kind == "capability";
+    if (layer && quiet && ++unchanged > kUnchangedAtMost) {
       continue;
     }
     const bool compared = metric.ratio.has_value();
     const std::string reason = metric.reason.empty() ? "" : ": " + metric.reason;
-    table.add({"  " + metric.series,
-               compared ? time_text(Seconds(metric.baseline)) : "–",
+    table.add({compared ? time_text(Seconds(metric.baseline)) : "–",
                compared ? time_text(Seconds(metric.candidate)) : "–",
                compared ? percent_text(*metric.ratio) : "–",
                compared ? percent_text(metric.low) + " … " + percent_text(metric.high) : "–",
                metric.q ? fmt::format("{:.2g}", *metric.q) : "–",
                metric.mde ? fmt::format("{:.2f} %", *metric.mde * 100.0) : "–",
-               std::string(to_text(metric.verdict)) + reason});
+               std::string(to_text(metric.verdict)) + reason,
+               metric.series});
   }
   table.write(out);
   if (unchanged > kUnchangedAtMost) {
-    out << fmt::format("  and {} more layers without a change, all of them with --json\n",
-                       unchanged - kUnchangedAtMost);
+    out << fmt::format(
+        "  and {} more metrics of layers without a change, all of them with --json\n",
+        unchanged - kUnchangedAtMost);
   }
   for (const MetricComparison& metric : metrics) {
     for (const Cause& cause : metric.causes) {

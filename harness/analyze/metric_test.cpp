@@ -33,9 +33,9 @@ double test_change(MetricComparison& metric, const TrimmedMean& log_ratio, doubl
   metric.ratio = std::exp(log_ratio.mean);
   metric.low = std::exp(log_ratio.mean - reach);
   metric.high = std::exp(log_ratio.mean + reach);
-  metric.mde = std::expm1((t_quantile(1.0 - alpha / 2.0, log_ratio.freedom) +
-                           t_quantile(kPower, log_ratio.freedom)) *
-                          error);
+  metric.mde = std::expm1(
+      (t_quantile(1.0 - alpha / 2.0, log_ratio.freedom) + t_quantile(kPower, log_ratio.freedom)) *
+      error);
   if (error <= 0.0) {
     return log_ratio.mean == 0.0 ? 1.0 : 0.0;
   }
@@ -51,9 +51,8 @@ ComparisonVerdict verdict_of(const MetricComparison& metric,
     return change > 0.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
   }
   const double within = std::max(margin, floor);
-  return metric.low > 1.0 - within && metric.high < 1.0 + within
-             ? ComparisonVerdict::kEquivalent
-             : ComparisonVerdict::kInconclusive;
+  return metric.low > 1.0 - within && metric.high < 1.0 + within ? ComparisonVerdict::kEquivalent
+                                                                 : ComparisonVerdict::kInconclusive;
 }
 
 }  // namespace plumb

@@ -34,7 +34,7 @@ struct Cause {
 /// Is the answer for one metric.
 struct MetricComparison {
   std::string series;     ///< "end_to_end", "layers/NAME", "models/NAME/…"
-  std::string kind;       ///< "end_to_end", "layer" or "bound"
+  std::string kind;       ///< "end_to_end", "layer", "capability" or "bound"
   double baseline = 0.0;  ///< median, seconds; without a meaning where there is no `ratio`
   double candidate = 0.0;
   std::optional<double> ratio;  ///< candidate ÷ baseline

@@ -41,6 +41,17 @@ const Measurement* row_of(const ResultSet& results, const LayerKey& key, const K
   return nullptr;
 }
 
+void mark_disturbed(MetricComparison& metric,
+                    const ResultSet& results,
+                    const LayerKey& key,
+                    const KeyTime& time,
+                    const std::string& side) {
+  const Measurement* row = row_of(results, key, time);
+  if (row != nullptr && row->disturbance.disturbed && metric.reason.empty()) {
+    metric.reason = "the host was disturbed during the " + side;
+  }
+}
+
 /// Returns the relative standard error of a median from its 95% interval.
 double relative_error(Seconds median, const Interval& interval) {
   return (interval.high - interval.low) / (2.0 * kNormal95) / median;
@@ -104,6 +115,34 @@ std::vector<Cause> causes_of(const RunSide& baseline,
   return causes;
 }
 
+/// Compares the fastest variants, where one side's library does not choose its fastest: a lower
+/// bound that got worse though no user may feel it yet.
+std::optional<LayerTest> test_capability(const RunSide& baseline,
+                                         const RunSide& candidate,
+                                         const LayerKey& key,
+                                         const ProcessDeviation& deviation,
+                                         double alpha) {
+  const auto before = baseline.results.best(key, CacheMode::kNone);
+  const auto after = candidate.results.best(key, CacheMode::kNone);
+  if (!before || !after || before->time.median <= Seconds(0.0) ||
+      after->time.median <= Seconds(0.0) ||
+      (before->row == served(baseline.results, key)->row &&
+       after->row == served(candidate.results, key)->row)) {
+    return std::nullopt;
+  }
+  LayerTest test;
+  test.metric.series = "capability/" + key.text;
+  test.metric.kind = "capability";
+  test.p = test_ratio(test.metric, *before, *after, deviation, alpha);
+  if (before->variant != after->variant) {
+    test.metric.causes.push_back(
+        {"fastest variant changed", 1.0, before->variant + " → " + after->variant});
+  }
+  mark_disturbed(test.metric, baseline.results, key, *before, "baseline");
+  mark_disturbed(test.metric, candidate.results, key, *after, "candidate");
+  return test;
+}
+
 LayerTest test_layer(const RunSide& baseline,
                      const RunSide& candidate,
                      const LayerKey& key,
@@ -116,11 +155,13 @@ LayerTest test_layer(const RunSide& baseline,
   const auto after = served(candidate.results, key);
   if (before && !after) {
     const auto failure = candidate.results.failure(key);
-    test.metric.verdict =
-        failure && failure->kind != Outcome::Kind::kSkipped ? ComparisonVerdict::kBroken
-                                                            : ComparisonVerdict::kInconclusive;
-    test.metric.reason = failure ? fmt::format("worked before, and now {}: {}", to_text(failure->kind), failure->reason)
-                                 : "the candidate did not measure it";
+    test.metric.verdict = failure && failure->kind != Outcome::Kind::kSkipped
+                              ? ComparisonVerdict::kBroken
+                              : ComparisonVerdict::kInconclusive;
+    test.metric.reason =
+        failure
+            ? fmt::format("worked before, and now {}: {}", to_text(failure->kind), failure->reason)
+            : "the candidate did not measure it";
     return test;
   }
   if (!before || !after) {
@@ -139,13 +180,8 @@ LayerTest test_layer(const RunSide& baseline,
     test.metric.reason = "fell back to a reference implementation";
   }
   test.metric.causes = causes_of(baseline, candidate, key, *before, *after);
-  for (const auto& [side, time] : {std::pair(&baseline, &*before), std::pair(&candidate, &*after)}) {
-    const Measurement* row = row_of(side->results, key, *time);
-    if (row != nullptr && row->disturbance.disturbed && test.metric.reason.empty()) {
-      test.metric.reason = side == &baseline ? "the host was disturbed during the baseline"
-                                             : "the host was disturbed during the candidate";
-    }
-  }
+  mark_disturbed(test.metric, baseline.results, key, *before, "baseline");
+  mark_disturbed(test.metric, candidate.results, key, *after, "candidate");
   return test;
 }
 
@@ -160,11 +196,16 @@ std::vector<LayerTest> test_layers(const RunSide& baseline,
     }
   }
   std::vector<LayerTest> tests;
-  std::vector<double> p_values;
   for (const LayerKey& key : keys) {
+    if (auto test = test_capability(baseline, candidate, key, deviation, limits.alpha)) {
+      tests.push_back(std::move(*test));
+    }
     tests.push_back(test_layer(baseline, candidate, key, deviation, limits.alpha));
-    if (tests.back().p) {
-      p_values.push_back(*tests.back().p);
+  }
+  std::vector<double> p_values;
+  for (const LayerTest& test : tests) {
+    if (test.p) {
+      p_values.push_back(*test.p);
     }
   }
   const std::vector<double> q = false_discovery_q(p_values);
@@ -199,8 +240,8 @@ MetricComparison compare_bound(const ModelInstance& instance,
   metric.kind = "bound";
   if (!before.complete || !after.complete || before.seconds <= Seconds(0.0) ||
       after.seconds <= Seconds(0.0)) {
-    metric.reason = fmt::format("incomplete in the {}",
-                                !before.complete ? "baseline" : "candidate");
+    metric.reason =
+        fmt::format("incomplete in the {}", !before.complete ? "baseline" : "candidate");
     return metric;
   }
   KeyTime left;
@@ -228,9 +269,10 @@ std::vector<MetricComparison> compare_bounds(const RunSide& baseline,
         continue;
       }
       for (const Bound& bound : before.bounds) {
-        const auto other = std::find_if(after.bounds.begin(), after.bounds.end(), [&](const Bound& each) {
-          return each.kind == bound.kind && each.mode == bound.mode;
-        });
+        const auto other =
+            std::find_if(after.bounds.begin(), after.bounds.end(), [&](const Bound& each) {
+              return each.kind == bound.kind && each.mode == bound.mode;
+            });
         // The hardware's bound is no work of the library.
         if (other != after.bounds.end() && bound.kind != "hardware") {
           metrics.push_back(compare_bound(before.instance, bound, *other, deviation, limits));
@@ -320,18 +362,18 @@ RunComparison compare_runs(const RunSide& baseline,
            : metric.verdict == ComparisonVerdict::kImproved  ? 2
                                                              : 3;
   };
-  std::stable_sort(
-      result.metrics.begin(), result.metrics.end(), [&](const auto& one, const auto& other) {
-        return rank(one) < rank(other);
-      });
+  std::stable_sort(result.metrics.begin(),
+                   result.metrics.end(),
+                   [&](const auto& one, const auto& other) { return rank(one) < rank(other); });
   // Among many layers some are always open: of what is neither broken nor slower the models' bounds
   // decide, where there are any.
-  const bool bounds = std::any_of(result.metrics.begin(), result.metrics.end(), [](const auto& metric) {
-    return metric.kind == "bound";
-  });
+  const bool bounds = std::any_of(result.metrics.begin(),
+                                  result.metrics.end(),
+                                  [](const auto& metric) { return metric.kind == "bound"; });
   const auto any = [&](ComparisonVerdict verdict) {
     return std::any_of(result.metrics.begin(), result.metrics.end(), [&](const auto& metric) {
-      const bool bad = verdict == ComparisonVerdict::kBroken || verdict == ComparisonVerdict::kRegressed;
+      const bool bad =
+          verdict == ComparisonVerdict::kBroken || verdict == ComparisonVerdict::kRegressed;
       return metric.verdict == verdict && (bad || !bounds || metric.kind == "bound");
     });
   };

@@ -54,11 +54,12 @@ struct RunComparison {
 ///
 /// A layer is its key's time as the library chose it, hot; its error is that of both medians and
 /// twice the deviation between processes. Broken: timed before, and now refused, crashed, wrong or
-/// fallen back to a reference implementation. A layer of a disturbed block, and one that only one
-/// run measured, is inconclusive. Floors: for a layer the larger of the limit, 2% and three process
-/// deviations; for a bound the larger of the limit and 1%. Layers' p-values are corrected after
-/// Benjamini and Hochberg. Causes: another implementation, another workspace, and whether the
-/// fastest variant changed too (capability) or only the choice (heuristic). Pure.
+/// fallen back to a reference implementation. Where a library does not choose its fastest variant
+/// the fastest ones are compared too (kind "capability"). A layer of a disturbed block, and one
+/// that only one run measured, is inconclusive. Floors: for a layer the larger of the limit, 2% and
+/// three process deviations; for a bound the larger of the limit and 1%. Layers' p-values are
+/// corrected after Benjamini and Hochberg. Causes: another implementation, another workspace, and
+/// whether the fastest variant changed too (capability) or only the choice (heuristic). Pure.
 [[nodiscard]] RunComparison compare_runs(const RunSide& baseline,
                                          const RunSide& candidate,
                                          const ComparisonLimits& limits);

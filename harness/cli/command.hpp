@@ -30,6 +30,7 @@ void add_bound(CLI::App& app, CommandContext& context);
 void add_whatif(CLI::App& app, CommandContext& context);
 void add_layer(CLI::App& app, CommandContext& context);
 void add_report(CLI::App& app, CommandContext& context);
+void add_stacks(CLI::App& app, CommandContext& context);
 void add_store(CLI::App& app, CommandContext& context);
 void add_suite(CLI::App& app, CommandContext& context);
 

@@ -289,14 +289,20 @@ void run_suite(CommandContext& context, RunOptions options) {
   if (options.stacks.empty()) {
     options.stacks = {"default"};
   }
+  std::vector<RunReport> reports;
   for (const std::string& stack : options.stacks) {
     const RunId id = SuiteRun(context, options, suite, models, *store, stack).execute();
-    const RunReport report = analyze_run(*store, store->find_run(id), {});
-    store_analysis(*store, report);
-    write_bounds(report, context.json ? Style::kJson : Style::kText, std::cout);
-    if (context.stop.load()) {
-      return;
+    reports.push_back(analyze_run(*store, store->find_run(id), {}));
+    store_analysis(*store, reports.back());
+    if (!context.json) {
+      write_bounds(reports.back(), Style::kText, std::cout);
     }
+    if (context.stop.load()) {
+      break;
+    }
+  }
+  if (context.json) {
+    write_bounds(reports, std::cout);
   }
 }
 

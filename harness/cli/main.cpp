@@ -64,6 +64,7 @@ int run(int argc, char** argv) {
                          add_compare,
                          add_detect,
                          add_report,
+                         add_stacks,
                          add_store}) {
     add(app, context);
   }

@@ -15,12 +15,12 @@ std::vector<ShapesRow> read_shapes(const std::filesystem::path& file) {
   const toml::table table = parse_toml_file(file, "shapes file");
   std::vector<ShapesRow> rows;
   TomlSection top(file, table, "a shapes file");
-  top.each("layer", [&](TomlSection& section) {
+  top.each("layers", [&](TomlSection& section) {
     ShapesRow row{.line = section.line(), .key = {}, .count = 1};
     const auto key = section.text(
         "key", [&row](const std::string& text) { row.key = to_key(parse_key({text})); });
     if (!key) {
-      section.fail("[[layer]] needs a 'key'");
+      section.fail("[[layers]] needs a 'key'");
     }
     row.count = section.integer("count", 1, kMaximumOccurrences).value_or(1);
     rows.push_back(std::move(row));

@@ -9,14 +9,14 @@
 
 namespace plumb {
 
-/// Is one `[[layer]]` of a shapes file.
+/// Is one `[[layers]]` of a shapes file.
 struct ShapesRow {
   int line = 0;
   LayerKey key;            ///< canonical: parsed and written again
   std::int64_t count = 1;  ///< occurrences
 };
 
-/// Reads a shapes file: `[[layer]]` tables with a `key` and, if not 1, a `count`.
+/// Reads a shapes file: `[[layers]]` tables with a `key` and, if not 1, a `count`.
 /// Throws Error{kUser} with file and line for anything else, and for a key that does not parse.
 [[nodiscard]] std::vector<ShapesRow> read_shapes(const std::filesystem::path& file);
 

@@ -142,7 +142,7 @@ class Report(unittest.TestCase):
         relu = "v1:eltwise;in=f32[8,64];out=f32[8,64];acc=f32;math=strict;fn=relu;parameters=[]"
         pool = ("v1:max_pool;in=f32[1,1,4,4];out=f32[1,1,2,2];acc=f32;math=strict;ceil_mode=0;dilations=[1,1];kernel=[2,2];"
                 "pads=[0,0,0,0];strides=[2,2]")
-        (self.folder / "shapes.toml").write_text(f'[[layer]]\nkey = "{relu}"\ncount = 7\n[[layer]]\nkey = "{pool}"\n')
+        (self.folder / "shapes.toml").write_text(f'[[layers]]\nkey = "{relu}"\ncount = 7\n[[layers]]\nkey = "{pool}"\n')
         suite = self.folder / "layers.toml"
         suite.write_text('[[layers]]\nfile = "shapes.toml"\n')
         self.plumb("run", suite, "--stack", "fake")

@@ -5,6 +5,7 @@
 Usage: commands_test.py BUILD_FOLDER [unittest arguments]. Times come from the fake worker; tests named `onednn` use the real one.
 """
 
+import hashlib
 import json
 import os
 import pathlib
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import time
 import unittest
+import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from plumb_command import Command
@@ -370,7 +372,7 @@ class Look(Command):
 
     def test_a_suite_of_layers_only_runs_and_reports(self):
         refused = CONV.replace("strides=[1,1]", "strides=[2,2]").replace("out=f32[1,16,14,14]", "out=f32[1,16,7,7]")
-        (self.folder / "shapes.toml").write_text(f'[[layer]]\nkey = "{CONV}"\ncount = 3\n[[layer]]\nkey = "{refused}"\n')
+        (self.folder / "shapes.toml").write_text(f'[[layers]]\nkey = "{CONV}"\ncount = 3\n[[layers]]\nkey = "{refused}"\n')
         suite = self.suite('[defaults]\ncache = ["none"]\n[[layers]]\nfile = "shapes.toml"\n', "layers")
         self.assertEqual(self.json("suite", "show", suite)["layers"][0]["count"], 3)
         self.stack("fake", '[[rule]]\nmatch = "*strides=[2,2]"\noutcome = "unsupported"\nreason = "no strides"\n')
@@ -401,6 +403,69 @@ class Look(Command):
         done = subprocess.run([self.program(), "--json", "doctor"], env=self.environment, capture_output=True, text=True, timeout=120)
         self.assertIn(done.returncode, (0, 75), done.stdout)
         self.assertIn("worker", {row["check"] for row in json.loads(done.stdout)["checks"]})
+
+
+class Stacks(Command):
+    def wheel(self, version, files):
+        """Writes a wheel of the package `plumb-test-library` into a folder that the installer looks into instead of the index."""
+        folder = self.folder / "index"
+        folder.mkdir(exist_ok=True)
+        info = f"plumb_test_library-{version}.dist-info"
+        content = {
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: plumb-test-library\nVersion: {version}\n",
+            f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-any\n",
+            f"{info}/RECORD": "",
+            **files,
+        }
+        with zipfile.ZipFile(folder / f"plumb_test_library-{version}-py3-none-any.whl", "w") as wheel:
+            for name, data in content.items():
+                wheel.writestr(name, data)
+        self.environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
+
+    def default_library(self):
+        listed = {stack["name"]: stack for stack in self.json("stacks", "list")["stacks"]}
+        return pathlib.Path(listed["default"]["libraries"][0]["path"])
+
+    def test_list_and_probe(self):
+        self.stack("broken")
+        (self.folder / "plumb/stacks/broken/stack.toml").write_text('backend = "onednn"\nlibraries = ["nowhere.so"]\n')
+        stacks = {stack["name"]: stack for stack in self.json("stacks", "list")["stacks"]}
+        self.assertEqual(list(stacks), ["default", "broken", "fake"])
+        self.assertIn("nowhere.so", stacks["broken"]["problems"][0])
+        self.assertEqual(stacks["fake"]["problems"], [])
+        probed = self.json("stacks", "probe", expect=3)["stacks"]
+        self.assertEqual([bool(stack["problems"]) for stack in probed], [False, True, False])
+        library = probed[0]["libraries"][0]
+        self.assertEqual(library["name"], "libdnnl")
+        self.assertRegex(library["version"], r"^3\.")
+        self.assertEqual(library["sha256"], hashlib.sha256(pathlib.Path(library["path"]).read_bytes()).hexdigest())
+        self.plumb("stacks", "probe", "default")
+        self.plumb("stacks", "probe", "nonesuch", expect=2)
+
+    def test_a_fetched_stack_is_measured_beside_the_default(self):
+        library = self.default_library().read_bytes()
+        self.wheel("1.0", {"data/lib/libdnnl.so": library, "data/lib/libdnnl.so.3": library})
+        stack = self.json("stacks", "fetch", "plumb-test-library==1.0", "--name", "other")["stacks"][0]
+        self.assertEqual((stack["name"], stack["backend"], stack["problems"]), ("other", "onednn", []))
+        self.assertIn(str(self.folder), stack["libraries"][0]["path"])
+        folder = self.folder / "plumb/stacks/other"
+        self.assertIn("# sha256 ", (folder / "stack.toml").read_text())
+        self.assertEqual(sum(not path.is_symlink() for path in folder.rglob("libdnnl.so*")), 1, "equal files are linked")
+        suite = self.suite('[suite]\nname = "one"\n[[layers]]\nfile = "one_layer.toml"\n', "one")
+        (self.folder / "one_layer.toml").write_text(f'[[layers]]\nkey = "{CONV}"\n')
+        runs = self.json("run", suite, "--stack", "default", "--stack", "other")["runs"]
+        self.assertEqual(len(runs), 2)
+        self.assertEqual({run["stack"] for run in self.json("runs")["runs"]}, {"default", "other"})
+        self.assertIn("exists", self.plumb("stacks", "fetch", "plumb-test-library==1.0", "--name", "other", expect=2).stderr)
+
+    def test_what_cannot_be_fetched_leaves_nothing(self):
+        self.wheel("2.0", {"data/readme.txt": "no library"})
+        for package, expected in (("plumb-test-library==9.9", "does the version exist"), ("plumb-test-library==2.0", "no library"),
+                                  ("plumb-test-library", "PACKAGE==VERSION"), ("x==1; touch /tmp/y", "PACKAGE==VERSION"),
+                                  ("--index-url=http://x==1", "")):
+            self.assertIn(expected, self.plumb("stacks", "fetch", package, expect=2).stderr)
+        self.assertIn("called", self.plumb("stacks", "fetch", "plumb-test-library==2.0", "--name", "../up", expect=2).stderr)
+        self.assertEqual(sorted(path.name for path in (self.folder / "plumb/stacks").iterdir()), ["fake"])
 
 
 class Changes(Command):

@@ -23,7 +23,8 @@ class RunBuilder {
   explicit RunBuilder(const Edit& edit = {}) {
     for (int layer = 1; layer <= kLayers; ++layer) {
       for (const Purpose purpose : {Purpose::kFull, Purpose::kConfirm}) {
-        const double off = purpose == Purpose::kFull ? 1.0 : 1.0 + (layer % 2 == 0 ? 0.005 : -0.005);
+        const double off =
+            purpose == Purpose::kFull ? 1.0 : 1.0 + (layer % 2 == 0 ? 0.005 : -0.005);
         add(layer, "impl=choice", 1000.0 * layer * off, purpose, edit);
         add(layer, "impl=other", 1500.0 * layer * off, purpose, edit);
       }
@@ -43,7 +44,10 @@ class RunBuilder {
     if (edit) {
       edit(layer, row);
     }
-    rows_.push_back({.row = static_cast<RowId>(rows_.size() + 1), .run = "r", .reused = false, .measurement = row});
+    rows_.push_back({.row = static_cast<RowId>(rows_.size() + 1),
+                     .run = "r",
+                     .reused = false,
+                     .measurement = row});
   }
 
   std::vector<StoredMeasurement> rows_;
@@ -127,8 +131,10 @@ TEST(RunComparison, what_no_longer_works_is_broken_and_listed_first) {
   EXPECT_EQ(broken.metrics[0].verdict, ComparisonVerdict::kBroken);
   EXPECT_EQ(broken.metrics[1].verdict, ComparisonVerdict::kBroken);
   EXPECT_EQ(broken.metrics[2].verdict, ComparisonVerdict::kRegressed);
-  EXPECT_THAT(broken.metrics[0].reason + broken.metrics[1].reason, HasSubstr("wrong_result: differs by 3"));
-  EXPECT_THAT(broken.metrics[0].reason + broken.metrics[1].reason, HasSubstr("fell back to a reference"));
+  EXPECT_THAT(broken.metrics[0].reason + broken.metrics[1].reason,
+              HasSubstr("wrong_result: differs by 3"));
+  EXPECT_THAT(broken.metrics[0].reason + broken.metrics[1].reason,
+              HasSubstr("fell back to a reference"));
 }
 
 TEST(RunComparison, what_was_not_measured_or_disturbed_is_inconclusive) {
@@ -148,7 +154,9 @@ TEST(RunComparison, what_was_not_measured_or_disturbed_is_inconclusive) {
       reasons.push_back(metric.reason);
     }
   }
-  EXPECT_THAT(reasons, ElementsAre(HasSubstr("disturbed during the candidate"), HasSubstr("the budget ended")));
+  EXPECT_THAT(
+      reasons,
+      ElementsAre(HasSubstr("disturbed during the candidate"), HasSubstr("the budget ended")));
 }
 
 TEST(RunComparison, changes_below_the_floor_are_none) {
@@ -161,8 +169,10 @@ TEST(RunComparison, changes_below_the_floor_are_none) {
 }
 
 TEST(RunComparison, differences_of_environments) {
-  const Environment left{{{"cpu.model", "A"}, {"library", "1"}, {"library.isa", "x"}}, {{"kernel", "6"}}};
-  const Environment right{{{"cpu.model", "B"}, {"library", "2"}, {"library.isa", "x"}}, {{"kernel", "6"}, {"load", "1"}}};
+  const Environment left{{{"cpu.model", "A"}, {"library", "1"}, {"library.isa", "x"}},
+                         {{"kernel", "6"}}};
+  const Environment right{{{"cpu.model", "B"}, {"library", "2"}, {"library.isa", "x"}},
+                          {{"kernel", "6"}, {"load", "1"}}};
   const auto diff = environment_diff(left, right);
   ASSERT_EQ(diff.size(), 3U);
   EXPECT_EQ(diff[0].name, "cpu.model");

@@ -54,7 +54,7 @@ TEST(ResolvedSuite, makes_every_default_explicit) {
 
 TEST(ResolvedSuite, expands_the_example_of_the_design) {
   const SuiteFolder folder;
-  folder.write("shapes/deepbench_conv.toml", "[[layer]]\nkey = \"" + kGemm + "\"\ncount = 3\n");
+  folder.write("shapes/deepbench_conv.toml", "[[layers]]\nkey = \"" + kGemm + "\"\ncount = 3\n");
   const ResolvedSuite suite = resolved(folder, R"([suite]
 name = "quick"
 version = 3

@@ -18,8 +18,8 @@ const std::string kRelu =
 TEST(ShapesFile, reads_keys_and_counts) {
   const SuiteFolder folder;
   const auto file = folder.write("shapes.toml",
-                                 "# two rows\n[[layer]]\nkey = \"" + kRelu +
-                                     "\"\n\n[[layer]]\nkey = \"" + kRelu + "\"\ncount = 3\n");
+                                 "# two rows\n[[layers]]\nkey = \"" + kRelu +
+                                     "\"\n\n[[layers]]\nkey = \"" + kRelu + "\"\ncount = 3\n");
   const auto rows = read_shapes(file);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].key.text, kRelu);
@@ -35,12 +35,12 @@ TEST(ShapesFile, places_a_key_that_does_not_parse) {
     const auto file = folder.write("shapes.toml", text);
     return user_error(folder, [&] { (void)read_shapes(file); });
   };
-  EXPECT_THAT(error("[[layer]]\nkey = \"v1:conw;in=f32[1]\"\n"), StartsWith("shapes.toml:2: "));
-  EXPECT_THAT(error("[[layer]]\ncount = 2\n"),
-              StartsWith("shapes.toml:1: [[layer]] needs a 'key'"));
-  EXPECT_THAT(error("[[layer]]\nkey = \"" + kRelu + "\"\ncount = -1\n"),
-              StartsWith("shapes.toml:3: 'count' in [[layer]] is -1"));
-  EXPECT_THAT(error("[[layers]]\nkey = \"" + kRelu + "\"\n"), HasSubstr("did you mean 'layer'?"));
+  EXPECT_THAT(error("[[layers]]\nkey = \"v1:conw;in=f32[1]\"\n"), StartsWith("shapes.toml:2: "));
+  EXPECT_THAT(error("[[layers]]\ncount = 2\n"),
+              StartsWith("shapes.toml:1: [[layers]] needs a 'key'"));
+  EXPECT_THAT(error("[[layers]]\nkey = \"" + kRelu + "\"\ncount = -1\n"),
+              StartsWith("shapes.toml:3: 'count' in [[layers]] is -1"));
+  EXPECT_THAT(error("[[layer]]\nkey = \"" + kRelu + "\"\n"), HasSubstr("did you mean 'layers'?"));
 }
 
 }  // namespace

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <iostream>
+#include <memory>
+
+#include "harness/base/error.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/cli/stack_fetch.hpp"
+#include "harness/cli/stack_probe.hpp"
+#include "harness/cli/user_paths.hpp"
+#include "harness/cli/worker_choice.hpp"
+
+namespace plumb {
+namespace {
+
+std::filesystem::path stacks_folder() {
+  return data_folder() / "stacks";
+}
+
+/// Probes each; what cannot be started is a problem of that stack. Returns whether all are sound.
+bool probe(const std::vector<std::string>& names, Style style) {
+  std::vector<StackReport> reports;
+  for (const std::string& name : names) {
+    try {
+      reports.push_back(probe_stack(worker_options(name, 1)));
+    } catch (const Error& error) {
+      if (names.size() == 1) {
+        throw;
+      }
+      reports.push_back({.name = name, .backend = "", .libraries = {}, .device = "", .problems = {error.what()}});
+    }
+  }
+  write_stacks(reports, style, std::cout);
+  return std::all_of(reports.begin(), reports.end(), [](const StackReport& report) {
+    return report.problems.empty();
+  });
+}
+
+}  // namespace
+
+void add_stacks(CLI::App& app, CommandContext& context) {
+  CLI::App* const stacks = app.add_subcommand("stacks", "library versions side by side");
+  stacks->require_subcommand(1);
+
+  stacks->add_subcommand("list", "the stacks there are, and what their files name")
+      ->callback([&context] {
+        write_stacks(list_stacks(stacks_folder()),
+                     context.json ? Style::kJson : Style::kText,
+                     std::cout);
+      });
+
+  CLI::App* const probing = stacks->add_subcommand(
+      "probe", "start a worker with a stack and say which libraries it really mapped");
+  const auto names = std::make_shared<std::vector<std::string>>();
+  probing->add_option("STACK", *names, "stacks to probe; default: all");
+  probing->callback([&context, names] {
+    std::vector<std::string> wanted = *names;
+    if (wanted.empty()) {
+      for (const StackReport& stack : list_stacks(stacks_folder())) {
+        wanted.push_back(stack.name);
+      }
+    }
+    if (!probe(wanted, context.json ? Style::kJson : Style::kText)) {
+      context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
+    }
+  });
+
+  CLI::App* const fetching =
+      stacks->add_subcommand("fetch", "install wheels of the package index as a stack of their own");
+  const auto request = std::make_shared<FetchRequest>();
+  fetching->add_option("PACKAGE==VERSION", request->packages, "such as onednn-cpu-gomp==2023.2.0")
+      ->required();
+  fetching->add_option("--name", request->name, "of the stack; default: the first package and version");
+  const auto alone = std::make_shared<bool>(false);
+  fetching->add_flag("--no-deps", *alone, "leave out what the packages depend on");
+  fetching->callback([&context, request, alone] {
+    request->dependencies = !*alone;
+    const std::string name = fetch_stack(*request, stacks_folder(), [](const std::string& line) {
+      fmt::print(stderr, "{}\n", line);
+    });
+    fmt::print(stderr, "the stack '{}' is in '{}'\n", name, (stacks_folder() / name).string());
+    if (!probe({name}, context.json ? Style::kJson : Style::kText)) {
+      context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
+    }
+  });
+}
+
+}  // namespace plumb

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/stack_probe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// "libdnnl.so.3.2" is "libdnnl".
+std::string name_of(const fs::path& library) {
+  const std::string file = library.filename().string();
+  return file.substr(0, file.find(".so"));
+}
+
+bool is_below(const fs::path& path, const fs::path& folder) {
+  const auto [end, ignored] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return end == folder.end();
+}
+
+/// Returns the version of a library among the facts "NAME.path" and "NAME.version" of a worker.
+std::string version_in(const Facts& facts, const fs::path& library) {
+  for (const auto& [name, value] : facts) {
+    constexpr std::string_view kPath = ".path";
+    if (name.size() > kPath.size() && name.ends_with(kPath) && fs::path(value) == library) {
+      const auto version = facts.find(name.substr(0, name.size() - kPath.size()) + ".version");
+      return version == facts.end() ? "" : version->second;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<fs::path> mapped_libraries(int pid) {
+  std::ifstream maps(fmt::format("/proc/{}/maps", pid));
+  std::vector<fs::path> result;
+  std::set<fs::path> seen;
+  std::string line;
+  while (std::getline(maps, line)) {
+    const std::size_t slash = line.find('/');
+    if (slash == std::string::npos) {
+      continue;
+    }
+    const fs::path path = line.substr(slash);
+    if (path.filename().string().find(".so") != std::string::npos && seen.insert(path).second) {
+      result.push_back(path);
+    }
+  }
+  return result;
+}
+
+StackReport probe_stack(const WorkerOptions& options) {
+  WorkerProcess worker(options);
+  const Environment environment = worker.describe();
+  StackReport report;
+  report.name = options.stack.name;
+  report.backend = options.stack.backend;
+  if (const auto device = environment.identity.find("device"); device != environment.identity.end()) {
+    report.device = device->second;
+  }
+  std::set<fs::path> named;
+  for (const fs::path& library : options.stack.libraries) {
+    named.insert(fs::canonical(library));
+  }
+  const auto belongs = [&](const fs::path& path) {
+    return named.count(path) != 0 ||
+           std::any_of(options.stack.folders.begin(), options.stack.folders.end(), [&](const fs::path& folder) {
+             return is_below(path, fs::canonical(folder));
+           });
+  };
+  std::map<std::string, fs::path> first;
+  for (const fs::path& path : mapped_libraries(worker.pid())) {
+    named.erase(path);
+    const auto [other, fresh] = first.emplace(name_of(path), path);
+    if (!fresh && (belongs(path) || belongs(other->second))) {
+      report.problems.push_back(fmt::format("a mixture: '{}' and '{}' are both mapped",
+                                            other->second.string(),
+                                            path.string()));
+    }
+    if (belongs(path) || !version_in(environment.facts, path).empty()) {
+      report.libraries.push_back({name_of(path),
+                                  version_in(environment.facts, path),
+                                  path.string(),
+                                  sha256_of_file(path)});
+    }
+  }
+  for (const fs::path& missing : named) {
+    report.problems.push_back(fmt::format(
+        "'{}' is named by the stack and was not mapped by the worker", missing.string()));
+  }
+  return report;
+}
+
+std::vector<StackReport> list_stacks(const fs::path& stacks_folder) {
+  std::vector<std::string> names{"default"};
+  std::error_code error;
+  for (fs::directory_iterator entry(stacks_folder, error), end; !error && entry != end; entry.increment(error)) {
+    std::error_code ignored;
+    if (fs::is_regular_file(entry->path() / "stack.toml", ignored)) {
+      names.push_back(entry->path().filename().string());
+    }
+  }
+  std::sort(names.begin() + 1, names.end());
+  std::vector<StackReport> reports;
+  for (const std::string& name : names) {
+    StackReport report;
+    report.name = name;
+    try {
+      const Stack stack = load_stack(name, stacks_folder);
+      report.backend = stack.backend;
+      for (const fs::path& library : stack.libraries) {
+        report.libraries.push_back({name_of(library), "", library.string(), ""});
+      }
+    } catch (const Error& fault) {
+      report.problems.emplace_back(fault.what());
+    }
+    reports.push_back(std::move(report));
+  }
+  return reports;
+}
+
+}  // namespace plumb

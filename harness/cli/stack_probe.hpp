@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/worker/worker_process.hpp"
+#include "reporting/stack_documents.hpp"
+
+namespace plumb {
+
+/// Lists the shared libraries that a running process has mapped, each file once, in the order of
+/// their addresses. Empty if the process is gone.
+[[nodiscard]] std::vector<std::filesystem::path> mapped_libraries(int pid);
+
+/// Starts a worker with a stack and says what it really mapped: the libraries that the stack names
+/// or that lie in its folders, with versions as the worker reports them and SHA-256 of the files.
+/// Problems: a library that the stack names and the worker did not map, and two files of one library
+/// (a mixture). Throws what starting a worker throws.
+[[nodiscard]] StackReport probe_stack(const WorkerOptions& options);
+
+/// Lists the stacks there are, `default` first, with what their files name; a stack that cannot be
+/// read has a problem instead.
+[[nodiscard]] std::vector<StackReport> list_stacks(const std::filesystem::path& stacks_folder);
+
+}  // namespace plumb

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "reporting/documents.hpp"
+
+namespace plumb {
+
+/// Is one library file of a stack.
+struct StackLibrary {
+  std::string name;     ///< file name without what follows ".so": "libdnnl"
+  std::string version;  ///< as the library says; empty: unknown
+  std::string path;
+  std::string sha256;  ///< empty: not read
+};
+
+/// Is a stack as it was found: by its file, or by a worker that ran with it.
+struct StackReport {
+  std::string name;
+  std::string backend;
+  std::vector<StackLibrary> libraries;
+  std::string device;                 ///< empty: the CPU
+  std::vector<std::string> problems;  ///< none: the stack is sound
+};
+
+/// `plumb stacks list`, `plumb stacks probe`
+void write_stacks(std::span<const StackReport> stacks, Style style, std::ostream& out);
+
+}  // namespace plumb

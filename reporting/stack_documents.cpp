@@ -28,7 +28,8 @@ void write_stacks(std::span<const StackReport> stacks, Style style, std::ostream
                              {"path", library.path},
                              {"sha256", text_or_null(library.sha256)}});
       }
-      Json row{{"name", stack.name}, {"backend", stack.backend}, {"libraries", std::move(libraries)}};
+      Json row{
+          {"name", stack.name}, {"backend", stack.backend}, {"libraries", std::move(libraries)}};
       if (!stack.device.empty()) {
         row["device"] = stack.device;
       }

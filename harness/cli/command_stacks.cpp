@@ -30,7 +30,8 @@ bool probe(const std::vector<std::string>& names, Style style) {
       if (names.size() == 1) {
         throw;
       }
-      reports.push_back({.name = name, .backend = "", .libraries = {}, .device = "", .problems = {error.what()}});
+      reports.push_back(
+          {.name = name, .backend = "", .libraries = {}, .device = "", .problems = {error.what()}});
     }
   }
   write_stacks(reports, style, std::cout);
@@ -47,9 +48,8 @@ void add_stacks(CLI::App& app, CommandContext& context) {
 
   stacks->add_subcommand("list", "the stacks there are, and what their files name")
       ->callback([&context] {
-        write_stacks(list_stacks(stacks_folder()),
-                     context.json ? Style::kJson : Style::kText,
-                     std::cout);
+        write_stacks(
+            list_stacks(stacks_folder()), context.json ? Style::kJson : Style::kText, std::cout);
       });
 
   CLI::App* const probing = stacks->add_subcommand(
@@ -68,12 +68,13 @@ void add_stacks(CLI::App& app, CommandContext& context) {
     }
   });
 
-  CLI::App* const fetching =
-      stacks->add_subcommand("fetch", "install wheels of the package index as a stack of their own");
+  CLI::App* const fetching = stacks->add_subcommand(
+      "fetch", "install wheels of the package index as a stack of their own");
   const auto request = std::make_shared<FetchRequest>();
   fetching->add_option("PACKAGE==VERSION", request->packages, "such as onednn-cpu-gomp==2023.2.0")
       ->required();
-  fetching->add_option("--name", request->name, "of the stack; default: the first package and version");
+  fetching->add_option(
+      "--name", request->name, "of the stack; default: the first package and version");
   const auto alone = std::make_shared<bool>(false);
   fetching->add_flag("--no-deps", *alone, "leave out what the packages depend on");
   fetching->callback([&context, request, alone] {

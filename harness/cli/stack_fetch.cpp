@@ -35,10 +35,11 @@ class ScratchFolder {
     fs::create_directories(parent, error);
     std::string name = (parent / ".fetch-XXXXXX").string();
     if (error || ::mkdtemp(name.data()) == nullptr) {
-      throw Error(Error::Kind::kEnvironment,
-                  fmt::format("cannot make a folder in '{}': {}; check its permissions and the disk",
-                              parent.string(),
-                              std::strerror(errno)));
+      throw Error(
+          Error::Kind::kEnvironment,
+          fmt::format("cannot make a folder in '{}': {}; check its permissions and the disk",
+                      parent.string(),
+                      std::strerror(errno)));
     }
     path_ = name;
   }
@@ -144,8 +145,9 @@ std::string stack_name(const FetchRequest& request) {
     name.replace(name.find("=="), 2, "-");
   }
   if (!std::regex_match(name, kName) || name == "default") {
-    throw Error(Error::Kind::kUser,
-                fmt::format("a stack cannot be called '{}': use letters, digits, '.', '_', '-'", name));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("a stack cannot be called '{}': use letters, digits, '.', '_', '-'", name));
   }
   return name;
 }
@@ -154,7 +156,8 @@ std::string stack_name(const FetchRequest& request) {
 std::vector<fs::path> libraries_below(const fs::path& folder) {
   std::vector<fs::path> result;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() && entry.path().filename().string().find(".so") != std::string::npos) {
+    if (entry.is_regular_file() &&
+        entry.path().filename().string().find(".so") != std::string::npos) {
       result.push_back(fs::relative(entry.path(), folder));
     }
   }
@@ -167,7 +170,8 @@ void link_equal_files(const fs::path& folder, const std::vector<fs::path>& libra
   std::map<std::pair<fs::path, std::string>, fs::path> first;
   for (const fs::path& library : libraries) {
     const fs::path file = folder / library;
-    const auto [known, fresh] = first.emplace(std::pair(file.parent_path(), sha256_of_file(file)), file);
+    const auto [known, fresh] =
+        first.emplace(std::pair(file.parent_path(), sha256_of_file(file)), file);
     if (!fresh) {
       fs::remove(file);
       fs::create_symlink(known->second.filename(), file);
@@ -200,11 +204,12 @@ void write_stack_file(const fs::path& folder,
     return name.rfind("libcudnn", 0) == 0 || name.rfind("libcublas", 0) == 0;
   });
   if (dnnl == libraries.end() && !cuda) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("{} hold no library that a worker measures (libdnnl, libcudnn, libcublas); "
-                            "libraries there are: {}",
-                            fmt::join(request.packages, ", "),
-                            libraries.empty() ? "none" : libraries.front().string() + "…"));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("{} hold no library that a worker measures (libdnnl, libcudnn, libcublas); "
+                    "libraries there are: {}",
+                    fmt::join(request.packages, ", "),
+                    libraries.empty() ? "none" : libraries.front().string() + "…"));
   }
   std::vector<std::string> folders;
   for (const fs::path& library : libraries) {
@@ -228,12 +233,14 @@ void write_stack_file(const fs::path& folder,
     return library.filename() == "libintelocl.so";
   });
   if (opencl != libraries.end()) {
-    out << fmt::format("variables = {{ OCL_ICD_FILENAMES = {} }}\n", quoted((target / *opencl).string()));
+    out << fmt::format("variables = {{ OCL_ICD_FILENAMES = {} }}\n",
+                       quoted((target / *opencl).string()));
   }
   out.close();
   if (!out) {
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("cannot write '{}': is the disk full?", (folder / "stack.toml").string()));
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("cannot write '{}': is the disk full?", (folder / "stack.toml").string()));
   }
 }
 
@@ -258,9 +265,15 @@ std::string fetch_stack(const FetchRequest& request,
        Error::Kind::kEnvironment,
        "python3 cannot make the environment that fetches wheels: install python3-venv");
   const std::string python = (venv / "bin/python3").string();
-  std::vector<std::string> arguments{
-      "-m", "pip", "--disable-pip-version-check", "--no-input", "download", "--progress-bar=off",
-      "--only-binary=:all:", "--dest", downloads.string()};
+  std::vector<std::string> arguments{"-m",
+                                     "pip",
+                                     "--disable-pip-version-check",
+                                     "--no-input",
+                                     "download",
+                                     "--progress-bar=off",
+                                     "--only-binary=:all:",
+                                     "--dest",
+                                     downloads.string()};
   if (!request.dependencies) {
     arguments.emplace_back("--no-deps");
   }
@@ -273,7 +286,9 @@ std::string fetch_stack(const FetchRequest& request,
   std::vector<std::string> wheels;
   for (const fs::directory_entry& wheel : fs::directory_iterator(downloads)) {
     wheels.push_back(sha256_of_file(wheel.path()) + " " + wheel.path().filename().string());
-    must(run(python, {"-m", "zipfile", "-e", wheel.path().string(), content.string()}, [](const std::string&) {}),
+    must(run(python,
+             {"-m", "zipfile", "-e", wheel.path().string(), content.string()},
+             [](const std::string&) {}),
          Error::Kind::kEnvironment,
          fmt::format("cannot unpack '{}': is the disk full?", wheel.path().filename().string()));
   }

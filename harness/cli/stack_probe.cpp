@@ -67,7 +67,8 @@ StackReport probe_stack(const WorkerOptions& options) {
   StackReport report;
   report.name = options.stack.name;
   report.backend = options.stack.backend;
-  if (const auto device = environment.identity.find("device"); device != environment.identity.end()) {
+  if (const auto device = environment.identity.find("device");
+      device != environment.identity.end()) {
     report.device = device->second;
   }
   std::set<fs::path> named;
@@ -75,19 +76,19 @@ StackReport probe_stack(const WorkerOptions& options) {
     named.insert(fs::canonical(library));
   }
   const auto belongs = [&](const fs::path& path) {
-    return named.count(path) != 0 ||
-           std::any_of(options.stack.folders.begin(), options.stack.folders.end(), [&](const fs::path& folder) {
-             return is_below(path, fs::canonical(folder));
-           });
+    return named.count(path) != 0 || std::any_of(options.stack.folders.begin(),
+                                                 options.stack.folders.end(),
+                                                 [&](const fs::path& folder) {
+                                                   return is_below(path, fs::canonical(folder));
+                                                 });
   };
   std::map<std::string, fs::path> first;
   for (const fs::path& path : mapped_libraries(worker.pid())) {
     named.erase(path);
     const auto [other, fresh] = first.emplace(name_of(path), path);
     if (!fresh && (belongs(path) || belongs(other->second))) {
-      report.problems.push_back(fmt::format("a mixture: '{}' and '{}' are both mapped",
-                                            other->second.string(),
-                                            path.string()));
+      report.problems.push_back(fmt::format(
+          "a mixture: '{}' and '{}' are both mapped", other->second.string(), path.string()));
     }
     if (belongs(path) || !version_in(environment.facts, path).empty()) {
       report.libraries.push_back({name_of(path),
@@ -106,7 +107,8 @@ StackReport probe_stack(const WorkerOptions& options) {
 std::vector<StackReport> list_stacks(const fs::path& stacks_folder) {
   std::vector<std::string> names{"default"};
   std::error_code error;
-  for (fs::directory_iterator entry(stacks_folder, error), end; !error && entry != end; entry.increment(error)) {
+  for (fs::directory_iterator entry(stacks_folder, error), end; !error && entry != end;
+       entry.increment(error)) {
     std::error_code ignored;
     if (fs::is_regular_file(entry->path() / "stack.toml", ignored)) {
       names.push_back(entry->path().filename().string());

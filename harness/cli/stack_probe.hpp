@@ -17,8 +17,8 @@ namespace plumb {
 
 /// Starts a worker with a stack and says what it really mapped: the libraries that the stack names
 /// or that lie in its folders, with versions as the worker reports them and SHA-256 of the files.
-/// Problems: a library that the stack names and the worker did not map, and two files of one library
-/// (a mixture). Throws what starting a worker throws.
+/// Problems: a library that the stack names and the worker did not map, and two files of one
+/// library (a mixture). Throws what starting a worker throws.
 [[nodiscard]] StackReport probe_stack(const WorkerOptions& options);
 
 /// Lists the stacks there are, `default` first, with what their files name; a stack that cannot be

@@ -90,6 +90,9 @@ void check_combination(const RequestedLoad& asked) {
 }
 
 std::uint64_t offline_samples(const RequestedLoad& asked, const EffectiveLoad& load) {
+  if (load.mode == LoadMode::kAccuracy) {
+    return load.total_samples;
+  }
   if (load.fixed_duration) {
     return asked.samples_per_query.value_or(load.loaded_samples);
   }

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/scenario/completion_count.hpp"
+#include "harness/scenario/in_flight_table.hpp"
+#include "harness/scenario/latency_histogram.hpp"
+#include "harness/scenario/load_clock.hpp"
+#include "harness/scenario/system_under_test.hpp"
+
+namespace plumb {
+
+/// Is what a run's completions add up to.
+struct CompletionTally {
+  std::uint64_t queries = 0;  ///< answered in full
+  std::uint64_t samples = 0;
+  std::uint64_t failed_samples = 0;
+  std::uint64_t unknown_answers = 0;  ///< to samples that were not outstanding: invented, or twice
+  std::uint64_t over_latency = 0;     ///< queries above the limit
+  std::string first_failure;          ///< reason of the first failed sample
+  LatencyHistogram sample_latencies;
+  LatencyHistogram query_latencies;  ///< of a query's last sample; MultiStream only
+  std::chrono::nanoseconds last_completion{};
+  std::chrono::nanoseconds last_issued_completion{};  ///< of the query issued last so far
+};
+
+/// Matches answers with what is outstanding, and counts. One thread adds queries, any thread
+/// answers.
+class CompletionRecorder final : public Completions {
+ public:
+  struct Options {
+    std::optional<std::chrono::nanoseconds> latency_limit;
+    bool query_latencies = false;  ///< kept apart from the samples'
+    ResponseLog* responses = nullptr;
+  };
+
+  CompletionRecorder(const LoadClock& clock, const Options& options)
+      : clock_(clock), options_(options) {}
+
+  /// Makes a query outstanding and fills `samples` with what to issue. From the issuing thread.
+  void add_query(std::chrono::nanoseconds scheduled,
+                 std::span<const std::uint64_t> indices,
+                 std::vector<QuerySample>& samples);
+  void complete(std::span<const SampleResponse> responses) override;
+  void fail(std::span<const std::uint64_t> ids, std::string_view reason) override;
+
+  /// Counts samples that are done, failed ones too.
+  [[nodiscard]] CompletionCount& done() { return done_; }
+  [[nodiscard]] std::uint64_t samples_added() const { return added_; }
+  [[nodiscard]] std::uint64_t over_latency() const {
+    return over_latency_.load(std::memory_order_relaxed);
+  }
+  /// Ends the run: what is answered from here on is ignored.
+  void close();
+  /// Returns the counts; after close().
+  [[nodiscard]] const CompletionTally& tally() const { return tally_; }
+
+ private:
+  void settle(InFlightTable::Slot& slot, std::chrono::nanoseconds now, bool failed);
+
+  const LoadClock& clock_;
+  const Options options_;
+  InFlightTable in_flight_;
+  std::uint64_t added_ = 0;
+  CompletionCount done_;
+  std::atomic<std::uint64_t> over_latency_{0};
+  std::mutex mutex_;  // of all below
+  bool closed_ = false;
+  std::uint64_t last_sequence_ = 0;
+  CompletionTally tally_;
+};
+
+}  // namespace plumb

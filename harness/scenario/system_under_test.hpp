@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace plumb {
+
+/// Is one sample of a query: what to run, and the handle to answer with.
+struct QuerySample {
+  std::uint64_t id = 0;     ///< opaque, never 0, valid until answered
+  std::uint64_t index = 0;  ///< which sample of the data set
+};
+
+/// Answers one sample. The data is looked at in accuracy mode only, and only during the call.
+struct SampleResponse {
+  std::uint64_t id = 0;
+  std::span<const std::byte> data;
+};
+
+/// Takes answers. From any thread, in any order, also from inside issue(). An answer to an unknown
+/// sample, or a second one, is counted and makes the result invalid; one after the run's end is
+/// ignored.
+class Completions {
+ public:
+  virtual ~Completions() = default;
+  /// Takes the answers of samples that are done now.
+  virtual void complete(std::span<const SampleResponse> responses) = 0;
+  /// Reports samples that cannot be answered. The first reason is kept; the result is invalid.
+  virtual void fail(std::span<const std::uint64_t> ids, std::string_view reason) = 0;
+};
+
+/// Is what a load generator loads: it knows nothing else of models, batches or devices.
+class SystemUnderTest {
+ public:
+  virtual ~SystemUnderTest() = default;
+  /// Names the system in results and logs.
+  [[nodiscard]] virtual std::string describe() const = 0;
+  /// Begins a run (or its warm-up): answers go to `completions` until the next start(). The system
+  /// keeps the pointer as long as it may answer, so that late answers find somebody.
+  virtual void start(std::shared_ptr<Completions> completions) = 0;
+  /// Takes one query; always from the same thread. Time spent here delays the next query, so a
+  /// system that works on several queries at a time returns at once. `samples` is valid only
+  /// during the call. Any number of queries may be outstanding.
+  virtual void issue(std::span<const QuerySample> samples) = 0;
+  /// Says that no query follows before the outstanding ones are answered: batches need not fill up.
+  virtual void flush() = 0;
+};
+
+/// Takes the responses of accuracy mode, in order of completion; never from two threads at a time.
+class ResponseLog {
+ public:
+  virtual ~ResponseLog() = default;
+  virtual void record(std::uint64_t sequence,
+                      std::uint64_t index,
+                      std::span<const std::byte> data) = 0;
+};
+
+}  // namespace plumb

@@ -40,6 +40,16 @@ TEST(ArrivalSchedule, is_loadgens_for_the_same_seed) {
   }
 }
 
+TEST(ArrivalSchedule, ends_where_loadgens_ends) {
+  // LoadGen 6.0.17 with this seed at 200 queries/s: 500 queries, generated_query_duration.
+  ArrivalSchedule schedule(16159082839903944936U, 200.0);
+  std::chrono::nanoseconds due{};
+  for (int i = 0; i <= 500; ++i) {
+    due = schedule.next();
+  }
+  EXPECT_EQ(due.count(), 2'602'165'778);
+}
+
 TEST(ArrivalSchedule, gaps_are_exponential) {
   // Kolmogorov-Smirnov against 1 - exp(-rate t): 1.63/√n is passed in 99% of such samples, and this
   // one is always the same.

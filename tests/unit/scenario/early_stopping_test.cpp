@@ -50,6 +50,12 @@ TEST(EarlyStopping, drops_as_many_as_mlperf_does) {
   EXPECT_EQ(estimate_rank({99.0, 0.99}, 270'336), 2582 + 1);
 }
 
+TEST(EarlyStopping, agrees_with_what_loadgen_printed) {
+  // LoadGen 6.0.17: single_stream with 1,254 queries; server with 60 of 500 queries over the limit.
+  EXPECT_EQ(estimate_rank({90.0, 0.99}, 1254), 99 + 1);
+  EXPECT_EQ(queries_needed({99.0, 0.99}, 60), 500 + 7553);
+}
+
 TEST(EarlyStopping, too_few_queries_have_no_estimate) {
   EXPECT_EQ(estimate_rank({90.0, 0.99}, 0), std::nullopt);
   EXPECT_EQ(estimate_rank({90.0, 0.99}, 1), std::nullopt);

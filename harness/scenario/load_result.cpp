@@ -28,6 +28,10 @@ EarlyStopping stop_early(const LoadResult& result, const LatencyHistogram& queri
     stopping.dropped = *rank - 1;
     stopping.estimate = queries.at_rank(stopping.queries - *rank);
   }
+  const auto rank_99 = estimate_rank({99.0, rule.confidence}, stopping.queries);
+  if (rank_99 && result.load.scenario == LoadScenario::kSingleStream) {
+    stopping.estimate_99 = queries.at_rank(stopping.queries - *rank_99);
+  }
   return stopping;
 }
 

@@ -34,6 +34,8 @@ struct EarlyStopping {
   std::uint64_t needed = 0;   ///< server: for so many over the limit; else for any estimate
   std::uint64_t over = 0;     ///< server: queries over the limit, those never answered included
   std::uint64_t dropped = 0;  ///< else: the largest latencies left out of the estimate
+  std::optional<std::chrono::nanoseconds>
+      estimate_99;  ///< single_stream: of 99 %, from which MLPerf infers multi_stream
   std::optional<std::chrono::nanoseconds> estimate;  ///< single and multi_stream: of the percentile
 };
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/scenario/system_under_test.hpp"
+
+namespace plumb {
+
+/// Says when samples that wait make a batch.
+struct BatchPolicy {
+  std::size_t maximum_batch = 8;
+  std::chrono::nanoseconds timeout{};  ///< a sample waits no longer for company; 0: not at all
+  std::size_t lanes = 1;               ///< batches executed at a time
+};
+
+/// Holds samples that wait for a batch, in order of arrival. Reads no clock: it is told the time.
+class BatchQueue {
+ public:
+  explicit BatchQueue(const BatchPolicy& policy) : policy_(policy) {}
+
+  void push(std::span<const QuerySample> samples, std::chrono::nanoseconds now) {
+    for (const QuerySample& sample : samples) {
+      waiting_.push_back({sample, now});
+    }
+  }
+  /// Makes all that waits now due.
+  void flush() { due_ = waiting_.size(); }
+  void clear() {
+    waiting_.clear();
+    due_ = 0;
+  }
+
+  [[nodiscard]] bool empty() const { return waiting_.empty(); }
+  /// Tells whether a batch is full, flushed, or has waited long enough.
+  [[nodiscard]] bool is_ready(std::chrono::nanoseconds now) const {
+    return !waiting_.empty() &&
+           (due_ > 0 || waiting_.size() >= policy_.maximum_batch || now >= *deadline());
+  }
+  /// Returns when the oldest sample has waited long enough; absent if none waits.
+  [[nodiscard]] std::optional<std::chrono::nanoseconds> deadline() const {
+    return waiting_.empty() ? std::nullopt
+                            : std::optional(waiting_.front().since + policy_.timeout);
+  }
+  /// Takes the oldest samples, at most a full batch.
+  [[nodiscard]] std::vector<QuerySample> pop() {
+    const std::size_t size =
+        waiting_.size() < policy_.maximum_batch ? waiting_.size() : policy_.maximum_batch;
+    std::vector<QuerySample> batch;
+    batch.reserve(size);
+    for (std::size_t i = 0; i < size; ++i) {
+      batch.push_back(waiting_.front().sample);
+      waiting_.pop_front();
+    }
+    due_ -= size < due_ ? size : due_;
+    return batch;
+  }
+
+ private:
+  struct Waiting {
+    QuerySample sample;
+    std::chrono::nanoseconds since{};
+  };
+
+  BatchPolicy policy_;
+  std::deque<Waiting> waiting_;
+  std::size_t due_ = 0;  // flushed ones at the front
+};
+
+}  // namespace plumb

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/scenario/load_result.hpp"
+
+namespace plumb {
+
+/// What both logs say about where they come from.
+inline constexpr std::string_view kMlperfUnverified =
+    "Unverified: not reviewed by MLCommons, and not made by its LoadGen. Result not verified by "
+    "MLCommons Association.";
+
+[[nodiscard]] std::string_view mlperf_name(LoadScenario scenario);  ///< "SingleStream", …
+[[nodiscard]] std::string_view mlperf_name(LoadMode mode);          ///< "PerformanceOnly", …
+
+/// Says in LoadGen's lines what early stopping found; empty where it does not apply.
+[[nodiscard]] std::vector<std::string> early_stopping_lines(const LoadResult& result);
+
+/// Tells whether a result lacks nothing of this kind.
+[[nodiscard]] bool is_met(const LoadResult& result, Shortfall::Kind kind);
+/// Returns what LoadGen would log as errors, or stop at: samples dropped, failed or miscounted.
+[[nodiscard]] std::vector<std::string> error_texts(const LoadResult& result);
+/// Returns the other shortfalls: reasons why a result without errors is invalid.
+[[nodiscard]] std::vector<std::string> reason_texts(const LoadResult& result);
+
+}  // namespace plumb

@@ -120,8 +120,9 @@ std::uint64_t minimum_queries(const RequestedLoad& asked, const EffectiveLoad& l
   if (load.fixed_duration || load.scenario == LoadScenario::kOffline) {
     return 1;
   }
-  return asked.minimum_queries.value_or(
-      load.scenario == LoadScenario::kMultiStream ? kMultiStreamQueries : kQueries);
+  const bool multi_stream = load.scenario == LoadScenario::kMultiStream;
+  return std::max<std::uint64_t>(
+      1, asked.minimum_queries.value_or(multi_stream ? kMultiStreamQueries : kQueries));
 }
 
 }  // namespace

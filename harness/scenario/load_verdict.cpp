@@ -91,6 +91,19 @@ void check_count(const LoadResult& result, std::vector<Shortfall>& found) {
   }
 }
 
+void check_completeness(const LoadResult& result, std::vector<Shortfall>& found) {
+  const std::uint64_t required = result.load.total_samples;
+  if (result.samples_issued < required) {
+    found.push_back({Kind::kCount,
+                     static_cast<double>(required),
+                     static_cast<double>(result.samples_issued),
+                     fmt::format("{} of the {} samples of the data set were issued{}",
+                                 result.samples_issued,
+                                 required,
+                                 why_ended(result))});
+  }
+}
+
 void check_latency(const LoadResult& result, std::vector<Shortfall>& found) {
   if (!result.load.latency_limit) {
     return;
@@ -101,7 +114,6 @@ void check_latency(const LoadResult& result, std::vector<Shortfall>& found) {
                                                fraction_of(result.load.rule.percentile));
   if (queries > 0 && queries - result.over_latency <= rank) {
     const double limit = seconds(*result.load.latency_limit);
-    // Only at the limit itself can the histogram's width exceed what the counts say.
     const double actual = seconds(result.percentile_latency);
     found.push_back(
         {Kind::kLatency,
@@ -165,7 +177,9 @@ std::string_view to_text(Shortfall::Kind kind) {
 std::vector<Shortfall> find_shortfalls(const LoadResult& result) {
   std::vector<Shortfall> found;
   check_answers(result, found);
-  if (result.load.mode == LoadMode::kPerformance) {
+  if (result.load.mode == LoadMode::kAccuracy) {
+    check_completeness(result, found);
+  } else {
     check_duration(result, found);
     check_count(result, found);
     check_latency(result, found);

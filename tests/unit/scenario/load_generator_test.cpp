@@ -364,6 +364,17 @@ TEST(LoadGenerator, accuracy_mode_runs_every_sample_once_in_each_scenario) {
   }
 }
 
+TEST(LoadGenerator, accuracy_mode_that_runs_out_of_budget_is_not_valid) {
+  ScriptedClock clock;
+  ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 1s; }));
+  RequestedLoad load = asked(LoadScenario::kSingleStream, Seconds(0.0), 1);
+  load.mode = LoadMode::kAccuracy;
+  load.maximum_duration = Seconds(10.0);
+  const auto result = run_load(resolve_load(load), system, clock);
+  ASSERT_THAT(kinds(result), ElementsAre(Kind::kCount));
+  EXPECT_THAT(result.shortfalls[0].text, HasSubstr("10 of the 40 samples"));
+}
+
 TEST(LoadGenerator, warm_up_leaves_no_trace_in_the_result) {
   ScriptedClock clock;
   int calls = 0;

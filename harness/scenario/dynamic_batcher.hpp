@@ -55,6 +55,8 @@ class DynamicBatcher final : public SystemUnderTest {
   ~DynamicBatcher() override;
   DynamicBatcher(const DynamicBatcher&) = delete;
   DynamicBatcher& operator=(const DynamicBatcher&) = delete;
+  DynamicBatcher(DynamicBatcher&&) = delete;
+  DynamicBatcher& operator=(DynamicBatcher&&) = delete;
 
   [[nodiscard]] std::string describe() const override;
   void start(std::shared_ptr<Completions> completions) override;

@@ -3,36 +3,31 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "harness/base/error.hpp"
 
 namespace plumb {
 
-InFlightTable::InFlightTable() = default;
-
-InFlightTable::~InFlightTable() {
-  for (std::uint32_t chunk = 0; chunk < chunk_count_; ++chunk) {
-    const std::unique_ptr<Slot[]> owner(chunks_[chunk].load());
-  }
-}
-
 InFlightTable::Slot& InFlightTable::at(std::uint32_t slot) {
-  return chunks_[slot / kSlotsAChunk].load(std::memory_order_acquire)[slot % kSlotsAChunk];
+  return visible_chunks_[slot / kSlotsAChunk].load(std::memory_order_acquire)[slot % kSlotsAChunk];
 }
 
 std::uint32_t InFlightTable::take_free() {
   if (free_ == kNone) {
-    if (chunk_count_ == kChunks) {
+    if (chunks_.size() == kChunks) {
       throw Error(Error::Kind::kUser,
                   fmt::format("{} samples are outstanding and the system answers none: lower the "
                               "rate or the samples per query",
                               std::uint64_t{kChunks} * kSlotsAChunk));
     }
     auto chunk = std::make_unique<Slot[]>(kSlotsAChunk);
-    const std::uint32_t base = chunk_count_ * kSlotsAChunk;
+    const auto base = static_cast<std::uint32_t>(chunks_.size()) * kSlotsAChunk;
     for (std::uint32_t i = 0; i < kSlotsAChunk; ++i) {
       chunk[i].next = i + 1 < kSlotsAChunk ? base + i + 1 : kNone;
     }
-    chunks_[chunk_count_++].store(chunk.release(), std::memory_order_release);
+    visible_chunks_[chunks_.size()].store(chunk.get(), std::memory_order_release);
+    chunks_.push_back(std::move(chunk));
     free_ = base;
     free_count_ += kSlotsAChunk;
   }
@@ -88,7 +83,7 @@ InFlightTable::Slot* InFlightTable::find(std::uint64_t id) {
   if (number / kSlotsAChunk >= kChunks) {
     return nullptr;
   }
-  Slot* chunk = chunks_[number / kSlotsAChunk].load(std::memory_order_acquire);
+  Slot* chunk = visible_chunks_[number / kSlotsAChunk].load(std::memory_order_acquire);
   if (chunk == nullptr) {
     return nullptr;
   }

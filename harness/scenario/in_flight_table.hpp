@@ -34,11 +34,6 @@ class InFlightTable {
   static constexpr std::uint32_t kSlotsAChunk = 1U << 12U;
   static constexpr std::uint32_t kChunks = 1U << 15U;  ///< 134 million samples outstanding
 
-  InFlightTable();
-  ~InFlightTable();
-  InFlightTable(const InFlightTable&) = delete;
-  InFlightTable& operator=(const InFlightTable&) = delete;
-
   /// Adds a query of samples `indices`, the first with number `sequence`, and fills `samples` with
   /// what to issue. Throws Error{kUser} where more are outstanding than the table holds.
   void add(std::chrono::nanoseconds scheduled,
@@ -62,8 +57,8 @@ class InFlightTable {
   [[nodiscard]] Slot& at(std::uint32_t slot);
   std::uint32_t take_free();
 
-  std::array<std::atomic<Slot*>, kChunks> chunks_{};
-  std::uint32_t chunk_count_ = 0;
+  std::vector<std::unique_ptr<Slot[]>> chunks_;  // of the adding thread
+  std::array<std::atomic<Slot*>, kChunks> visible_chunks_{};
   std::uint32_t free_ = kNone;  // of the adding thread
   std::size_t free_count_ = 0;
   std::uint32_t freed_ = kNone;  // of those who free

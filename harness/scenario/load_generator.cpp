@@ -34,6 +34,8 @@ class LoadPass {
   ~LoadPass() { recorder_->close(); }
   LoadPass(const LoadPass&) = delete;
   LoadPass& operator=(const LoadPass&) = delete;
+  LoadPass(LoadPass&&) = delete;
+  LoadPass& operator=(LoadPass&&) = delete;
 
   LoadResult run() {
     system_.start(recorder_);

@@ -3,7 +3,6 @@
 
 #include <nlohmann/json.hpp>
 #include <ostream>
-#include <source_location>
 #include <type_traits>
 
 #include "harness/scenario/mlperf_log.hpp"
@@ -28,14 +27,11 @@ class DetailLog {
   void at(Nanoseconds time) { time_ = time; }
 
   template <typename Value>
-  void add(std::string_view key,
-           const Value& value,
-           std::source_location place = std::source_location::current()) {
-    write(key, text_of(value), false, place.line());
+  void add(std::string_view key, const Value& value, unsigned line = __builtin_LINE()) {
+    write(key, text_of(value), false, line);
   }
-  void add_error(std::string_view text,
-                 std::source_location place = std::source_location::current()) {
-    write("error_runtime", json_text(text), true, place.line());
+  void add_error(std::string_view text, unsigned line = __builtin_LINE()) {
+    write("error_runtime", json_text(text), true, line);
   }
 
  private:

@@ -49,6 +49,8 @@ class ScratchFolder {
   }
   ScratchFolder(ScratchFolder&&) = delete;
   ScratchFolder& operator=(ScratchFolder&&) = delete;
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
   [[nodiscard]] const fs::path& path() const { return path_; }
 
  private:
@@ -62,7 +64,7 @@ std::string find_python() {
   folders = "/usr/bin:" + folders;
   for (std::size_t begin = 0; begin < folders.size();) {
     const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    const std::string candidate = folders.substr(begin, end - begin) + "/python3";
+    std::string candidate = folders.substr(begin, end - begin) + "/python3";
     if (::access(candidate.c_str(), X_OK) == 0) {
       return candidate;
     }
@@ -129,10 +131,10 @@ void must(const std::optional<std::string>& failure, Error::Kind kind, const std
 }
 
 std::string stack_name(const FetchRequest& request) {
-  static const std::regex kPackage("[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*");
-  static const std::regex kName("[A-Za-z0-9][A-Za-z0-9._+-]*");
+  const std::regex package_pattern("[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*");
+  const std::regex name_pattern("[A-Za-z0-9][A-Za-z0-9._+-]*");
   for (const std::string& package : request.packages) {
-    if (!std::regex_match(package, kPackage)) {
+    if (!std::regex_match(package, package_pattern)) {
       throw Error(Error::Kind::kUser,
                   fmt::format("'{}' names no package and version: write PACKAGE==VERSION, such as "
                               "onednn-cpu-gomp==2023.2.0",
@@ -144,7 +146,7 @@ std::string stack_name(const FetchRequest& request) {
     name = request.packages.front();
     name.replace(name.find("=="), 2, "-");
   }
-  if (!std::regex_match(name, kName) || name == "default") {
+  if (!std::regex_match(name, name_pattern) || name == "default") {
     throw Error(
         Error::Kind::kUser,
         fmt::format("a stack cannot be called '{}': use letters, digits, '.', '_', '-'", name));
@@ -249,7 +251,7 @@ void write_stack_file(const fs::path& folder,
 std::string fetch_stack(const FetchRequest& request,
                         const fs::path& stacks_folder,
                         const std::function<void(const std::string&)>& log) {
-  const std::string name = stack_name(request);
+  std::string name = stack_name(request);
   const fs::path target = stacks_folder / name;
   if (fs::exists(target)) {
     throw Error(Error::Kind::kUser,

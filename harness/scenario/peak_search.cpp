@@ -138,7 +138,6 @@ class PeakFinder {
       result_.probes.push_back({Purpose::kConfirmation, rate, run_load(full, system_, clock_)});
       if (result_.probes.back().result.valid()) {
         result_.rate = rate;
-        result_.reason.clear();
         return;
       }
       rate /= 1.0 + search_.precision;

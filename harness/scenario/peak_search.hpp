@@ -33,7 +33,8 @@ struct PeakResult {
   double highest_passed = 0.0;  ///< of the probes; 0: none
   std::optional<double> lowest_failed;
   std::vector<PeakProbe> probes;  ///< all, in order
-  std::string reason;             ///< why there is no rate; else empty
+  /// Why there is no rate, or why the search ended before it was precise; else empty.
+  std::string reason;
 };
 
 /// Finds the highest valid rate of a Server load.

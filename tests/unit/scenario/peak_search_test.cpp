@@ -98,6 +98,17 @@ TEST(PeakSearch, keeps_to_its_budget) {
   EXPECT_THAT(peak.reason, testing::HasSubstr("budget of 5 s"));
 }
 
+TEST(PeakSearch, a_rate_found_before_any_failed_says_so) {
+  ScriptedClock clock;
+  ScriptedSystem system(clock, one_after_another(1ms));
+  PeakSearch search;
+  search.probes_at_most = 3;
+  const PeakResult peak = find_peak(server(100.0), search, system, clock);
+  EXPECT_EQ(peak.rate, 400.0);
+  EXPECT_EQ(peak.lowest_failed, std::nullopt);
+  EXPECT_EQ(peak.reason, "3 probes were not enough");
+}
+
 TEST(PeakSearch, refuses_other_scenarios) {
   ScriptedClock clock;
   ScriptedSystem system(clock, one_after_another(1ms));

@@ -42,6 +42,14 @@ void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out)
                bound.complete ? "yes" : "NO",
                age_of(bound.oldest_row, now)});
   }
+  for (const ExecutionTime& execution : model.executions) {
+    const bool known = execution.samples > 0;
+    table.add({"  end to end",
+               execution.mode,
+               known ? with_interval(execution.median, execution.interval) : "–",
+               "measured",
+               "–"});
+  }
   table.write(out);
   for (const std::string& finding : model.findings) {
     out << "  ! " << printable(finding) << '\n';

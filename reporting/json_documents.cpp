@@ -83,6 +83,27 @@ void write_json(const Json& document, std::ostream& out) {
   out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
+Json executions_json(const std::vector<ExecutionTime>& executions) {
+  Json rows = Json::array();
+  for (const ExecutionTime& execution : executions) {
+    const bool known = execution.samples > 0;
+    const auto seconds = [&](Seconds time) { return known ? Json(time.count()) : Json(); };
+    rows.push_back({{"mode", execution.mode},
+                    {"scenario", execution.scenario},
+                    {"outcome", to_text(execution.outcome.kind)},
+                    {"reason", execution.outcome.reason},
+                    {"median_seconds", seconds(execution.median)},
+                    {"low", seconds(execution.interval.low)},
+                    {"high", seconds(execution.interval.high)},
+                    {"p90_seconds", seconds(execution.p90)},
+                    {"p99_seconds", seconds(execution.p99)},
+                    {"samples", execution.samples},
+                    {"memory_bytes", execution.memory.value},
+                    {"reorders", execution.reorders}});
+  }
+  return rows;
+}
+
 Json bounds_json(const ModelBounds& model, Timestamp now) {
   Json bounds = Json::array();
   for (const Bound& bound : model.bounds) {
@@ -118,7 +139,7 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
               {"total_layers", model.total_layers},
               {"unsupported", unsupported},
               {"bounds", bounds},
-              {"executions", Json::array()},
+              {"executions", executions_json(model.executions)},
               {"critical_path", path},
               {"findings", model.findings}};
 }

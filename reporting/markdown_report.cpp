@@ -81,11 +81,20 @@ std::string bound_cell(const ModelBounds& model, std::string_view kind, std::str
   return time ? time_text(*time) + (bound->complete ? "" : " (incomplete)") : "–";
 }
 
+std::string execution_cell(const ModelBounds& model, std::string_view mode) {
+  for (const ExecutionTime& execution : model.executions) {
+    if (execution.mode == mode && execution.samples > 0) {
+      return time_text(execution.median);
+    }
+  }
+  return "–";
+}
+
 std::string overview(const RunReport& report) {
   std::string text =
       "| model | batch | type | layers | hardware | library (fusion) | library (plain) | parallel "
-      "| predicted |\n"
-      "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+      "| predicted | end to end (plain) |\n"
+      "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
   std::size_t listed = 0;
   for (const ModelReport& model : report.models) {
     const ModelBounds& b = model.bounds;
@@ -98,7 +107,7 @@ std::string overview(const RunReport& report) {
     for (const auto& [axis, extent] : b.instance.dims) {
       name += fmt::format(", {} {}", cell(axis), extent);
     }
-    text += fmt::format("| {} | {} | {} | {} of {} | {} | {} | {} | {} | {} |\n",
+    text += fmt::format("| {} | {} | {} | {} of {} | {} | {} | {} | {} | {} | {} |\n",
                         name,
                         b.instance.batch,
                         cell(b.instance.dtype),
@@ -108,7 +117,8 @@ std::string overview(const RunReport& report) {
                         bound_cell(b, "library", "fusion"),
                         bound_cell(b, "library", "plain"),
                         bound_cell(b, "library_parallel", "fusion"),
-                        bound_cell(b, "predicted", "plain"));
+                        bound_cell(b, "predicted", "plain"),
+                        execution_cell(b, "plain"));
   }
   return text;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/analyze/model_execution.hpp"
 #include "harness/analyze/model_instance.hpp"
 #include "harness/analyze/result_set.hpp"
 #include "harness/model/graph.hpp"
@@ -36,7 +37,7 @@ struct CoverStep {
   bool critical = false;        ///< one of its layers lies on the critical path
 };
 
-/// Is everything about one model that layers alone give.
+/// Is everything about one model that its layers give, and what it took end to end.
 struct ModelBounds {
   ModelInstance instance;
   std::size_t measured_layers =
@@ -53,6 +54,7 @@ struct ModelBounds {
   std::vector<CoverStep> critical_steps;  ///< of `library_parallel`, mode fusion: source to sink;
                                           ///< their times add up to it
   std::vector<LayerId> critical_path;     ///< the layers of critical_steps, source to sink
+  std::vector<ExecutionTime> executions;  ///< end to end, in the same run; see add_executions()
   std::vector<std::string>
       findings;  ///< fell back to a reference; a bound above another it must not exceed…
 };

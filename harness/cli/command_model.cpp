@@ -11,6 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/model_source.hpp"
+#include "harness/model/weights.hpp"
 #include "reporting/documents.hpp"
 #include "suites/zoo/zoo.hpp"
 
@@ -53,7 +54,7 @@ ReadOptions read_options(const ModelOptions& options) {
 void export_model(const ModelOptions& options) {
   onnx::ModelProto model = build_zoo_model(options.model, read_options(options));
   if (options.weights) {
-    zoo::fill_weights(model, options.seed);
+    fill_weights(model, options.seed);
   }
   const std::string file = options.output.empty() ? options.model + ".onnx" : options.output;
   std::ofstream out(file, std::ios::binary);

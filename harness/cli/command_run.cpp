@@ -13,6 +13,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/model_runs.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/progress_line.hpp"
 #include "harness/cli/run_analysis.hpp"
@@ -36,6 +37,7 @@ struct RunOptions {
   std::string shard;
   std::string cache;
   std::string row_timeout = "60s";
+  std::string only;
   int threads = 1;
   bool resume = false;
 };
@@ -134,7 +136,11 @@ class SuiteRun {
   RunId execute() {
     const RunLock lock = begin();
     const Shard shard = header_.shard.empty() ? Shard{} : parse_shard(header_.shard);
-    std::vector<WorkItem> items = work_items(models_, suite_.layers, suite_.caches, shard);
+    const Seconds began = std::chrono::steady_clock::now().time_since_epoch();
+    std::vector<WorkItem> items;
+    if (options_.only != "models") {
+      items = work_items(models_, suite_.layers, suite_.caches, shard);
+    }
     const std::size_t wanted = items.size();
     items = without_measured(std::move(items), store_.measurements(header_.id));
     items = reuse(std::move(items));
@@ -151,6 +157,15 @@ class SuiteRun {
       const auto unconfirmed = resumed_ ? own_unconfirmed() : std::vector<Confirmation>{};
       summary = executor_.execute(
           header_.id, items, unconfirmed, [&](const Progress& p) { line.show(p); });
+    }
+    const auto stopped = [&] {
+      const Seconds now = std::chrono::steady_clock::now().time_since_epoch();
+      summary.budget_ended = suite_.budget && now - began >= *suite_.budget;
+      return summary.budget_ended || context_.stop.load();
+    };
+    if (options_.only != "layers" && summary.state == RunState::kFinished &&
+        !execute_models(executor_, store_, header_.id, suite_, models_, shard, stopped)) {
+      summary.state = RunState::kInterrupted;
     }
     store_.finish_run(header_.id, summary.state, current_time());
     if (summary.state == RunState::kInterrupted) {
@@ -272,9 +287,11 @@ void warn_of_scenarios(const ResolvedSuite& suite) {
     return !model.scenarios.empty();
   });
   if (count > 0) {
-    spdlog::warn("{} of {} models have scenarios: they are not executed yet; layers are measured",
-                 count,
-                 suite.models.size());
+    spdlog::warn(
+        "{} of {} models have scenarios: they are not executed yet; layers and single "
+        "executions are measured",
+        count,
+        suite.models.size());
   }
 }
 
@@ -334,6 +351,8 @@ void add_run(CLI::App& app, CommandContext& context) {
       "only this model of the suite; without a suite, a built-in name or an .onnx file; may be "
       "repeated");
   run->add_option("--cache", options->cache, "only this cache mode: none, weights or all");
+  run->add_option("--only", options->only, "layers, or models end to end; default: both")
+      ->check(CLI::IsMember({"layers", "models"}));
   run->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

@@ -50,8 +50,8 @@ std::vector<std::string> scenario_texts(const std::vector<Scenario>& scenarios) 
   return texts;
 }
 
-/// Says for each model of a run which of its scenarios were not executed: today all, since only
-/// layers are measured.
+/// Says for each model of a run which of its scenarios were not executed: today all, since layers
+/// and single executions are all that is measured.
 std::map<ModelInstance, std::string> not_executed(const RunRecord& run) {
   std::map<ModelInstance, std::string> findings;
   const Json document = Json::parse(run.header.resolved_suite, nullptr, false);
@@ -62,7 +62,8 @@ std::map<ModelInstance, std::string> not_executed(const RunRecord& run) {
     const auto scenarios = entry.value("scenarios", std::vector<std::string>{});
     if (!scenarios.empty()) {
       findings[instance_of(entry)] =
-          fmt::format("layers only: no scenario was executed, of {}", fmt::join(scenarios, ", "));
+          fmt::format("layers and single executions only: no scenario was executed, of {}",
+                      fmt::join(scenarios, ", "));
     }
   }
   return findings;
@@ -133,6 +134,18 @@ std::vector<PlannedModel> models_of_run(const RunRecord& run) {
   return models;
 }
 
+namespace {
+
+std::map<std::string, std::vector<Execution>> executions_of(const Store& store, const RunId& run) {
+  std::map<std::string, std::vector<Execution>> executions;
+  for (const DerivedRecord& record : store.derived(run, "execution")) {
+    executions[record.subject].push_back(execution_from_json(record.payload));
+  }
+  return executions;
+}
+
+}  // namespace
+
 RunReport analyze_run(const Store& store,
                       const RunRecord& run,
                       const std::vector<std::string>& only) {
@@ -145,12 +158,14 @@ RunReport analyze_run(const Store& store,
   }
   const ResultSet results(report.rows, report.calibration);
   const std::map<ModelInstance, std::string> layers_only = not_executed(run);
+  std::map<std::string, std::vector<Execution>> executions = executions_of(store, run.header.id);
   for (PlannedModel& model : models_of_run(run)) {
     if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
       continue;
     }
     ModelReport entry;
     entry.bounds = bounds_of(model.instance, model.graph, results);
+    add_executions(executions[subject_of(model.instance)], entry.bounds);
     if (const auto found = layers_only.find(model.instance); found != layers_only.end()) {
       entry.bounds.findings.push_back(found->second);
     }

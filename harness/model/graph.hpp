@@ -40,7 +40,7 @@ struct Layer {
   std::string onnx_op;  ///< as in the file, with the domain if not the default one
   Role role = Role::kCompute;
   std::string reason;  ///< of kUnsupported
-  LayerSpec spec;      ///< valid for kCompute and kView
+  LayerSpec spec;      ///< valid for kCompute and kView, and for kFolded unless its op is empty
   LayerKey key;        ///< to_key(spec); empty for kUnsupported and kFolded
   LayerCost cost;
   std::vector<std::optional<ValueId>>

@@ -14,6 +14,7 @@
 #include "harness/model/node_order.hpp"
 #include "harness/model/onnx_file.hpp"
 #include "harness/model/shape_inference.hpp"
+#include "harness/model/tensor_data.hpp"
 #include "harness/model/value_origin.hpp"
 
 namespace plumb {
@@ -75,6 +76,20 @@ Graph GraphBuilder::build() {
   finish_outputs();
   count_parameters();
   return std::move(graph_);
+}
+
+std::map<ValueId, Tensor> GraphBuilder::constants() {
+  std::map<ValueId, Tensor> constants;
+  for (ModelValue& value : values_) {
+    if (!value.id || value.producer || value.origin == Origin::kData) {
+      continue;
+    }
+    const onnx::TensorProto* const tensor = value.tensor();
+    if (std::optional<Tensor> found = tensor ? load_tensor(*tensor, folder_) : std::nullopt) {
+      constants.emplace(*value.id, std::move(*found));
+    }
+  }
+  return constants;
 }
 
 void GraphBuilder::read_opsets() {
@@ -239,7 +254,7 @@ void GraphBuilder::add_node(const onnx::NodeProto& proto) {
   if (origin == Origin::kData) {
     append_layer(node, describe_node(node, problem));
   } else if (origin == Origin::kWeight && !is_index_arithmetic(node)) {
-    append_layer(node, describe_folded_node(node));
+    append_layer(node, describe_folded_node(node, problem));
     folded_.push_back(node);
   }
 }
@@ -294,7 +309,8 @@ void GraphBuilder::append_layer(const NodeView& node, NodeLayer described) {
     layer.inputs.push_back(input == nullptr ? std::nullopt : std::optional(id_of(*input)));
   }
   for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
-    if (ModelValue* operand = node.input(described.inputs[i])) {
+    ModelValue* const operand = node.input(described.inputs[i]);
+    if (operand != nullptr && layer.role != Layer::Role::kFolded) {
       operand->used_as_weight = operand->origin != Origin::kData;
     }
   }
@@ -342,6 +358,24 @@ Graph graph_of(onnx::ModelProto model,
                const ReadOptions& options,
                const std::filesystem::path& folder) {
   return GraphBuilder(model, options, folder).build();
+}
+
+Graph graph_of_bytes(const std::string& bytes) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(bytes)) {
+    fail(fmt::format("{} bytes are no ONNX model", bytes.size()));
+  }
+  return graph_of(std::move(model));
+}
+
+LoadedModel load_model(const onnx::ModelProto& model,
+                       const ReadOptions& options,
+                       const std::filesystem::path& folder) {
+  GraphBuilder builder(model, options, folder);
+  LoadedModel loaded;
+  loaded.graph = builder.build();
+  loaded.constants = builder.constants();
+  return loaded;
 }
 
 Graph read_model(const std::filesystem::path& path, const ReadOptions& options) {

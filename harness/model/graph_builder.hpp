@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <filesystem>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 
@@ -25,6 +26,9 @@ class GraphBuilder {
 
   /// Throws Error{kUser} if the model is not usable. Call once.
   [[nodiscard]] Graph build();
+  /// Reads the elements of every constant that the built graph's layers read and none produces.
+  /// Those without data are left out. Throws Error{kUser} for data that do not fit their shape.
+  [[nodiscard]] std::map<ValueId, Tensor> constants();
 
  private:
   void read_opsets();

@@ -66,6 +66,9 @@ MappedLayer map_or_throw(const NodeView& node, const std::string& problem) {
     throw Unsupported(problem);
   }
   MappedLayer mapped = map_node(node);
+  for (TensorType& output : mapped.spec.outputs) {
+    output.constant = false;  // where a folded node's is: a key says so of operands only
+  }
   if (const std::optional<SpecProblem> wrong = check_spec(mapped.spec)) {
     throw Unsupported(fmt::format("{}: {}", wrong->field, wrong->text));
   }
@@ -92,9 +95,16 @@ NodeLayer describe_node(const NodeView& node, const std::string& problem) {
   return result;
 }
 
-NodeLayer describe_folded_node(const NodeView& node) {
+NodeLayer describe_folded_node(const NodeView& node, const std::string& problem) {
   NodeLayer result = named_layer(node);
   result.layer.role = Layer::Role::kFolded;
+  try {
+    MappedLayer mapped = map_or_throw(node, problem);
+    result.layer.spec = std::move(mapped.spec);
+    result.inputs = std::move(mapped.operands);
+  } catch (const Unsupported&) {
+    // It costs nothing; only who runs the model needs to know how to compute it.
+  }
   append_other_inputs(node, result.inputs);
   return result;
 }

@@ -20,7 +20,7 @@ struct NodeLayer {
 /// `problem` is what shape inference found wrong with it, empty if nothing.
 [[nodiscard]] NodeLayer describe_node(const NodeView& node, const std::string& problem);
 
-/// Describes a node that acts on weights only.
-[[nodiscard]] NodeLayer describe_folded_node(const NodeView& node);
+/// Describes a node that acts on weights only: how to compute it, if there is a layer of that kind.
+[[nodiscard]] NodeLayer describe_folded_node(const NodeView& node, const std::string& problem);
 
 }  // namespace plumb

@@ -33,4 +33,20 @@ struct ReadOptions {
                              const ReadOptions& options = {},
                              const std::filesystem::path& folder = {});
 
+/// Does the same for a model as protobuf writes it. Throws Error{kUser} too if it is none.
+[[nodiscard]] Graph graph_of_bytes(const std::string& bytes);
+
+/// Is a model with the elements of its weights: what it takes to run it.
+struct LoadedModel {
+  Graph graph;
+  std::map<ValueId, Tensor> constants;  ///< what layers read and no layer produces, but for what
+                                        ///< the model gives no data; dense
+};
+
+/// Does as graph_of, and reads all weights. Throws Error{kUser} too for data that do not fit their
+/// shape.
+[[nodiscard]] LoadedModel load_model(const onnx::ModelProto& model,
+                                     const ReadOptions& options = {},
+                                     const std::filesystem::path& folder = {});
+
 }  // namespace plumb

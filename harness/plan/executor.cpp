@@ -34,11 +34,9 @@ double expected_cost(const WorkItem& item) {
 }  // namespace
 
 /// Is one call of execute(): its clock, its progress, the rows of the process before.
-class Executor::Execution {
+class Executor::LayerRun {
  public:
-  Execution(Executor& executor,
-            const RunId& run,
-            const std::function<void(const Progress&)>& report)
+  LayerRun(Executor& executor, const RunId& run, const std::function<void(const Progress&)>& report)
       : executor_(executor), run_(run), report_(report), started_(now()) {}
 
   ExecutionSummary run(const std::vector<WorkItem>& items, std::vector<Confirmation> waiting) {
@@ -204,11 +202,28 @@ Calibration Executor::calibrate() {
   return worker().calibrate();
 }
 
+Execution Executor::execute_model(const ExecuteRequest& request) {
+  worker_.reset();
+  Execution execution;
+  execution.mode = request.mode;
+  execution.row.started = current_time();
+  try {
+    execution = worker().execute(request, options_.row_timeout);
+  } catch (const WorkerDied& death) {
+    spdlog::warn("worker lost: {}; model {}", death.outcome().reason, request.name);
+    execution.row.outcome = death.outcome();
+    worker_.reset();
+  }
+  execution.row.key.text = "model:" + request.name;
+  execution.row.process = processes_;
+  return execution;
+}
+
 ExecutionSummary Executor::execute(const RunId& run,
                                    const std::vector<WorkItem>& items,
                                    std::vector<Confirmation> unconfirmed,
                                    const std::function<void(const Progress&)>& report) {
-  return Execution(*this, run, report).run(items, std::move(unconfirmed));
+  return LayerRun(*this, run, report).run(items, std::move(unconfirmed));
 }
 
 }  // namespace plumb

@@ -63,6 +63,9 @@ class Executor {
   [[nodiscard]] Environment describe();
   /// Measures the ceilings of this environment.
   [[nodiscard]] Calibration calibrate();
+  /// Executes one model end to end in a fresh worker process; a worker that dies or falls silent is
+  /// the result's outcome.
+  [[nodiscard]] Execution execute_model(const ExecuteRequest& request);
   /// Measures and confirms the items; `unconfirmed` are left over from an interrupted run.
   [[nodiscard]] ExecutionSummary execute(const RunId& run,
                                          const std::vector<WorkItem>& items,
@@ -70,7 +73,7 @@ class Executor {
                                          const std::function<void(const Progress&)>& report);
 
  private:
-  class Execution;
+  class LayerRun;
   WorkerProcess& worker();
 
   Store& store_;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/base/units.hpp"
+#include "harness/model/graph.hpp"
 #include "harness/model/layer_key.hpp"
 #include "harness/model/tensor.hpp"
 #include "harness/results/environment.hpp"
@@ -68,6 +69,16 @@ struct Prepared {
   Outcome outcome;
 };
 
+/// What preparing a whole model returns: a program, or why there is none.
+struct PreparedModel {
+  std::unique_ptr<Program>
+      program;                    ///< null unless outcome.ok(); its outputs are the graph's, dense
+  std::vector<ValueId> operands;  ///< what bind() takes, in order: inputs and constants
+  std::size_t reorders = 0;       ///< changes of layout in each execution
+  Bytes memory;                   ///< that one slot will take, weights included
+  Outcome outcome;
+};
+
 /// Is one library on one device. Lives only inside a worker process.
 class Backend {
  public:
@@ -86,6 +97,18 @@ class Backend {
   /// Prepares one way. Library refusals and lack of memory are outcomes; nothing is thrown for
   /// them.
   [[nodiscard]] virtual Prepared prepare(const LayerKey& key, const std::string& variant) = 0;
+
+  /// Prepares a whole model: each layer as the library does it when it is asked for nothing,
+  /// results handed on in the layouts they are left in. Allocates nothing; a model whose memory
+  /// exceeds the machine's is refused with the number.
+  [[nodiscard]] virtual PreparedModel prepare_model(const Graph& graph) {
+    static_cast<void>(graph);
+    return {nullptr,
+            {},
+            0,
+            {},
+            {Outcome::Kind::kUnsupported, "this backend does not execute whole models"}};
+  }
 };
 
 }  // namespace plumb

@@ -191,7 +191,23 @@ Disturbance disturbance_of(const protocol::Disturbance& message) {
   return disturbance;
 }
 
-protocol::SamplingPlan plan_message(const SamplingPlan& plan) {
+}  // namespace
+
+protocol::LayerKey to_protocol(const LayerKey& key) {
+  protocol::LayerKey message;
+  message.set_text(key.text);
+  return message;
+}
+
+LayerKey from_protocol(const protocol::LayerKey& message) {
+  if (message.text().empty()) {
+    fail_field("key.text", "empty");
+  }
+  bound_list("key.text", message.text().size(), kMaximumKeyText);
+  return {message.text()};
+}
+
+protocol::SamplingPlan to_protocol(const SamplingPlan& plan) {
   protocol::SamplingPlan message;
   message.set_warm_up_at_least_seconds(plan.warm_up_at_least.count());
   message.set_warm_up_at_most_seconds(plan.warm_up_at_most.count());
@@ -204,7 +220,7 @@ protocol::SamplingPlan plan_message(const SamplingPlan& plan) {
   return message;
 }
 
-SamplingPlan plan_of(const protocol::SamplingPlan& message) {
+SamplingPlan from_protocol(const protocol::SamplingPlan& message) {
   SamplingPlan plan;
   plan.warm_up_at_least =
       seconds("sampling.warm_up_at_least_seconds", message.warm_up_at_least_seconds());
@@ -230,22 +246,6 @@ SamplingPlan plan_of(const protocol::SamplingPlan& message) {
   return plan;
 }
 
-}  // namespace
-
-protocol::LayerKey to_protocol(const LayerKey& key) {
-  protocol::LayerKey message;
-  message.set_text(key.text);
-  return message;
-}
-
-LayerKey from_protocol(const protocol::LayerKey& message) {
-  if (message.text().empty()) {
-    fail_field("key.text", "empty");
-  }
-  bound_list("key.text", message.text().size(), kMaximumKeyText);
-  return {message.text()};
-}
-
 protocol::MeasureRequest to_protocol(const MeasureRequest& request) {
   protocol::MeasureRequest message;
   *message.mutable_key() = to_protocol(request.key);
@@ -256,7 +256,7 @@ protocol::MeasureRequest to_protocol(const MeasureRequest& request) {
     message.add_variants(variant);
   }
   message.set_purpose(outward(kPurposes, request.purpose));
-  *message.mutable_sampling() = plan_message(request.sampling);
+  *message.mutable_sampling() = to_protocol(request.sampling);
   message.set_race_budget_seconds(request.race_budget.count());
   message.set_race_margin(request.race_margin);
   message.set_seed(request.seed);
@@ -278,7 +278,7 @@ MeasureRequest from_protocol(const protocol::MeasureRequest& message) {
   request.variants.assign(message.variants().begin(), message.variants().end());
   require("purpose", message.has_purpose());
   request.purpose = inward(kPurposes, "purpose", message.purpose());
-  request.sampling = plan_of(message.sampling());
+  request.sampling = from_protocol(message.sampling());
   request.race_budget = seconds("race_budget_seconds", message.race_budget_seconds());
   request.race_margin = bounded("race_margin", message.race_margin(), 0.0, 1e6);
   request.seed = message.seed();

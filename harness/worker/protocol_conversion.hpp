@@ -12,16 +12,19 @@ namespace plumb::protocol {
 class Calibration;
 class Environment;
 class Error;
+class Execution;
+class ExecuteRequest;
 class LayerKey;
 class Measurement;
 class MeasureRequest;
+class SamplingPlan;
 class Variants;
 }  // namespace plumb::protocol
 
 namespace plumb {
 
 /// Is raised whenever a message changes its meaning; both sides must have the same.
-inline constexpr std::uint32_t kProtocolVersion = 1;
+inline constexpr std::uint32_t kProtocolVersion = 2;
 
 /// Bounds the lists of one message.
 inline constexpr std::size_t kMaximumSamples = 1'000'000;
@@ -29,6 +32,9 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 
 /// Turns values into messages of protocol.proto, field by field.
 [[nodiscard]] protocol::LayerKey to_protocol(const LayerKey& key);
+[[nodiscard]] protocol::SamplingPlan to_protocol(const SamplingPlan& plan);
+[[nodiscard]] protocol::ExecuteRequest to_protocol(const ExecuteRequest& request);
+[[nodiscard]] protocol::Execution to_protocol(const Execution& execution);
 [[nodiscard]] protocol::MeasureRequest to_protocol(const MeasureRequest& request);
 [[nodiscard]] protocol::Measurement to_protocol(const Measurement& row);
 [[nodiscard]] protocol::Environment to_protocol(const Environment& environment);
@@ -40,6 +46,9 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 /// All throw ProtocolError{kBroken} naming the field. A missing number reads as 0, and is refused
 /// where 0 is.
 [[nodiscard]] LayerKey from_protocol(const protocol::LayerKey& message);
+[[nodiscard]] SamplingPlan from_protocol(const protocol::SamplingPlan& message);
+[[nodiscard]] ExecuteRequest from_protocol(const protocol::ExecuteRequest& message);
+[[nodiscard]] Execution from_protocol(const protocol::Execution& message);
 [[nodiscard]] MeasureRequest from_protocol(const protocol::MeasureRequest& message);
 [[nodiscard]] Measurement from_protocol(const protocol::Measurement& message);
 [[nodiscard]] Environment from_protocol(const protocol::Environment& message);

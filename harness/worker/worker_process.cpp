@@ -102,6 +102,14 @@ class WorkerProcess::Implementation {
     return read(reply, reply.has_calibration(), [&] { return from_protocol(reply.calibration()); });
   }
 
+  Execution execute(const ExecuteRequest& execute, Seconds timeout) {
+    protocol::Request request;
+    *request.mutable_execute() = to_protocol(execute);
+    send(request, timeout);
+    const protocol::Reply reply = receive(timeout);
+    return read(reply, reply.has_execution(), [&] { return from_protocol(reply.execution()); });
+  }
+
   void measure(const MeasureRequest& measure,
                Seconds timeout,
                const std::function<void(Measurement)>& emit) {
@@ -307,6 +315,9 @@ void WorkerProcess::measure(const MeasureRequest& request,
                             Seconds timeout,
                             const std::function<void(Measurement)>& emit) {
   implementation_->measure(request, timeout, emit);
+}
+Execution WorkerProcess::execute(const ExecuteRequest& request, Seconds timeout) {
+  return implementation_->execute(request, timeout);
 }
 int WorkerProcess::pid() const {
   return implementation_->pid();

@@ -54,6 +54,9 @@ class WorkerProcess {
                Seconds timeout,
                const std::function<void(Measurement)>& emit);
 
+  /// Waits at most `timeout` for the one answer.
+  [[nodiscard]] Execution execute(const ExecuteRequest& request, Seconds timeout);
+
   [[nodiscard]] int pid() const;
   /// Returns the last lines that the worker wrote to stdout and stderr (at most 64 KiB).
   [[nodiscard]] std::string log_tail() const;

@@ -143,6 +143,8 @@ class Server {
             to_protocol(service_->variants(from_protocol(request.variants())));
       } else if (request.has_calibrate()) {
         *message.mutable_calibration() = to_protocol(service_->calibrate());
+      } else if (request.has_execute()) {
+        *message.mutable_execution() = to_protocol(execute(from_protocol(request.execute())));
       } else {
         throw Error(Error::Kind::kInternal, "the worker does not know this request");
       }
@@ -198,6 +200,22 @@ class Server {
     protocol::Reply done;
     done.mutable_done();
     reply(done);
+  }
+
+  /// What goes wrong with one model is its outcome: the others are still to come.
+  Execution execute(const ExecuteRequest& request) {
+    Execution failed;
+    failed.mode = request.mode;
+    failed.row.key.text = "model:" + request.name;
+    try {
+      return service_->execute(request);
+    } catch (const std::bad_alloc&) {
+      failed.row.outcome = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
+    } catch (const std::exception& problem) {
+      failed.row.outcome = {Outcome::Kind::kCrashed,
+                            fmt::format("the worker failed: {}", problem.what())};
+    }
+    return failed;
   }
 
   std::string backend_;

@@ -6,9 +6,11 @@
 #include <vector>
 
 #include "harness/measure/sampler.hpp"
+#include "harness/results/execution.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/results/run.hpp"
 #include "harness/worker/backend.hpp"
+#include "harness/worker/execute_request.hpp"
 
 namespace plumb {
 
@@ -42,6 +44,8 @@ class WorkerService {
                        const std::function<void(Measurement)>& emit) = 0;
   /// Measures ceilings with the worker's thread count (about two seconds).
   [[nodiscard]] virtual Calibration calibrate() = 0;
+  /// Executes a whole model end to end; an outcome says why there is no time.
+  [[nodiscard]] virtual Execution execute(const ExecuteRequest& request) = 0;
 };
 
 }  // namespace plumb

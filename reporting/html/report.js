@@ -6,16 +6,21 @@ const title = (model) => model.model + (model.batch === 1 ? '' : ' b' + model.ba
   Object.entries(model.dims).map(([name, extent]) => ' ' + name + ' ' + extent).join('');
 const layersOf = (model) => model.measured_layers + ' of ' + model.total_layers;
 
-// The bounds that are compared at a glance: kind, mode, what it is called, colour.
+// The bounds, and what was measured, that are compared at a glance: kind, mode, what it is called, colour.
 const kGlance = [
   ['hardware', '', 'hardware bound', '#8c959f'],
   ['library_parallel', 'fusion', 'library bound, fused, parallel branches', '#9ec9ff'],
   ['library', 'fusion', 'library bound, fused', '#4493f8'],
   ['library', 'plain', 'library bound, layer by layer', '#1158c7'],
   ['predicted', 'plain', 'predicted (estimate)', '#2da44e'],
+  ['execution', 'plain', 'measured end to end', '#bf3989'],
 ];
 
 function boundOf(model, kind, mode) {
+  if (kind === 'execution') {
+    const execution = model.executions.find((e) => e.mode === mode && e.scenario === 'single_stream');
+    return execution && {seconds: execution.median_seconds, complete: execution.samples > 0};
+  }
   return model.bounds.find((bound) => bound.kind === kind && (!mode || bound.mode === mode || bound.mode === 'any'));
 }
 

@@ -8,6 +8,7 @@
 #include "harness/measure/parallel_efficiency.hpp"
 #include "runners/engine/calibration.hpp"
 #include "runners/engine/layer_measurement.hpp"
+#include "runners/engine/model_execution.hpp"
 
 namespace plumb {
 
@@ -35,6 +36,10 @@ std::vector<Variant> BackendService::variants(const LayerKey& key) {
 void BackendService::measure(const MeasureRequest& request,
                              const std::function<void(Measurement)>& emit) {
   LayerMeasurement({backend_, timing_, flush_, options_.slot_memory}, request, emit).run();
+}
+
+Execution BackendService::execute(const ExecuteRequest& request) {
+  return execute_model(backend_, timing_, request);
 }
 
 Calibration BackendService::calibrate() {

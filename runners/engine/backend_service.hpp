@@ -24,7 +24,8 @@ struct BackendServiceOptions {
   DisturbanceSource disturbance = [] { return read_disturbance(); };
 };
 
-/// Is what a worker process does with a backend: verifies, races and times layers
+/// Is what a worker process does with a backend: verifies, races and times layers,
+/// executes models
 /// (docs/MEASUREMENT.md). Not thread-safe.
 class BackendService final : public WorkerService {
  public:
@@ -38,6 +39,7 @@ class BackendService final : public WorkerService {
   void measure(const MeasureRequest& request,
                const std::function<void(Measurement)>& emit) override;
   [[nodiscard]] Calibration calibrate() override;
+  [[nodiscard]] Execution execute(const ExecuteRequest& request) override;
 
  private:
   Backend& backend_;

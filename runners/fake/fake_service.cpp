@@ -15,6 +15,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/layer_cost.hpp"
 #include "harness/model/layer_spec.hpp"
+#include "harness/model/onnx_reader.hpp"
 
 namespace plumb::fake {
 namespace {
@@ -63,6 +64,11 @@ void act(const Rule& rule) {
 /// Tells whether a rule settles the whole key at once, without a variant having been tried.
 bool refuses_key(const Rule* rule) {
   return rule != nullptr && rule->variant == "*" && !rule->outcome.timed();
+}
+
+Graph graph_in(const ExecuteRequest& request) {
+  return request.model.empty() ? read_model(request.path, {request.batch, request.dims})
+                               : graph_of_bytes(request.model);
 }
 
 }  // namespace
@@ -176,6 +182,29 @@ void FakeService::measure(const MeasureRequest& request,
       emit(row(request, cache, variant, request.purpose));
     }
   }
+}
+
+Execution FakeService::execute(const ExecuteRequest& request) {
+  Execution execution;
+  execution.mode = request.mode;
+  MeasureRequest measure;
+  measure.key.text = "model:" + request.name;
+  execution.row = row(measure, CacheMode::kNone, {.text = request.mode}, Purpose::kFull);
+  const Rule* rule = script_.rule_for(measure.key.text, request.mode);
+  if (!execution.row.outcome.timed() || (rule != nullptr && rule->time)) {
+    return execution;
+  }
+  Seconds time{};
+  for (const Layer& layer : graph_in(request).layers) {
+    if (layer.role == Layer::Role::kCompute) {
+      time += fake_time(layer.key, "algorithm=direct", CacheMode::kWeights);
+    }
+  }
+  for (std::size_t i = 0; i < execution.row.samples.size(); ++i) {
+    execution.row.samples[i] = time * kSpread[i];
+  }
+  execution.row.summary = summarize(execution.row.samples);
+  return execution;
 }
 
 }  // namespace plumb::fake

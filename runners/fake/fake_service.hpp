@@ -24,6 +24,9 @@ class FakeService : public WorkerService {
   void measure(const MeasureRequest& request,
                const std::function<void(Measurement)>& emit) override;
   [[nodiscard]] Calibration calibrate() override { return script_.calibration; }
+  /// Says that a model takes as long as its layers with cold weights, one after the other, by
+  /// "algorithm=direct"; or what a rule says of the key "model:NAME" and the mode as variant.
+  [[nodiscard]] Execution execute(const ExecuteRequest& request) override;
 
  private:
   /// Does what the script says of this row, and returns the row as it comes out of it.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -29,6 +30,8 @@ struct Buffer {
   Pack pack;   ///< of an input: makes what `view` describes; empty: the operand is that. Of an
                ///< intermediate: fills it once (with no operand)
   std::size_t bytes = 0;  ///< to allocate: the layout's size, padding included
+  std::optional<std::size_t>
+      arena;  ///< of an intermediate: where it lies in the plan's one block; absent: by itself
 };
 
 /// Executes one primitive on some of the plan's buffers.
@@ -48,7 +51,7 @@ using KernelStep = std::function<void(std::span<std::byte* const> buffers)>;
 
 using Step = std::variant<PrimitiveStep, KernelStep>;
 
-/// Is a layer ready to be given memory: what to allocate and what to run, in order.
+/// Is a layer, or a model, ready to be given memory: what to allocate and what to run, in order.
 struct LayerPlan {
   std::string implementation;
   std::vector<Buffer> buffers;
@@ -56,7 +59,8 @@ struct LayerPlan {
       outputs;  ///< buffer that holds each output; a view's output is its input's buffer
   std::vector<Step> steps;
   std::size_t scratchpad_bytes = 0;
-  Seconds creation{};  ///< making the primitives, cache off
+  std::size_t arena_bytes = 0;  ///< of the block, one a slot, that buffers with `arena` lie in
+  Seconds creation{};           ///< making the primitives, cache off
 };
 
 }  // namespace plumb::onednn

@@ -17,6 +17,7 @@ Offer offer_of(const dnnl::primitive_desc_base& description,
   Offer offer;
   offer.implementation = description.impl_info_str();
   offer.details = details;
+  offer.arguments = arguments;
   for (const Argument& argument : arguments) {
     offer.layouts.push_back(description.query_md(dnnl::query::exec_arg_md, argument.index));
   }

@@ -38,7 +38,8 @@ struct Offer {
   std::string implementation;  ///< the library's name, or "plumb:…"
   std::string details;     ///< "layout=any;algorithm=direct": all that tells it from its neighbours
   std::size_t number = 1;  ///< counts offers that are otherwise called the same
-  std::vector<dnnl::memory::desc> layouts;  ///< what it does to its arguments, to find duplicates
+  std::vector<Argument> arguments;          ///< of the library's primitives
+  std::vector<dnnl::memory::desc> layouts;  ///< how it wants each of them; one to one
   std::function<LayerPlan()> build;
 
   [[nodiscard]] std::string text() const;   ///< "impl=NAME;DETAILS"

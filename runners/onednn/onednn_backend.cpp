@@ -12,6 +12,7 @@
 #include "harness/model/recurrent_shape.hpp"
 #include "runners/onednn/layers/layers.hpp"
 #include "runners/onednn/library_identity.hpp"
+#include "runners/onednn/model_plan.hpp"
 #include "runners/onednn/plan_program.hpp"
 
 namespace plumb::onednn {
@@ -34,12 +35,24 @@ Outcome outcome_of(Attempt attempt) {
   }
 }
 
+Bytes physical_memory() {
+  return Bytes{static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)};
+}
+
 void check_memory(const LayerPlan& plan) {
-  const auto physical =
-      Bytes{static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)};
-  if (memory_needed(plan) > physical) {
+  if (memory_needed(plan) > physical_memory()) {
     throw std::bad_alloc();
   }
+}
+
+/// Describes a model to its program as if it were one layer.
+LayerSpec interface_of(const Graph& graph) {
+  LayerSpec spec;
+  spec.op = "model";
+  for (const ValueId output : graph.outputs) {
+    spec.outputs.push_back(graph.values[output].type);
+  }
+  return spec;
 }
 
 class OnednnBackend : public Backend {
@@ -86,6 +99,30 @@ class OnednnBackend : public Backend {
                       variant,
                       list.offers().front().text()));
     });
+    return prepared;
+  }
+
+  [[nodiscard]] PreparedModel prepare_model(const Graph& graph) override {
+    PreparedModel prepared;
+    std::optional<Outcome> too_large;
+    prepared.outcome = outcome_of([&] {
+      ModelPlan model = plan_model(graph, device_);
+      prepared.memory = memory_needed(model.plan);
+      if (prepared.memory > physical_memory()) {
+        too_large = {Outcome::Kind::kOutOfMemory,
+                     fmt::format("the model needs {} bytes of memory, and the machine has {}",
+                                 prepared.memory.value,
+                                 physical_memory().value)};
+        return;
+      }
+      prepared.operands = std::move(model.operands);
+      prepared.reorders = model.reorders;
+      prepared.program =
+          std::make_unique<PlanProgram>(device_.engine, interface_of(graph), std::move(model.plan));
+    });
+    if (too_large) {
+      prepared.outcome = *too_large;
+    }
     return prepared;
   }
 

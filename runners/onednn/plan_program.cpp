@@ -42,8 +42,11 @@ ProgramFacts PlanProgram::facts() const {
   if (plan_.creation > Seconds(0)) {  // our own kernels make no primitive
     facts.creation = plan_.creation;
   }
-  facts.workspace = bytes_of(plan_.scratchpad_bytes);
+  facts.workspace = bytes_of(plan_.scratchpad_bytes + plan_.arena_bytes);
   for (const Buffer& buffer : plan_.buffers) {
+    if (buffer.arena) {
+      continue;
+    }
     if (buffer.role == Buffer::Role::kIntermediate) {
       facts.workspace += bytes_of(buffer.bytes);
     } else if (buffer.weight) {
@@ -86,10 +89,19 @@ void PlanProgram::bind(std::size_t slot,
   PLUMB_CHECK(slot <= slots_.size());
   slots_.resize(slot);
   auto bound = std::make_unique<Slot>();
+  const bool own_arena = slot == 0 || !shared_activations;
+  std::byte* arena = nullptr;
+  if (own_arena && plan_.arena_bytes > 0) {
+    arena = bound->owned.emplace_back(plan_.arena_bytes).data();
+  }
   for (std::size_t index = 0; index < plan_.buffers.size(); ++index) {
     const Buffer& buffer = plan_.buffers[index];
     if (slot > 0 && shared_activations && !buffer.weight) {
       bound->buffers.push_back(slots_[0]->buffers[index]);
+      continue;
+    }
+    if (buffer.arena) {
+      bound->buffers.push_back(arena + *buffer.arena);
       continue;
     }
     bound->owned.emplace_back(buffer.bytes);
@@ -227,9 +239,9 @@ std::optional<Seconds> PlanProgram::reorder_time() {
 }
 
 Bytes memory_needed(const LayerPlan& plan) {
-  Bytes total = bytes_of(plan.scratchpad_bytes);
+  Bytes total = bytes_of(plan.scratchpad_bytes + plan.arena_bytes);
   for (const Buffer& buffer : plan.buffers) {
-    total += bytes_of(buffer.bytes);
+    total += bytes_of(buffer.arena ? 0 : buffer.bytes);
   }
   return total;
 }

@@ -79,11 +79,41 @@ class Run(Command):
     def test_says_that_scenarios_are_not_executed(self):
         suite = self.suite('[[model]]\nname = "lenet"\nscenario = ["server", "offline"]\n[model.server]\nlatency = "15ms"\n')
         done = self.plumb("run", suite, "--stack", "fake")
-        self.assertIn("1 of 1 models have scenarios: they are not executed yet; layers are measured", done.stderr)
-        self.assertIn("! layers only: no scenario was executed, of server (99 %: latency 15 ms), offline", done.stdout)
+        self.assertIn("1 of 1 models have scenarios: they are not executed yet; layers and single executions are measured", done.stderr)
+        self.assertIn("! layers and single executions only: no scenario was executed, of server (99 %: latency 15 ms), offline", done.stdout)
         model = self.json("bound")["models"][0]
-        self.assertEqual((model["executions"], len(model["findings"])), ([], 1))
+        self.assertEqual((model["executions"][0]["scenario"], len(model["findings"])), ("single_stream", 1))
         self.assertNotIn("scenario", self.plumb("run", self.tiny(), "--stack", "fake").stderr)
+
+    def test_executes_models_end_to_end(self):
+        self.stack("fake", '[[rule]]\nmatch = "model:lenet"\nseconds = 0.25\n')
+        self.plumb("run", self.tiny(), "--stack", "fake")
+        (execution,) = self.json("bound")["models"][0]["executions"]
+        self.assertEqual((execution["mode"], execution["scenario"], execution["samples"]), ("plain", "single_stream", 9))
+        self.assertAlmostEqual(execution["median_seconds"], 0.25, places=6)
+        self.assertLessEqual(execution["low"], execution["median_seconds"])
+        self.assertLessEqual(execution["p90_seconds"], execution["p99_seconds"])
+        self.plumb("run", self.tiny(), "--stack", "fake", "--only", "layers")
+        self.assertEqual(self.json("bound")["models"][0]["executions"], [])
+        self.plumb("run", self.tiny(), "--stack", "fake", "--only", "models")
+        model = self.json("bound")["models"][0]
+        self.assertLess(model["measured_layers"], model["total_layers"])
+        self.assertEqual(len(model["executions"]), 1)
+        self.assertIn("models", self.plumb("run", self.tiny(), "--only", "nonsense", expect=2).stderr)
+
+    def test_says_what_kept_a_model_from_being_executed(self):
+        for rule, reason in {'outcome = "wrong_result"\nreason = "nan"': "wrong_result: nan", 'action = "crash"': "crashed: signal 6"}.items():
+            self.stack("fake", f'[[rule]]\nmatch = "model:lenet"\n{rule}\n')
+            self.plumb("run", self.tiny(), "--stack", "fake")
+            model = self.json("bound")["models"][0]
+            self.assertIsNone(model["executions"][0]["median_seconds"])
+            self.assertTrue([f for f in model["findings"] if f.startswith(f"not executed end to end (plain): {reason}")], model["findings"])
+
+    def test_finds_a_bound_above_what_was_executed(self):
+        self.stack("fake", '[[rule]]\nmatch = "model:lenet"\nseconds = 1e-6\n')
+        self.plumb("run", self.tiny(), "--stack", "fake")
+        findings = self.json("bound")["models"][0]["findings"]
+        self.assertTrue([f for f in findings if f.startswith("library (plain)") and "end to end" in f], findings)
 
     def test_gives_another_hash_to_other_axes_scenarios_and_graphs(self):
         self.plumb("model", "export", "lenet", "-o", self.folder / "m.onnx")

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "harness/base/error.hpp"
+
 namespace plumb::fake {
 namespace {
 
@@ -126,6 +128,20 @@ TEST(FakeService, drops_a_failed_variant_from_the_race) {
   EXPECT_EQ(rows[3].purpose, Purpose::kFull);
   EXPECT_EQ(rows[3].variant, "algorithm=gemm");
   EXPECT_EQ(rows[3].summary.median, Seconds(1));
+}
+
+TEST(FakeService, executes_a_model_in_the_time_of_its_layers_or_as_the_script_says) {
+  ExecuteRequest request;
+  request.name = "sample";
+  request.model = "not a model";
+  Script script = default_script();
+  script.rules.push_back({.match = "model:sample", .variant = "plain", .time = Seconds(0.25)});
+  const Execution scripted = FakeService(script).execute(request);
+  EXPECT_EQ(scripted.mode, "plain");
+  EXPECT_EQ(scripted.row.summary.median, Seconds(0.25));
+  EXPECT_THROW(static_cast<void>(FakeService(default_script()).execute(request)), Error);
+  script.rules[0].outcome = {Outcome::Kind::kWrongResult, "nan"};
+  EXPECT_EQ(FakeService(script).execute(request).row.outcome.reason, "nan");
 }
 
 }  // namespace

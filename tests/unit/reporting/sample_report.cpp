@@ -162,6 +162,16 @@ RunReport sample_report() {
   ModelReport model;
   model.graph = sample_graph();
   model.bounds = sample_bounds(model.graph);
+  model.bounds.executions.push_back({.mode = "plain",
+                                     .scenario = "single_stream",
+                                     .outcome = {},
+                                     .median = Seconds(0.005),
+                                     .interval = {Seconds(0.0049), Seconds(0.0051)},
+                                     .p90 = Seconds(0.0052),
+                                     .p99 = Seconds(0.0053),
+                                     .samples = 31,
+                                     .memory = Bytes{4096},
+                                     .reorders = 2});
   model.whatifs = sample_what_ifs();
   report.models.push_back(model);
   report.calibration.emplace();

@@ -3,6 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "harness/model/onnx_reader.hpp"
+#include "harness/model/weights.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/unit/zoo/zoo_goldens.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "suites/zoo/weight_role.hpp"
+#include "harness/model/weight_role.hpp"
 
 #include <onnx/onnx_pb.h>
 
@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace plumb::zoo {
+namespace plumb {
 namespace {
 
 using Dims = std::vector<std::int64_t>;
@@ -192,4 +192,4 @@ std::map<std::string, WeightRole> weight_roles(const onnx::GraphProto& graph) {
   return roles;
 }
 
-}  // namespace plumb::zoo
+}  // namespace plumb

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "harness/model/weights.hpp"
+
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
@@ -7,11 +9,10 @@
 #include <cmath>
 
 #include "harness/base/error.hpp"
-#include "suites/zoo/random_stream.hpp"
-#include "suites/zoo/weight_role.hpp"
-#include "suites/zoo/zoo.hpp"
+#include "harness/model/weight_role.hpp"
+#include "harness/model/weight_stream.hpp"
 
-namespace plumb::zoo {
+namespace plumb {
 namespace {
 
 /// A protobuf message must stay below 2 GiB, and so must the sum of all weights.
@@ -43,7 +44,7 @@ std::int64_t elements_of(const onnx::TensorProto& tensor) {
 
 /// Draws one value. All but the matrices' are multiples of a power of two: no rounding, no
 /// contraction of a multiplication and an addition can make machines differ.
-double draw(RandomStream& random, const WeightRole& role, double deviation) {
+double draw(WeightStream& random, const WeightRole& role, double deviation) {
   switch (role.kind) {
     case WeightRole::Kind::kMatrix:
       return random.normal() * deviation;
@@ -84,7 +85,7 @@ void fill(onnx::TensorProto& tensor, const WeightRole& role, std::uint64_t seed)
   }
   const std::int64_t elements = elements_of(tensor);
   const double deviation = he_deviation(role);
-  RandomStream random = stream_of(seed, tensor.name());
+  WeightStream random = stream_of(seed, tensor.name());
   std::string bytes;
   bytes.reserve(static_cast<std::size_t>(elements) * sizeof(float));
   for (std::int64_t i = 0; i < elements; ++i) {
@@ -116,4 +117,4 @@ void fill_weights(onnx::ModelProto& model, std::uint64_t seed) {
   }
 }
 
-}  // namespace plumb::zoo
+}  // namespace plumb

@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <string_view>
 
-namespace plumb::zoo {
+namespace plumb {
 
 /// Makes pseudo-random numbers that are the same bits on every machine: SplitMix64 (Steele, Lea and
 /// Flood, OOPSLA 2014) and integer arithmetic only. std::normal_distribution promises no particular
 /// output.
-class RandomStream {
+class WeightStream {
  public:
-  explicit RandomStream(std::uint64_t state) : state_(state) {}
+  explicit WeightStream(std::uint64_t state) : state_(state) {}
 
   std::uint64_t next() {
     state_ += 0x9E3779B97F4A7C15U;
@@ -34,7 +34,7 @@ class RandomStream {
       sum += static_cast<std::int64_t>((bits & 0xFFFFU) + ((bits >> 16U) & 0xFFFFU) +
                                        ((bits >> 32U) & 0xFFFFU) + (bits >> 48U));
     }
-    return static_cast<double>(sum - 6 * 65535) / 65536.0;
+    return static_cast<double>(sum - std::int64_t{6} * 65535) / 65536.0;
   }
 
  private:
@@ -43,12 +43,12 @@ class RandomStream {
 
 /// Starts the stream that belongs to `name` under `seed` (FNV-1a of the name), so that one tensor's
 /// values do not depend on what else the model holds.
-[[nodiscard]] inline RandomStream stream_of(std::uint64_t seed, std::string_view name) {
+[[nodiscard]] inline WeightStream stream_of(std::uint64_t seed, std::string_view name) {
   std::uint64_t hash = 0xCBF29CE484222325U;
   for (const char letter : name) {
     hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001B3U;
   }
-  return RandomStream(hash ^ (seed * 0x9E3779B97F4A7C15U));
+  return WeightStream(hash ^ (seed * 0x9E3779B97F4A7C15U));
 }
 
-}  // namespace plumb::zoo
+}  // namespace plumb

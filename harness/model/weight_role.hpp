@@ -9,7 +9,7 @@ namespace onnx {
 class GraphProto;
 }
 
-namespace plumb::zoo {
+namespace plumb {
 
 /// Says what a weight does in the node that reads it, which decides how it is initialised.
 struct WeightRole {
@@ -23,4 +23,4 @@ struct WeightRole {
 /// a weight (Reshape, Unsqueeze, Transpose…). What no known operator reads is an offset.
 [[nodiscard]] std::map<std::string, WeightRole> weight_roles(const onnx::GraphProto& graph);
 
-}  // namespace plumb::zoo
+}  // namespace plumb

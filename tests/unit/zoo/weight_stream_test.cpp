@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "suites/zoo/random_stream.hpp"
+#include "harness/model/weight_stream.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 namespace plumb::zoo {
 namespace {
 
-TEST(RandomStream, gives_the_published_splitmix64_numbers) {
-  RandomStream random(1234567);
+TEST(WeightStream, gives_the_published_splitmix64_numbers) {
+  WeightStream random(1234567);
   EXPECT_EQ(random.next(), 6457827717110365317U);
   EXPECT_EQ(random.next(), 3203168211198807973U);
   EXPECT_EQ(random.next(), 9817491932198370423U);
@@ -17,15 +17,15 @@ TEST(RandomStream, gives_the_published_splitmix64_numbers) {
   EXPECT_EQ(random.next(), 16408922859458223821U);
 }
 
-TEST(RandomStream, depends_on_the_seed_and_on_the_name) {
+TEST(WeightStream, depends_on_the_seed_and_on_the_name) {
   const std::uint64_t first = stream_of(1, "a").next();
   EXPECT_EQ(first, stream_of(1, "a").next());
   EXPECT_NE(first, stream_of(2, "a").next());
   EXPECT_NE(first, stream_of(1, "b").next());
 }
 
-TEST(RandomStream, draws_normal_numbers_with_the_right_moments) {
-  RandomStream random(7);
+TEST(WeightStream, draws_normal_numbers_with_the_right_moments) {
+  WeightStream random(7);
   constexpr int kCount = 200'000;
   double sum = 0;
   double squares = 0;
@@ -44,8 +44,8 @@ TEST(RandomStream, draws_normal_numbers_with_the_right_moments) {
   EXPECT_NEAR(fourths / kCount, 2.9, 0.1);
 }
 
-TEST(RandomStream, draws_uniform_numbers_below_one) {
-  RandomStream random(7);
+TEST(WeightStream, draws_uniform_numbers_below_one) {
+  WeightStream random(7);
   double sum = 0;
   for (int i = 0; i < 10'000; ++i) {
     const double u = random.uniform();

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/model_execution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "harness/analyze/bounds.hpp"
+
+namespace plumb {
+namespace {
+
+/// What no execution can beat: `library` of its own mode, `hardware` of any.
+bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
+  return bound.complete &&
+         (bound.kind == "hardware" || (bound.kind == "library" && bound.mode == execution.mode));
+}
+
+void add_findings(const Execution& execution, const ExecutionTime& time, ModelBounds& model) {
+  if (time.samples == 0) {
+    model.findings.push_back(fmt::format("not executed end to end ({}): {}: {}",
+                                         time.mode,
+                                         to_text(time.outcome.kind),
+                                         time.outcome.reason));
+    return;
+  }
+  if (execution.row.disturbance.disturbed) {
+    model.findings.push_back(
+        fmt::format("the execution end to end ({}) was disturbed: run again when the host is quiet",
+                    time.mode));
+  }
+  if (time.outcome.kind == Outcome::Kind::kUnstable) {
+    model.findings.push_back(fmt::format(
+        "the execution end to end ({}) is unstable: {}", time.mode, time.outcome.reason));
+  }
+  for (const Bound& bound : model.bounds) {
+    if (must_not_exceed(bound, time) && bound.interval.low > time.interval.high) {
+      model.findings.push_back(fmt::format(
+          "{} ({}) at {:.6g} s lies above the execution end to end ({}) at {:.6g} s, which it "
+          "cannot: {}",
+          bound.kind,
+          bound.mode,
+          bound.seconds.count(),
+          time.mode,
+          time.median.count(),
+          bound.kind == "hardware" ? "look for a wrong calibration"
+                                   : "layers were measured on a slower host than the model, or do "
+                                     "more alone than in it"));
+    }
+  }
+}
+
+}  // namespace
+
+ExecutionTime execution_time(const Execution& execution) {
+  ExecutionTime time;
+  time.mode = execution.mode;
+  time.scenario = execution.scenario;
+  time.outcome = execution.row.outcome;
+  time.memory = execution.memory;
+  time.reorders = execution.reorders;
+  if (!time.outcome.timed()) {
+    return time;
+  }
+  const SampleSummary corrected = execution.row.corrected();
+  std::vector<Seconds> sorted = execution.row.samples;
+  std::sort(sorted.begin(), sorted.end());
+  time.samples = sorted.size();
+  time.median = corrected.median;
+  time.interval = corrected.interval;
+  time.p90 = corrected.p90;
+  time.p99 = std::max(quantile(sorted, 0.99) - execution.row.floor, Seconds(0.0));
+  return time;
+}
+
+void add_executions(std::span<const Execution> executions, ModelBounds& model) {
+  std::vector<const Execution*> newest;
+  for (const Execution& execution : executions) {
+    const auto same = std::find_if(newest.begin(), newest.end(), [&](const Execution* other) {
+      return other->mode == execution.mode && other->scenario == execution.scenario;
+    });
+    if (same == newest.end()) {
+      newest.push_back(&execution);
+    } else if ((*same)->row.started <= execution.row.started) {
+      *same = &execution;
+    }
+  }
+  for (const Execution* execution : newest) {
+    model.executions.push_back(execution_time(*execution));
+    add_findings(*execution, model.executions.back(), model);
+  }
+}
+
+}  // namespace plumb

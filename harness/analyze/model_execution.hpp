@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/results/execution.hpp"
+
+namespace plumb {
+
+struct ModelBounds;
+
+/// Sums up one end-to-end execution of a model, floor subtracted.
+struct ExecutionTime {
+  std::string mode;
+  std::string scenario;
+  Outcome outcome;
+  Seconds median{};
+  Interval interval{};
+  Seconds p90{};
+  Seconds p99{};
+  std::size_t samples = 0;  ///< 0: there is no time
+  Bytes memory;
+  std::int64_t reorders = 0;
+};
+
+[[nodiscard]] ExecutionTime execution_time(const Execution& execution);
+
+/// Adds a run's executions of a model to its bounds, the newest of each mode and scenario, and what
+/// must be known of them to its findings: no time and why, a disturbed host, a bound of the same
+/// mode above what was measured (by interval ends, DESIGN §4). Pure.
+void add_executions(std::span<const Execution> executions, ModelBounds& model);
+
+}  // namespace plumb

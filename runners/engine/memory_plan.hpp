@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace plumb {
+
+/// Is one piece of memory that a schedule needs from one step to another, both included.
+struct Lifetime {
+  std::size_t bytes = 0;
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+/// Says where each piece lies in one block of memory.
+struct MemoryPlan {
+  std::vector<std::size_t> offsets;  ///< of each lifetime, in order; multiples of kAlignment
+  std::size_t bytes = 0;             ///< of the block
+
+  static constexpr std::size_t kAlignment = 64;
+};
+
+/// Places pieces so that no two that live at the same step share bytes: the largest first, each at
+/// the lowest offset that is free for all of its life ("greedy by size", Pisarchyk and Lee,
+/// "Efficient Memory Management for Deep Neural Net Inference", 2020, §5.2). Deterministic.
+[[nodiscard]] MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
+
+}  // namespace plumb

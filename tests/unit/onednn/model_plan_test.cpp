@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/model_plan.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
+
+#include <cmath>
+#include <map>
+
+#include "harness/model/onnx_reader.hpp"
+#include "harness/model/weights.hpp"
+#include "runners/engine/constant_folding.hpp"
+#include "runners/engine/model_inputs.hpp"
+#include "runners/engine/ready_model.hpp"
+#include "runners/engine/reference/reference.hpp"
+#include "runners/onednn/onednn_backend.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using Dims = std::vector<std::int64_t>;
+
+/// Is a model in ONNX's text syntax, with weights by name and shape.
+struct Sample {
+  std::string text;
+  std::map<std::string, Dims> weights = {};
+
+  [[nodiscard]] onnx::ModelProto model() const {
+    onnx::ModelProto model;
+    const std::string whole = "<ir_version: 8, opset_import: [\"\": 17]>" + text;
+    const auto status = onnx::OnnxParser::Parse(model, whole.c_str());
+    EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+    for (const auto& [name, dims] : weights) {
+      onnx::TensorProto& tensor = *model.mutable_graph()->add_initializer();
+      tensor.set_name(name);
+      tensor.set_data_type(onnx::TensorProto::FLOAT);
+      for (const std::int64_t extent : dims) {
+        tensor.add_dims(extent);
+      }
+    }
+    return model;
+  }
+};
+
+ReadyModel executed(const Sample& sample) {
+  const auto backend = make_onednn_backend();
+  ExecuteRequest request;
+  request.name = "sample";
+  request.model = sample.model().SerializeAsString();
+  return make_ready(*backend, request, steady_clock());
+}
+
+/// Computes the outputs layer by layer with the float64 reference.
+std::vector<Tensor> expected(const Sample& sample) {
+  onnx::ModelProto model = sample.model();
+  fill_weights(model, ExecuteRequest{}.seed);
+  LoadedModel loaded = load_model(model);
+  const Graph& graph = loaded.graph;
+  std::map<ValueId, Tensor>& values = loaded.constants;
+  fold_constants(graph, values);
+  const std::vector<Tensor> inputs = model_inputs(graph, ExecuteRequest{}.seed);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    values[graph.inputs[i]] = inputs[i];
+  }
+  for (const Layer& layer : graph.layers) {
+    if (layer.role == Layer::Role::kFolded) {
+      continue;
+    }
+    std::vector<Tensor> operands;
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      operands.push_back(layer.spec.has_input(i) ? values.at(*layer.inputs[i]) : Tensor{});
+    }
+    std::vector<Tensor> results = reference_outputs(layer.spec, operands);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      values[layer.outputs[i]] = std::move(results[i]);
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (const ValueId output : graph.outputs) {
+    outputs.push_back(values.at(output));
+  }
+  return outputs;
+}
+
+/// Executes a model and compares all outputs; returns the number of reorders.
+std::size_t expect_right(const Sample& sample) {
+  const ReadyModel ready = executed(sample);
+  EXPECT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+  const std::vector<Tensor> wanted = expected(sample);
+  EXPECT_EQ(ready.outputs.size(), wanted.size());
+  for (std::size_t index = 0; index < std::min(wanted.size(), ready.outputs.size()); ++index) {
+    EXPECT_EQ(ready.outputs[index].type.dims, wanted[index].type.dims);
+    const auto count = static_cast<std::size_t>(element_count(wanted[index].type));
+    for (std::size_t i = 0; i < count; ++i) {
+      const float want = wanted[index].as<float>()[i];
+      const float got = ready.outputs[index].as<float>()[i];
+      if (!(std::abs(want - got) <= 1e-5F * (1.0F + std::abs(want)))) {
+        ADD_FAILURE() << "output " << index << ", element " << i << ": " << got << ", not " << want;
+        break;
+      }
+    }
+  }
+  return ready.prepared.reorders;
+}
+
+TEST(ModelPlan, hands_layouts_on_from_layer_to_layer) {
+  const std::size_t reorders = expect_right(
+      {"g (float[1,3,32,32] x) => (float[1,10] y) {"
+       "  a = Conv<pads=[1,1,1,1]>(x, w1)  b = Relu(a)"
+       "  c = MaxPool<kernel_shape=[2,2], strides=[2,2]>(b)"
+       "  d = Conv<pads=[1,1,1,1]>(c, w2)  e = BatchNormalization(d, s, o, m, v)  f = Add(e, c)"
+       "  h = Relu(f)  i = GlobalAveragePool(h)  j = Flatten(i)  y = Gemm<transB=1>(j, w3, b3)}",
+       {{"w1", {32, 3, 3, 3}},
+        {"w2", {32, 32, 3, 3}},
+        {"s", {32}},
+        {"o", {32}},
+        {"m", {32}},
+        {"v", {32}},
+        {"w3", {10, 32}},
+        {"b3", {10}}}});
+  EXPECT_LE(reorders, 2U);
+}
+
+TEST(ModelPlan, makes_a_layout_once_for_all_that_want_it) {
+  // Both branches read the same plain input; the sum's operands lie as the convolutions leave them.
+  const std::size_t reorders =
+      expect_right({"g (float[1,16,12,12] x) => (float[1,16,12,12] y) {"
+                    "  a = Conv(x, w1)  b = Conv(x, w2)  c = Add(a, b)  y = Relu(c)}",
+                    {{"w1", {16, 16, 1, 1}}, {"w2", {16, 16, 1, 1}}}});
+  EXPECT_LE(reorders, 2U);
+}
+
+TEST(ModelPlan, brings_results_into_the_dense_order_where_they_must_be) {
+  expect_right(
+      {"g (float[2,8,6,6] x) => (float[2,16,6,6] y, float[2,72,4] z, float[2,8,6,6] p) {"
+       "  p = Conv(x, w1)  q = Conv(x, w1)  r = Sigmoid(q)  y = Concat<axis=1>(p, r)"
+       "  shape = Constant<value_ints=[2,72,4]>()  z = Reshape(r, shape)}",
+       {{"w1", {8, 8, 1, 1}}}});
+}
+
+TEST(ModelPlan, runs_what_only_own_kernels_can_beside_the_library) {
+  expect_right(
+      {"g (float[1,4,5,5] x) => (float[1,5,5,4] y, float[1,4,7,7] z) {"
+       "  a = Conv(x, w1)  y = Transpose<perm=[0,2,3,1]>(a)"
+       "  pads = Constant<value_ints=[0,0,1,1,0,0,1,1]>()  b = Erf(a)  z = Pad(b, pads)}",
+       {{"w1", {4, 4, 1, 1}}}});
+}
+
+TEST(ModelPlan, computes_element_by_element_with_numbers_and_rows) {
+  expect_right(
+      {"g (float[1,24,7,7] x) => (float[1,24,7,7] y) {"
+       "  a = Conv(x, w1)  half = Constant<value_float=0.5>()  b = Mul(a, half)"
+       "  c = Sub(half, b)  d = Mul(c, row)  e = Clip(d)  y = Max(e, b, a)}",
+       {{"w1", {24, 24, 1, 1}}, {"row", {1, 24, 1, 1}}}});
+}
+
+TEST(ModelPlan, folds_what_depends_on_weights_only) {
+  expect_right(
+      {"g (float[3,8] x) => (float[3,6] y) {"
+       "  t = Transpose<perm=[1,0]>(w)  two = Constant<value_float=2.0>()  u = Mul(t, two)"
+       "  y = MatMul(x, u)}",
+       {{"w", {6, 8}}}});
+}
+
+TEST(ModelPlan, keeps_what_recurrent_layers_count_on) {
+  // Without a bias the library reads zeros, which no other result may overwrite.
+  expect_right(
+      {"g (float[3,2,8] x) => (float[3,1,2,8] y, float[3,1,2,8] z) {"
+       "  e = Exp(x)  f = GRU<hidden_size=8>(e, w, r)"
+       "  shape = Constant<value_ints=[3,2,8]>()  i = Reshape(f, shape)  j = Exp(i)"
+       "  y = GRU<hidden_size=8>(j, w, r)  z = Exp(y)}",
+       {{"w", {1, 24, 8}}, {"r", {1, 24, 8}}}});
+}
+
+TEST(ModelPlan, passes_inputs_and_constants_through) {
+  expect_right(
+      {"g (float[2,3] x) => (float[2,3] x2, float[6] y) {"
+       "  x2 = Identity(x)  shape = Constant<value_ints=[6]>()  y = Reshape(x, shape)}"});
+}
+
+TEST(ModelPlan, reuses_memory_along_a_chain) {
+  std::string text = "g (float[1,16,64,64] x0) => (float[1,16,64,64] x9) {";
+  for (int i = 0; i < 9; ++i) {
+    text += fmt::format(" x{} = Conv(x{}, w)", i + 1, i);
+  }
+  const ReadyModel ready = executed({text + "}", {{"w", {16, 16, 1, 1}}}});
+  ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+  constexpr std::int64_t kResult = 16 * 64 * 64 * 4;
+  EXPECT_LT(ready.prepared.program->facts().workspace.value, 4 * kResult);
+}
+
+TEST(ModelPlan, refuses_a_model_that_exceeds_the_machine_before_anything_is_allocated) {
+  const ReadyModel ready =
+      executed({"g (float[1,262144,1,1] x) => (float[1,262144,1,1] y) { y = Conv(x, w)}",
+                {{"w", {262144, 262144, 1, 1}}}});
+  EXPECT_EQ(ready.outcome.kind, Outcome::Kind::kOutOfMemory);
+  EXPECT_EQ(ready.prepared.program, nullptr);
+  EXPECT_THAT(ready.outcome.reason, testing::HasSubstr("bytes of memory, and the machine has"));
+}
+
+TEST(ModelPlan, names_the_layer_that_cannot_be_executed) {
+  const ReadyModel ready = executed({"g (float[4] x) => (float[n] y) { y = Unique<sorted=0>(x)}"});
+  EXPECT_EQ(ready.outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_THAT(ready.outcome.reason, testing::HasSubstr("y"));
+}
+
+TEST(ModelPlan, says_that_an_output_is_no_number) {
+  const ReadyModel ready =
+      executed({"g (float[4] x) => (float[4] y) {"
+                "  zero = Constant<value_float=0.0>()  y = Div(x, zero)}"});
+  EXPECT_EQ(ready.outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_THAT(ready.outcome.reason, testing::HasSubstr("output 'y'"));
+}
+
+}  // namespace
+}  // namespace plumb::onednn

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/execution.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+TEST(Execution, reads_back_as_it_was_written) {
+  Execution execution;
+  execution.mode = "plain";
+  execution.row.key.text = "model:lenet";
+  execution.row.samples = {Seconds(0.25), Seconds(1.0 / 3.0)};
+  execution.row.summary = summarize(execution.row.samples);
+  execution.row.output_hash = "00ff";
+  execution.memory = Bytes{123};
+  execution.reorders = 4;
+  const Execution read = execution_from_json(to_json(execution));
+  EXPECT_EQ(to_json(read), to_json(execution));
+  EXPECT_EQ(read.row.samples, execution.row.samples);
+  EXPECT_EQ(read.memory.value, 123);
+  EXPECT_EQ(read.reorders, 4);
+}
+
+TEST(Execution, refuses_what_it_did_not_write) {
+  EXPECT_THROW(static_cast<void>(execution_from_json("{}")), Error);
+  EXPECT_THROW(static_cast<void>(execution_from_json("nonsense")), Error);
+  std::string text = to_json(Execution{});
+  text.replace(text.find("\"reorders\":0"), 12, "\"reorders\":-1");
+  EXPECT_THROW(static_cast<void>(execution_from_json(text)), Error);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "harness/worker/protocol.pb.h"
+#include "harness/worker/protocol_conversion.hpp"
+#include "harness/worker/protocol_error.hpp"
+
+namespace plumb {
+namespace {
+
+TEST(ExecuteConversion, carries_a_request) {
+  ExecuteRequest request;
+  request.name = "resnet50-v1";
+  request.model = std::string("\x08\x00\xff", 3);
+  request.path = "/models/mine.onnx";
+  request.batch = 8;
+  request.dims = {{"sequence", 128}, {"image", 224}};
+  request.mode = "plain";
+  request.sampling.budget = Seconds(2.5);
+  request.seed = ~std::uint64_t{0};
+  request.disturbed_attempts = 5;
+  protocol::ExecuteRequest message;
+  ASSERT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
+  const ExecuteRequest read = from_protocol(message);
+  EXPECT_EQ(read.name, request.name);
+  EXPECT_EQ(read.model, request.model);
+  EXPECT_EQ(read.path, request.path);
+  EXPECT_EQ(read.batch, request.batch);
+  EXPECT_EQ(read.dims, request.dims);
+  EXPECT_EQ(read.mode, request.mode);
+  EXPECT_EQ(read.sampling.budget, request.sampling.budget);
+  EXPECT_EQ(read.seed, request.seed);
+  EXPECT_EQ(read.disturbed_attempts, request.disturbed_attempts);
+}
+
+TEST(ExecuteConversion, carries_an_execution) {
+  Execution execution;
+  execution.mode = "plain";
+  execution.row.key.text = "model:lenet";
+  execution.row.samples = {Seconds(0.25), Seconds(0.5)};
+  execution.row.summary = summarize(execution.row.samples);
+  execution.memory = Bytes{1 << 20};
+  execution.reorders = 3;
+  protocol::Execution message;
+  ASSERT_TRUE(message.ParseFromString(to_protocol(execution).SerializeAsString()));
+  EXPECT_EQ(to_json(from_protocol(message)), to_json(execution));
+}
+
+TEST(ExecuteConversion, refuses_numbers_out_of_range) {
+  protocol::ExecuteRequest request = to_protocol(ExecuteRequest{});
+  (*request.mutable_dims())["sequence"] = -1;
+  EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
+  protocol::Execution execution = to_protocol(Execution{});
+  execution.set_reorders(-1);
+  EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
+  execution = to_protocol(Execution{});
+  execution.set_memory_bytes(-1);
+  EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -232,10 +232,10 @@ class SuiteRun {
       }
       const std::vector<StoredMeasurement> found =
           store_.reusable(header_.environment.id(), keys, cache, oldest_reusable(suite_.reuse));
-      std::vector<RowId> rows;
-      for (const StoredMeasurement& row : found) {
-        rows.push_back(row.row);
-      }
+      std::vector<RowId> rows(found.size());
+      std::transform(found.begin(), found.end(), rows.begin(), [](const StoredMeasurement& row) {
+        return row.row;
+      });
       store_.link_reused(header_.id, rows);
       items = without_measured(std::move(items), found);
     }

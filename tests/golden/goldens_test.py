@@ -15,15 +15,11 @@ import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "support"))
-from plumb_command import Command
+from plumb_command import CONV, Command
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 UPDATE = "--update" in sys.argv and not sys.argv.remove("--update")
 
-CONV = (
-    "v1:conv;in=f32[1,8,14,14],f32[16,8,3,3]c;out=f32[1,16,14,14];acc=f32;math=strict;"
-    "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
-)
 SUITE = """[suite]
 name = "tiny"
 version = 3

@@ -5,7 +5,6 @@
 Usage: commands_test.py BUILD_FOLDER [unittest arguments]. Times come from the fake worker; tests named `onednn` use the real one.
 """
 
-import hashlib
 import json
 import os
 import pathlib
@@ -16,16 +15,11 @@ import subprocess
 import sys
 import time
 import unittest
-import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from plumb_command import Command
+from plumb_command import CONV, Command
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
-CONV = (
-    "v1:conv;in=f32[1,8,14,14],f32[16,8,3,3]c;out=f32[1,16,14,14];acc=f32;math=strict;"
-    "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
-)
 
 
 class Run(Command):
@@ -433,155 +427,6 @@ class Look(Command):
         done = subprocess.run([self.program(), "--json", "doctor"], env=self.environment, capture_output=True, text=True, timeout=120)
         self.assertIn(done.returncode, (0, 75), done.stdout)
         self.assertIn("worker", {row["check"] for row in json.loads(done.stdout)["checks"]})
-
-
-class Stacks(Command):
-    def wheel(self, version, files):
-        """Writes a wheel of the package `plumb-test-library` into a folder that the installer looks into instead of the index."""
-        folder = self.folder / "index"
-        folder.mkdir(exist_ok=True)
-        info = f"plumb_test_library-{version}.dist-info"
-        content = {
-            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: plumb-test-library\nVersion: {version}\n",
-            f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-any\n",
-            f"{info}/RECORD": "",
-            **files,
-        }
-        with zipfile.ZipFile(folder / f"plumb_test_library-{version}-py3-none-any.whl", "w") as wheel:
-            for name, data in content.items():
-                wheel.writestr(name, data)
-        self.environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
-
-    def default_library(self):
-        listed = {stack["name"]: stack for stack in self.json("stacks", "list")["stacks"]}
-        return pathlib.Path(listed["default"]["libraries"][0]["path"])
-
-    def test_list_and_probe(self):
-        self.stack("broken")
-        (self.folder / "plumb/stacks/broken/stack.toml").write_text('backend = "onednn"\nlibraries = ["nowhere.so"]\n')
-        stacks = {stack["name"]: stack for stack in self.json("stacks", "list")["stacks"]}
-        self.assertEqual(list(stacks), ["default", "broken", "fake"])
-        self.assertIn("nowhere.so", stacks["broken"]["problems"][0])
-        self.assertEqual(stacks["fake"]["problems"], [])
-        probed = self.json("stacks", "probe", expect=3)["stacks"]
-        self.assertEqual([bool(stack["problems"]) for stack in probed], [False, True, False])
-        library = probed[0]["libraries"][0]
-        self.assertEqual(library["name"], "libdnnl")
-        self.assertRegex(library["version"], r"^3\.")
-        self.assertEqual(library["sha256"], hashlib.sha256(pathlib.Path(library["path"]).read_bytes()).hexdigest())
-        self.plumb("stacks", "probe", "default")
-        self.plumb("stacks", "probe", "nonesuch", expect=2)
-
-    def test_a_fetched_stack_is_measured_beside_the_default(self):
-        library = self.default_library().read_bytes()
-        self.wheel("1.0", {"data/lib/libdnnl.so": library, "data/lib/libdnnl.so.3": library})
-        stack = self.json("stacks", "fetch", "plumb-test-library==1.0", "--name", "other")["stacks"][0]
-        self.assertEqual((stack["name"], stack["backend"], stack["problems"]), ("other", "onednn", []))
-        self.assertIn(str(self.folder), stack["libraries"][0]["path"])
-        folder = self.folder / "plumb/stacks/other"
-        self.assertIn("# sha256 ", (folder / "stack.toml").read_text())
-        self.assertEqual(sum(not path.is_symlink() for path in folder.rglob("libdnnl.so*")), 1, "equal files are linked")
-        suite = self.suite('[suite]\nname = "one"\n[[layers]]\nfile = "one_layer.toml"\n', "one")
-        (self.folder / "one_layer.toml").write_text(f'[[layers]]\nkey = "{CONV}"\n')
-        runs = self.json("run", suite, "--stack", "default", "--stack", "other")["runs"]
-        self.assertEqual(len(runs), 2)
-        self.assertEqual({run["stack"] for run in self.json("runs")["runs"]}, {"default", "other"})
-        self.assertIn("exists", self.plumb("stacks", "fetch", "plumb-test-library==1.0", "--name", "other", expect=2).stderr)
-
-    def test_what_cannot_be_fetched_leaves_nothing(self):
-        self.wheel("2.0", {"data/readme.txt": "no library"})
-        for package, expected in (("plumb-test-library==9.9", "does the version exist"), ("plumb-test-library==2.0", "no library"),
-                                  ("plumb-test-library", "PACKAGE==VERSION"), ("x==1; touch /tmp/y", "PACKAGE==VERSION"),
-                                  ("--index-url=http://x==1", "")):
-            self.assertIn(expected, self.plumb("stacks", "fetch", package, expect=2).stderr)
-        self.assertIn("called", self.plumb("stacks", "fetch", "plumb-test-library==2.0", "--name", "../up", expect=2).stderr)
-        self.assertEqual(sorted(path.name for path in (self.folder / "plumb/stacks").iterdir()), ["fake"])
-
-
-class Changes(Command):
-    def write(self, document):
-        path = self.folder / "input.json"
-        path.write_text(json.dumps(document))
-        return path
-
-    def rounds(self, *factors):
-        """Paired rounds that scatter by half a percent in a fixed pattern."""
-        return [1e-3 * factor * (1 + 0.005 * ((i * 7 % 11) / 5 - 1)) for i, factor in enumerate(factors)]
-
-    def test_compare_samples_and_its_gate(self):
-        same, slow = self.rounds(*[1] * 12), self.rounds(*[1.1] * 12)[::-1]
-        questions = {name: {"id": name, "end_to_end": {"baseline": same, "candidate": candidate},
-                            "layers": {"conv": {"baseline": same, "candidate": candidate}}}
-                     for name, candidate in (("same", same[::-1]), ("slow", slow), ("fast", self.rounds(*[0.9] * 12)))}
-        path = self.write({"comparisons": list(questions.values())})
-        rows = {row["id"]: row for row in self.json("compare", "--samples", path)["comparisons"]}
-        self.assertEqual({name: row["verdict"] for name, row in rows.items()},
-                         {"same": "equivalent", "slow": "regressed", "fast": "improved"})
-        metric = rows["slow"]["metrics"][0]
-        self.assertEqual(set(metric) - {"reason"}, {"series", "kind", "baseline_seconds", "candidate_seconds", "ratio",
-                                                    "interval", "q", "mde", "verdict", "causes"})
-        self.assertAlmostEqual(metric["ratio"], 1.1, places=2)
-        self.assertLess(metric["interval"][0], 1.1)
-        self.assertEqual(rows["slow"]["metrics"][1]["series"], "layers/conv")
-        attribution = rows["slow"]["attribution"]
-        self.assertAlmostEqual(attribution["delta_seconds"], sum(attribution["layers"].values()) + attribution["unexplained_seconds"])
-        self.plumb("compare", "--samples", path, "--gate", expect=1)
-        self.plumb("compare", "--samples", self.write({"comparisons": [questions["same"]]}), "--gate")
-        questions["same"]["end_to_end"]["candidate"][3] = 0
-        done = self.plumb("compare", "--samples", self.write({"comparisons": [questions["same"]]}), "--gate", expect=75)
-        self.assertIn("round 3 has the time 0 s", done.stdout)
-
-    def test_compare_two_runs(self):
-        base = self.run_tiny(reuse="never")["run"]
-        again = self.run_tiny(reuse="never")["run"]
-        same = self.json("compare", base, again)
-        self.assertEqual((same["verdict"], same["baseline"], same["candidate"]), ("equivalent", base, again))
-        self.plumb("compare", base, again, "--gate")
-        self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\n[[rule]]\nmatch = "v1:max_pool;*"\noutcome = "unsupported"\nreason = "gone"\n')
-        worse = self.run_tiny(reuse="never")["run"]
-        document = self.json("compare", base, worse, "--gate", expect=1)
-        self.assertEqual(document["verdict"], "broken")
-        self.assertEqual(document["metrics"][0]["verdict"], "broken")
-        self.assertIn("worked before, and now unsupported: gone", document["metrics"][0]["reason"])
-        slow = [row for row in document["metrics"] if row["verdict"] == "regressed" and row["kind"] == "layer"]
-        self.assertTrue(slow and all(row["series"].startswith("layers/v1:matmul;") for row in slow))
-        self.assertEqual(slow[0]["causes"][0]["cause"], "capability changed")
-        self.assertIn("broken", self.plumb("compare", base, worse).stdout)
-
-    def test_compare_refuses_unlike_environments_and_suites(self):
-        base = self.run_tiny()["run"]
-        self.stack("other", '[identity]\nlibrary = "fake 2.0"\n')
-        other = self.json("run", self.tiny(), "--stack", "other")["run"]
-        done = self.plumb("compare", base, other, expect=4)
-        self.assertIn("library", done.stderr)
-        self.assertIn("--vary stack", done.stderr)
-        document = self.json("compare", base, other, "--vary", "stack")
-        self.assertEqual([row["fact"] for row in document["environment_diff"] if row["identity"]], ["library"])
-        suite = self.suite('[suite]\nname = "two"\nversion = 1\n[[model]]\nname = "squeezenet1.1"\n', "two")
-        two = self.json("run", suite, "--stack", "fake")["run"]
-        self.stack("fake")
-        self.assertIn("--vary suite", self.plumb("compare", base, two, expect=4).stderr)
-        self.plumb("compare", base, expect=2)
-        self.plumb("compare", expect=2)
-        self.plumb("compare", base, "nonsense", expect=2)
-
-    def test_detect_in_a_file_and_in_the_store(self):
-        step = [10 + 0.05 * (i * 7 % 5) + (i >= 40) for i in range(80)]
-        path = self.write({"series": [{"id": "step", "values": step}, {"id": "flat", "values": step[:40]}]})
-        series = {row["id"]: row for row in self.json("detect", "--input", path)["series"]}
-        self.assertEqual([point["index"] for point in series["step"]["change_points"]], [40])
-        self.assertEqual(series["flat"]["change_points"], [])
-        self.assertIn("change, confidence", self.plumb("detect", "--input", path).stdout)
-        self.run_tiny()
-        self.assertEqual(len(self.json("detect", CONV)["series"]), 1)
-        self.assertGreater(len(self.json("detect")["series"]), 5)
-
-    def test_hostile_input_is_refused(self):
-        for text in ("", "{", "[1]", '{"series": 5}', '{"series": [{"id": "x", "values": ["y"]}]}', "[" * 100000):
-            path = self.folder / "bad.json"
-            path.write_text(text)
-            self.plumb("detect", "--input", path, expect=2)
-            self.plumb("compare", "--samples", path, expect=2)
 
 
 if __name__ == "__main__":

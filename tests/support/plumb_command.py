@@ -11,6 +11,13 @@ import tempfile
 import unittest
 
 
+#: A small convolution, for commands that want a layer key.
+CONV = (
+    "v1:conv;in=f32[1,8,14,14],f32[16,8,3,3]c;out=f32[1,16,14,14];acc=f32;math=strict;"
+    "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
+)
+
+
 class Command(unittest.TestCase):
     """Gives each test an empty data folder and the stack `fake`. Set `build`, the build folder, before the tests run."""
 

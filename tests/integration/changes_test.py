@@ -1,0 +1,106 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Compares runs and paired samples, and detects change points, as a user would.
+
+Usage: changes_test.py BUILD_FOLDER [unittest arguments].
+"""
+
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import CONV, Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+
+
+class Changes(Command):
+    def write(self, document):
+        path = self.folder / "input.json"
+        path.write_text(json.dumps(document))
+        return path
+
+    def rounds(self, *factors):
+        """Paired rounds that scatter by half a percent in a fixed pattern."""
+        return [1e-3 * factor * (1 + 0.005 * ((i * 7 % 11) / 5 - 1)) for i, factor in enumerate(factors)]
+
+    def test_compare_samples_and_its_gate(self):
+        same, slow = self.rounds(*[1] * 12), self.rounds(*[1.1] * 12)[::-1]
+        questions = {name: {"id": name, "end_to_end": {"baseline": same, "candidate": candidate},
+                            "layers": {"conv": {"baseline": same, "candidate": candidate}}}
+                     for name, candidate in (("same", same[::-1]), ("slow", slow), ("fast", self.rounds(*[0.9] * 12)))}
+        path = self.write({"comparisons": list(questions.values())})
+        rows = {row["id"]: row for row in self.json("compare", "--samples", path)["comparisons"]}
+        self.assertEqual({name: row["verdict"] for name, row in rows.items()},
+                         {"same": "equivalent", "slow": "regressed", "fast": "improved"})
+        metric = rows["slow"]["metrics"][0]
+        self.assertEqual(set(metric) - {"reason"}, {"series", "kind", "baseline_seconds", "candidate_seconds", "ratio",
+                                                    "interval", "q", "mde", "verdict", "causes"})
+        self.assertAlmostEqual(metric["ratio"], 1.1, places=2)
+        self.assertLess(metric["interval"][0], 1.1)
+        self.assertEqual(rows["slow"]["metrics"][1]["series"], "layers/conv")
+        attribution = rows["slow"]["attribution"]
+        self.assertAlmostEqual(attribution["delta_seconds"], sum(attribution["layers"].values()) + attribution["unexplained_seconds"])
+        self.plumb("compare", "--samples", path, "--gate", expect=1)
+        self.plumb("compare", "--samples", self.write({"comparisons": [questions["same"]]}), "--gate")
+        questions["same"]["end_to_end"]["candidate"][3] = 0
+        done = self.plumb("compare", "--samples", self.write({"comparisons": [questions["same"]]}), "--gate", expect=75)
+        self.assertIn("round 3 has the time 0 s", done.stdout)
+
+    def test_compare_two_runs(self):
+        base = self.run_tiny(reuse="never")["run"]
+        again = self.run_tiny(reuse="never")["run"]
+        same = self.json("compare", base, again)
+        self.assertEqual((same["verdict"], same["baseline"], same["candidate"]), ("equivalent", base, again))
+        self.plumb("compare", base, again, "--gate")
+        self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\n[[rule]]\nmatch = "v1:max_pool;*"\noutcome = "unsupported"\nreason = "gone"\n')
+        worse = self.run_tiny(reuse="never")["run"]
+        document = self.json("compare", base, worse, "--gate", expect=1)
+        self.assertEqual(document["verdict"], "broken")
+        self.assertEqual(document["metrics"][0]["verdict"], "broken")
+        self.assertIn("worked before, and now unsupported: gone", document["metrics"][0]["reason"])
+        slow = [row for row in document["metrics"] if row["verdict"] == "regressed" and row["kind"] == "layer"]
+        self.assertTrue(slow and all(row["series"].startswith("layers/v1:matmul;") for row in slow))
+        self.assertEqual(slow[0]["causes"][0]["cause"], "capability changed")
+        self.assertIn("broken", self.plumb("compare", base, worse).stdout)
+
+    def test_compare_refuses_unlike_environments_and_suites(self):
+        base = self.run_tiny()["run"]
+        self.stack("other", '[identity]\nlibrary = "fake 2.0"\n')
+        other = self.json("run", self.tiny(), "--stack", "other")["run"]
+        done = self.plumb("compare", base, other, expect=4)
+        self.assertIn("library", done.stderr)
+        self.assertIn("--vary stack", done.stderr)
+        document = self.json("compare", base, other, "--vary", "stack")
+        self.assertEqual([row["fact"] for row in document["environment_diff"] if row["identity"]], ["library"])
+        suite = self.suite('[suite]\nname = "two"\nversion = 1\n[[model]]\nname = "squeezenet1.1"\n', "two")
+        two = self.json("run", suite, "--stack", "fake")["run"]
+        self.stack("fake")
+        self.assertIn("--vary suite", self.plumb("compare", base, two, expect=4).stderr)
+        self.plumb("compare", base, expect=2)
+        self.plumb("compare", expect=2)
+        self.plumb("compare", base, "nonsense", expect=2)
+
+    def test_detect_in_a_file_and_in_the_store(self):
+        step = [10 + 0.05 * (i * 7 % 5) + (i >= 40) for i in range(80)]
+        path = self.write({"series": [{"id": "step", "values": step}, {"id": "flat", "values": step[:40]}]})
+        series = {row["id"]: row for row in self.json("detect", "--input", path)["series"]}
+        self.assertEqual([point["index"] for point in series["step"]["change_points"]], [40])
+        self.assertEqual(series["flat"]["change_points"], [])
+        self.assertIn("change, confidence", self.plumb("detect", "--input", path).stdout)
+        self.run_tiny()
+        self.assertEqual(len(self.json("detect", CONV)["series"]), 1)
+        self.assertGreater(len(self.json("detect")["series"]), 5)
+
+    def test_hostile_input_is_refused(self):
+        for text in ("", "{", "[1]", '{"series": 5}', '{"series": [{"id": "x", "values": ["y"]}]}', "[" * 100000):
+            path = self.folder / "bad.json"
+            path.write_text(text)
+            self.plumb("detect", "--input", path, expect=2)
+            self.plumb("compare", "--samples", path, expect=2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

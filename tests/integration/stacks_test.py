@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Lists, probes, fetches and measures stacks: real wheels from a folder that stands in for the package index.
+
+Usage: stacks_test.py BUILD_FOLDER [unittest arguments].
+"""
+
+import hashlib
+import pathlib
+import sys
+import unittest
+import zipfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import CONV, Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+
+
+class Stacks(Command):
+    def wheel(self, version, files):
+        """Writes a wheel of the package `plumb-test-library` into a folder that the installer looks into instead of the index."""
+        folder = self.folder / "index"
+        folder.mkdir(exist_ok=True)
+        info = f"plumb_test_library-{version}.dist-info"
+        content = {
+            f"{info}/METADATA": f"Metadata-Version: 2.1\nName: plumb-test-library\nVersion: {version}\n",
+            f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-any\n",
+            f"{info}/RECORD": "",
+            **files,
+        }
+        with zipfile.ZipFile(folder / f"plumb_test_library-{version}-py3-none-any.whl", "w") as wheel:
+            for name, data in content.items():
+                wheel.writestr(name, data)
+        self.environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
+
+    def default_library(self):
+        listed = {stack["name"]: stack for stack in self.json("stacks", "list")["stacks"]}
+        return pathlib.Path(listed["default"]["libraries"][0]["path"])
+
+    def test_list_and_probe(self):
+        self.stack("broken")
+        (self.folder / "plumb/stacks/broken/stack.toml").write_text('backend = "onednn"\nlibraries = ["nowhere.so"]\n')
+        stacks = {stack["name"]: stack for stack in self.json("stacks", "list")["stacks"]}
+        self.assertEqual(list(stacks), ["default", "broken", "fake"])
+        self.assertIn("nowhere.so", stacks["broken"]["problems"][0])
+        self.assertEqual(stacks["fake"]["problems"], [])
+        probed = self.json("stacks", "probe", expect=3)["stacks"]
+        self.assertEqual([bool(stack["problems"]) for stack in probed], [False, True, False])
+        library = probed[0]["libraries"][0]
+        self.assertEqual(library["name"], "libdnnl")
+        self.assertRegex(library["version"], r"^3\.")
+        self.assertEqual(library["sha256"], hashlib.sha256(pathlib.Path(library["path"]).read_bytes()).hexdigest())
+        self.plumb("stacks", "probe", "default")
+        self.plumb("stacks", "probe", "nonesuch", expect=2)
+
+    def test_a_fetched_stack_is_measured_beside_the_default(self):
+        library = self.default_library().read_bytes()
+        self.wheel("1.0", {"data/lib/libdnnl.so": library, "data/lib/libdnnl.so.3": library})
+        stack = self.json("stacks", "fetch", "plumb-test-library==1.0", "--name", "other")["stacks"][0]
+        self.assertEqual((stack["name"], stack["backend"], stack["problems"]), ("other", "onednn", []))
+        self.assertIn(str(self.folder), stack["libraries"][0]["path"])
+        folder = self.folder / "plumb/stacks/other"
+        self.assertIn("# sha256 ", (folder / "stack.toml").read_text())
+        self.assertEqual(sum(not path.is_symlink() for path in folder.rglob("libdnnl.so*")), 1, "equal files are linked")
+        suite = self.suite('[suite]\nname = "one"\n[[layers]]\nfile = "one_layer.toml"\n', "one")
+        (self.folder / "one_layer.toml").write_text(f'[[layers]]\nkey = "{CONV}"\n')
+        runs = self.json("run", suite, "--stack", "default", "--stack", "other")["runs"]
+        self.assertEqual(len(runs), 2)
+        self.assertEqual({run["stack"] for run in self.json("runs")["runs"]}, {"default", "other"})
+        self.assertIn("exists", self.plumb("stacks", "fetch", "plumb-test-library==1.0", "--name", "other", expect=2).stderr)
+
+    def test_what_cannot_be_fetched_leaves_nothing(self):
+        self.wheel("2.0", {"data/readme.txt": "no library"})
+        for package, expected in (("plumb-test-library==9.9", "does the version exist"), ("plumb-test-library==2.0", "no library"),
+                                  ("plumb-test-library", "PACKAGE==VERSION"), ("x==1; touch /tmp/y", "PACKAGE==VERSION"),
+                                  ("--index-url=http://x==1", "")):
+            self.assertIn(expected, self.plumb("stacks", "fetch", package, expect=2).stderr)
+        self.assertIn("called", self.plumb("stacks", "fetch", "plumb-test-library==2.0", "--name", "../up", expect=2).stderr)
+        self.assertEqual(sorted(path.name for path in (self.folder / "plumb/stacks").iterdir()), ["fake"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -7,14 +7,18 @@
 #include <vector>
 
 #include "harness/analyze/bounds.hpp"
+#include "harness/results/execution_mode.hpp"
 
 namespace plumb {
 namespace {
 
-/// What no execution can beat: `library` of its own mode, `hardware` of any.
+/// What no execution can beat: `hardware`, and `library` with fusion or without, as the execution.
+/// The bounds are those of the model's own type: they say nothing of a mode in another.
 bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
-  return bound.complete &&
-         (bound.kind == "hardware" || (bound.kind == "library" && bound.mode == execution.mode));
+  const ExecutionMode mode = execution_mode_from(execution.mode);
+  return bound.complete && !mode.bf16 &&
+         (bound.kind == "hardware" ||
+          (bound.kind == "library" && bound.mode == (mode.fusion ? "fusion" : "plain")));
 }
 
 void add_findings(const Execution& execution, const ExecutionTime& time, ModelBounds& model) {

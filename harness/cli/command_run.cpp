@@ -38,6 +38,7 @@ struct RunOptions {
   std::string cache;
   std::string row_timeout = "60s";
   std::string only;
+  std::vector<std::string> modes;
   int threads = 1;
   bool resume = false;
 };
@@ -120,6 +121,9 @@ class SuiteRun {
         models_(models),
         store_(store),
         executor_(store, executor_options(stack), context.stop) {
+    for (const std::string& mode : options.modes) {
+      modes_.push_back(execution_mode_from(mode));
+    }
     header_.suite = suite.name;
     header_.resolved_suite = suite_for_store(suite, models);
     header_.suite_hash = sha256(header_.resolved_suite);
@@ -164,7 +168,7 @@ class SuiteRun {
       return summary.budget_ended || context_.stop.load();
     };
     if (options_.only != "layers" && summary.state == RunState::kFinished &&
-        !execute_models(executor_, store_, header_.id, suite_, models_, shard, stopped)) {
+        !execute_models(executor_, store_, header_.id, suite_, models_, shard, modes_, stopped)) {
       summary.state = RunState::kInterrupted;
     }
     store_.finish_run(header_.id, summary.state, current_time());
@@ -275,6 +279,7 @@ class SuiteRun {
   const ResolvedSuite& suite_;
   const std::vector<PlannedModel>& models_;
   Store& store_;
+  std::vector<ExecutionMode> modes_;
   std::string executor_backend_;
   Executor executor_;
   RunHeader header_;
@@ -353,6 +358,10 @@ void add_run(CLI::App& app, CommandContext& context) {
   run->add_option("--cache", options->cache, "only this cache mode: none, weights or all");
   run->add_option("--only", options->only, "layers, or models end to end; default: both")
       ->check(CLI::IsMember({"layers", "models"}));
+  run->add_option("--mode",
+                  options->modes,
+                  "how models are executed end to end: plain, or best_variant, bf16 and fusion "
+                  "joined by '+'; may be repeated; default: every mode that the run has times for");
   run->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

@@ -4,10 +4,13 @@
 #include <onnx/onnx_pb.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/cli/mode_requests.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/results/execution.hpp"
 
@@ -17,6 +20,7 @@ namespace {
 ExecuteRequest request_of(const ResolvedSuite::Model& model) {
   ExecuteRequest request;
   request.name = model.name;
+  request.dtype = parse_data_type(model.dtype).value();
   if (model.path) {
     request.path = std::filesystem::absolute(*model.path);
     request.batch = model.batch;
@@ -39,15 +43,23 @@ void put(Store& store, const RunId& run, const std::string& subject, const Execu
   store.put_derived({&record, 1});
 }
 
-/// Lists the subjects that a run has a time for.
-std::set<std::string> executed(const Store& store, const RunId& run) {
-  std::set<std::string> subjects;
+/// Lists the modes of each subject that a run has a time for.
+std::map<std::string, std::set<std::string>> executed(const Store& store, const RunId& run) {
+  std::map<std::string, std::set<std::string>> modes;
   for (const DerivedRecord& record : store.derived(run, "execution")) {
-    if (execution_from_json(record.payload).row.outcome.timed()) {
-      subjects.insert(record.subject);
+    const Execution execution = execution_from_json(record.payload);
+    if (execution.row.outcome.timed()) {
+      modes[record.subject].insert(execution.mode);
     }
   }
-  return subjects;
+  return modes;
+}
+
+/// Tells whether a run has a time for every mode: they are measured in turns, all or none.
+bool has_all(const std::set<std::string>& done, const std::vector<ModeRequest>& modes) {
+  return std::all_of(modes.begin(), modes.end(), [&](const ModeRequest& request) {
+    return done.contains(to_text(request.mode));
+  });
 }
 
 }  // namespace
@@ -58,24 +70,33 @@ bool execute_models(Executor& executor,
                     const ResolvedSuite& suite,
                     std::span<const PlannedModel> models,
                     const Shard& shard,
+                    const std::vector<ExecutionMode>& modes,
                     const std::function<bool()>& stopped) {
   PLUMB_CHECK(suite.models.size() == models.size());
-  const std::set<std::string> done = executed(store, run);
+  std::map<std::string, std::set<std::string>> done = executed(store, run);
+  const ResultSet results(store.measurements(run));
   for (std::size_t i = 0; i < models.size(); ++i) {
     const ModelInstance& instance = models[i].instance;
     const std::string subject = subject_of(instance);
-    if (i % shard.count != shard.index - 1 || done.contains(subject)) {
+    if (i % shard.count != shard.index - 1) {
+      continue;
+    }
+    ExecuteRequest request = request_of(suite.models[i]);
+    request.modes = mode_requests(models[i], results, modes);
+    if (has_all(done[subject], request.modes)) {
       continue;
     }
     if (stopped()) {
       return false;
     }
-    if (instance.dtype != to_text(DataType::kF32)) {
-      spdlog::info("{}: end to end only f32 is executed yet", to_text(instance, ", "));
-      continue;
+    spdlog::info("end to end {}/{}: {}, {} modes",
+                 i + 1,
+                 models.size(),
+                 to_text(instance, ", "),
+                 request.modes.size());
+    for (const Execution& execution : executor.execute_model(request)) {
+      put(store, run, subject, execution);
     }
-    spdlog::info("end to end {}/{}: {}", i + 1, models.size(), to_text(instance, ", "));
-    put(store, run, subject, executor.execute_model(request_of(suite.models[i])));
   }
   return true;
 }

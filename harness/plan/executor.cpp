@@ -202,21 +202,38 @@ Calibration Executor::calibrate() {
   return worker().calibrate();
 }
 
-Execution Executor::execute_model(const ExecuteRequest& request) {
+std::vector<Execution> Executor::execute_model(const ExecuteRequest& request) {
   worker_.reset();
-  Execution execution;
-  execution.mode = request.mode;
-  execution.row.started = current_time();
+  std::vector<Execution> executions;
+  // Modes are timed in turns and all arrive at the end.
+  const Seconds silence = options_.row_timeout * static_cast<double>(request.modes.size());
+  Outcome failure{Outcome::Kind::kCrashed, "the worker left it out"};
   try {
-    execution = worker().execute(request, options_.row_timeout);
+    worker().execute(request, silence, [&](Execution execution) {
+      execution.row.process = processes_;
+      executions.push_back(std::move(execution));
+    });
   } catch (const WorkerDied& death) {
     spdlog::warn("worker lost: {}; model {}", death.outcome().reason, request.name);
-    execution.row.outcome = death.outcome();
+    failure = death.outcome();
     worker_.reset();
   }
-  execution.row.key.text = "model:" + request.name;
-  execution.row.process = processes_;
-  return execution;
+  if (executions.size() < request.modes.size() && request.modes.size() > 1) {
+    executions.clear();
+    for (const ModeRequest& mode : request.modes) {
+      ExecuteRequest one = request;
+      one.modes = {mode};
+      executions.push_back(std::move(execute_model(one).front()));
+    }
+  } else if (executions.empty()) {
+    Execution& lost = executions.emplace_back();
+    lost.mode = to_text(request.modes.front().mode);
+    lost.row.started = current_time();
+    lost.row.outcome = failure;
+    lost.row.process = processes_;
+    lost.row.key.text = "model:" + request.name;
+  }
+  return executions;
 }
 
 ExecutionSummary Executor::execute(const RunId& run,

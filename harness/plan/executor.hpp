@@ -63,9 +63,10 @@ class Executor {
   [[nodiscard]] Environment describe();
   /// Measures the ceilings of this environment.
   [[nodiscard]] Calibration calibrate();
-  /// Executes one model end to end in a fresh worker process; a worker that dies or falls silent is
-  /// the result's outcome.
-  [[nodiscard]] Execution execute_model(const ExecuteRequest& request);
+  /// Executes one model end to end in a fresh worker process, all modes in one; if that dies, each
+  /// in one of its own. A worker that dies or falls silent is the mode's outcome.
+  [[nodiscard]] std::vector<Execution> execute_model(const ExecuteRequest& request);
+
   /// Measures and confirms the items; `unconfirmed` are left over from an interrupted run.
   [[nodiscard]] ExecutionSummary execute(const RunId& run,
                                          const std::vector<WorkItem>& items,

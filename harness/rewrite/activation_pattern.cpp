@@ -226,7 +226,8 @@ std::vector<Match> find_written_out_activations(const Graph& graph,
       spec.inputs = {graph.values[value].type};
       spec.outputs = {graph.values[activation.result].type};
       spec.attributes = {{"fn", activation.step.fn}, {"parameters", activation.step.parameters}};
-      result.push_back(make_match(rule, activation.layers, std::move(spec)));
+      result.push_back(
+          make_match(rule, activation.layers, {std::move(spec), {value}, activation.result, {}}));
     }
   }
   return result;

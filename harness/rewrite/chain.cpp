@@ -11,10 +11,8 @@ namespace plumb {
 namespace {
 
 /// Is an anchor with what was already added to it.
-struct Chain {
-  LayerSpec spec;
+struct Chain : Replacement {
   std::vector<LayerId> layers;
-  ValueId result = 0;
 };
 
 /// Counts the operands that are the operator's own: those an epilogue reads stand behind them.
@@ -67,6 +65,7 @@ class ChainFinder {
       }
       single_batch_norm = batch_norm && next.layers.size() == chain.layers.size();
       next.layers.push_back(*reader);
+      next.folded.push_back(*reader);
       next.result = layer.outputs.front();
       if (!scale) {
         break;
@@ -77,6 +76,7 @@ class ChainFinder {
     }
     const std::int64_t channels = chain.spec.outputs.front().dims.at(1);
     next.spec.inputs.resize(3);
+    next.inputs.resize(3);
     next.spec.inputs[2] = TensorType{weights->dtype, {channels}, true, {}};
     return {std::move(next)};
   }
@@ -94,6 +94,7 @@ class ChainFinder {
         break;
       }
       next.layers.push_back(*reader);
+      next.folded.push_back(*reader);
       next.result = layer.outputs.front();
     }
     if (next.layers.size() == chain.layers.size()) {
@@ -161,8 +162,10 @@ class ChainFinder {
     }
     Chain next = chain;
     next.spec.inputs.resize(std::max(next.spec.inputs.size(), own_operands(next.spec.op)));
+    next.inputs.resize(next.spec.inputs.size());
     next.spec.epilogue.push_back(Epilogue{"add", {}, next.spec.inputs.size()});
     next.spec.inputs.emplace_back(std::move(operand));
+    next.inputs.push_back(layer.inputs[*other]);
     next.layers.push_back(*reader);
     next.result = layer.outputs.front();
     return {std::move(next)};
@@ -197,7 +200,9 @@ std::vector<Match> find_chains(const Graph& graph,
     if (!is_op(layer, anchor) || layer.outputs.size() != 1) {
       continue;
     }
-    std::vector<Chain> chains{Chain{layer.spec, {id}, layer.outputs.front()}};
+    Chain anchored{{layer.spec, layer.inputs, layer.outputs.front(), {}}, {id}};
+    anchored.inputs.resize(layer.spec.inputs.size());
+    std::vector<Chain> chains{std::move(anchored)};
     for (const Stage stage : stages) {
       std::vector<Chain> longer;
       for (const Chain& chain : chains) {
@@ -208,7 +213,7 @@ std::vector<Match> find_chains(const Graph& graph,
     }
     for (Chain& chain : chains) {
       if (finder.uses().closed(chain.layers, chain.result)) {
-        result.push_back(make_match(rule, std::move(chain.layers), std::move(chain.spec)));
+        result.push_back(make_match(rule, chain.layers, chain));
       }
     }
   }

@@ -110,7 +110,15 @@ class Finder {
     if (!uses_.closed(layers, out(*biased))) {
       return std::nullopt;
     }
-    return match_of(x, normalized, epsilon, std::move(layers), out(*biased));
+    const auto constant_of = [&](LayerId step, LayerId before, std::string_view fn) {
+      return layer(step).inputs[other_operand(layer(step), fn, out(before)).value()];
+    };
+    return match_of(
+        {x, constant_of(*scaled, *quotient, "mul"), constant_of(*biased, *scaled, "add")},
+        normalized,
+        epsilon,
+        std::move(layers),
+        out(*biased));
   }
 
   [[nodiscard]] bool is_constant_scalar(LayerId id, std::size_t operand) const {
@@ -139,12 +147,12 @@ class Finder {
     return operand.constant && operand.dims == normalized ? next : std::nullopt;
   }
 
-  [[nodiscard]] Match match_of(ValueId x,
+  [[nodiscard]] Match match_of(std::vector<std::optional<ValueId>> inputs,
                                const Dims& normalized,
                                double epsilon,
                                std::vector<LayerId> layers,
                                ValueId result) const {
-    const TensorType& type = graph_.values[x].type;
+    const TensorType& type = graph_.values[inputs.front().value()].type;
     LayerSpec spec;
     spec.op = "layer_norm";
     spec.inputs = {type,
@@ -153,7 +161,7 @@ class Finder {
     spec.outputs = {graph_.values[result].type};
     const std::size_t axis = type.dims.size() - normalized.size();
     spec.attributes = {{"axis", static_cast<std::int64_t>(axis)}, {"epsilon", epsilon}};
-    return make_match(rule_, std::move(layers), std::move(spec));
+    return make_match(rule_, std::move(layers), {std::move(spec), std::move(inputs), result, {}});
   }
 
   const Graph& graph_;

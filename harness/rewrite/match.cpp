@@ -2,18 +2,18 @@
 #include "harness/rewrite/match.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "harness/base/error.hpp"
 
 namespace plumb {
 
-Match make_match(std::string_view rule, std::vector<LayerId> layers, LayerSpec spec) {
+Match make_match(std::string_view rule, std::vector<LayerId> layers, Replacement replacement) {
+  PLUMB_CHECK(replacement.inputs.size() == replacement.spec.inputs.size());
   std::sort(layers.begin(), layers.end());
-  Match match;
-  match.rewrite = rule;
-  match.layers = std::move(layers);
-  match.key = to_key(spec);
-  match.cost = cost_of(spec);
-  match.spec = std::move(spec);
-  return match;
+  LayerKey key = to_key(replacement.spec);
+  const LayerCost cost = cost_of(replacement.spec);
+  return {std::move(replacement), rule, std::move(layers), std::move(key), cost};
 }
 
 }  // namespace plumb

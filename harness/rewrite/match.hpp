@@ -9,6 +9,8 @@
 namespace plumb {
 
 /// Makes a match of a rule: sorts the layers, writes the key, prices the spec.
-[[nodiscard]] Match make_match(std::string_view rule, std::vector<LayerId> layers, LayerSpec spec);
+[[nodiscard]] Match make_match(std::string_view rule,
+                               std::vector<LayerId> layers,
+                               Replacement replacement);
 
 }  // namespace plumb

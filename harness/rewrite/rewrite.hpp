@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -9,13 +10,21 @@
 
 namespace plumb {
 
+/// Is the one layer that several layers become.
+struct Replacement {
+  LayerSpec spec;  ///< BatchNorm and scales are folded into weights and bias
+  std::vector<std::optional<ValueId>>
+      inputs;  ///< one to one with spec.inputs; with `folded`, operands 1 and 2 before it
+  ValueId result = 0;
+  std::vector<LayerId> folded;  ///< what scales and shifts the channels of weights (operand 1,
+                                ///< along its first axis) and bias (2), in order
+};
+
 /// Says that a connected set of layers of a graph may be executed as one layer with another key.
-struct Match {
+struct Match : Replacement {
   std::string_view rewrite;  ///< name of the rule, e.g. "conv_bn_relu"
   std::vector<LayerId>
       layers;  ///< all covered layers, ascending; intermediate values have no other consumer
-  LayerSpec
-      spec;  ///< of the one layer that replaces them; BatchNorm is folded into weights and bias
   LayerKey key;
   LayerCost cost;
 };

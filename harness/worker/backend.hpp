@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "harness/base/units.hpp"
@@ -79,6 +80,9 @@ struct PreparedModel {
   Outcome outcome;
 };
 
+/// Names the variant to use for each key.
+using LayerVariants = std::unordered_map<LayerKey, std::string>;
+
 /// Is one library on one device. Lives only inside a worker process.
 class Backend {
  public:
@@ -98,11 +102,13 @@ class Backend {
   /// them.
   [[nodiscard]] virtual Prepared prepare(const LayerKey& key, const std::string& variant) = 0;
 
-  /// Prepares a whole model: each layer as the library does it when it is asked for nothing,
-  /// results handed on in the layouts they are left in. Allocates nothing; a model whose memory
-  /// exceeds the machine's is refused with the number.
-  [[nodiscard]] virtual PreparedModel prepare_model(const Graph& graph) {
+  /// Prepares a whole model: each layer by the variant given for its key, otherwise as the library
+  /// does it when it is asked for nothing; results handed on in the layouts they are left in.
+  /// Allocates nothing; a model whose memory exceeds the machine's is refused with the number.
+  [[nodiscard]] virtual PreparedModel prepare_model(const Graph& graph,
+                                                    const LayerVariants& variants) {
     static_cast<void>(graph);
+    static_cast<void>(variants);
     return {nullptr,
             {},
             0,

@@ -2,7 +2,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 
+#include "harness/base/error.hpp"
 #include "harness/worker/protocol.pb.h"
 #include "harness/worker/protocol_conversion.hpp"
 #include "harness/worker/protocol_error.hpp"
@@ -11,6 +13,8 @@ namespace plumb {
 namespace {
 
 constexpr int kMaximumDims = 1000;
+constexpr int kMaximumModes = 100;
+constexpr int kMaximumSteps = 1'000'000;
 constexpr std::int64_t kMaximumAttempts = 1000;
 
 std::int64_t not_negative(const char* field, std::int64_t value) {
@@ -19,6 +23,56 @@ std::int64_t not_negative(const char* field, std::int64_t value) {
                         fmt::format("field '{}' of a message is {}, below 0", field, value));
   }
   return value;
+}
+
+void check_size(const char* field, int size, int most) {
+  if (size > most) {
+    throw ProtocolError(
+        ProtocolError::Kind::kBroken,
+        fmt::format(
+            "field '{}' of a message is a list of {}, above the limit of {}", field, size, most));
+  }
+}
+
+ExecutionMode mode_from(const std::string& text) {
+  try {
+    return execution_mode_from(text);
+  } catch (const Error& error) {
+    throw ProtocolError(ProtocolError::Kind::kBroken, error.what());
+  }
+}
+
+DataType data_type_from(const std::string& text) {
+  const std::optional<DataType> type = parse_data_type(text);
+  if (!type) {
+    throw ProtocolError(ProtocolError::Kind::kBroken,
+                        fmt::format("field 'dtype' of a message is '{}', which is no type", text));
+  }
+  return *type;
+}
+
+protocol::ModeRequest mode_message(const ModeRequest& request) {
+  protocol::ModeRequest message;
+  message.set_mode(to_text(request.mode));
+  for (const ModeStep& step : request.steps) {
+    protocol::ModeStep& one = *message.add_steps();
+    one.mutable_layers()->Add(step.layers.begin(), step.layers.end());
+    *one.mutable_key() = to_protocol(step.key);
+    one.set_variant(step.variant);
+  }
+  return message;
+}
+
+ModeRequest mode_request_from(const protocol::ModeRequest& message) {
+  ModeRequest request;
+  request.mode = mode_from(message.mode());
+  check_size("steps", message.steps_size(), kMaximumSteps);
+  for (const protocol::ModeStep& step : message.steps()) {
+    check_size("layers", step.layers_size(), kMaximumSteps);
+    request.steps.push_back(
+        {{step.layers().begin(), step.layers().end()}, from_protocol(step.key()), step.variant()});
+  }
+  return request;
 }
 
 }  // namespace
@@ -32,7 +86,10 @@ protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
     message.set_batch(*request.batch);
   }
   message.mutable_dims()->insert(request.dims.begin(), request.dims.end());
-  message.set_mode(request.mode);
+  for (const ModeRequest& mode : request.modes) {
+    *message.add_modes() = mode_message(mode);
+  }
+  message.set_dtype(std::string(to_text(request.dtype)));
   *message.mutable_sampling() = to_protocol(request.sampling);
   message.set_seed(request.seed);
   message.set_disturbed_attempts(request.disturbed_attempts);
@@ -47,17 +104,20 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   if (message.has_batch()) {
     request.batch = not_negative("batch", message.batch());
   }
-  if (message.dims_size() > kMaximumDims) {
-    throw ProtocolError(
-        ProtocolError::Kind::kBroken,
-        fmt::format("field 'dims' of a message is a list of {}, above the limit of {}",
-                    message.dims_size(),
-                    kMaximumDims));
-  }
+  check_size("dims", message.dims_size(), kMaximumDims);
   for (const auto& [name, extent] : message.dims()) {
     request.dims[name] = not_negative("dims", extent);
   }
-  request.mode = message.mode();
+  check_size("modes", message.modes_size(), kMaximumModes);
+  if (message.modes_size() == 0) {
+    throw ProtocolError(ProtocolError::Kind::kBroken,
+                        "a message asks to execute a model in no mode");
+  }
+  request.modes.clear();
+  for (const protocol::ModeRequest& mode : message.modes()) {
+    request.modes.push_back(mode_request_from(mode));
+  }
+  request.dtype = data_type_from(message.dtype());
   request.sampling = from_protocol(message.sampling());
   request.seed = message.seed();
   request.disturbed_attempts =

@@ -6,19 +6,36 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/measure/sampler.hpp"
+#include "harness/model/graph.hpp"
+#include "harness/results/execution_mode.hpp"
 
 namespace plumb {
 
-/// Asks a worker to execute one whole model end to end.
+/// Says how one step of a mode is executed: what was measured as the fastest.
+struct ModeStep {
+  std::vector<LayerId> layers;  ///< of the model's graph, ascending; several: fused
+  LayerKey key;                 ///< of the one layer that they become
+  std::string variant;
+};
+
+/// Asks for one way to execute a model.
+struct ModeRequest {
+  ExecutionMode mode;
+  std::vector<ModeStep> steps;  ///< of a mode with best_variant: all layers that are computed
+};
+
+/// Asks a worker to execute one whole model end to end, in one mode or, in turns, in several.
 struct ExecuteRequest {
   std::string name;   ///< for the log
   std::string model;  ///< a serialized ModelProto, weight-free: shapes fixed; empty: see `path`
   std::filesystem::path path;                ///< an ONNX file, absolute
   std::optional<std::int64_t> batch;         ///< of a file, as ReadOptions
   std::map<std::string, std::int64_t> dims;  ///< of a file, as ReadOptions
-  std::string mode = "plain";                ///< each layer as the library does it by itself
+  DataType dtype = DataType::kF32;           ///< of the model's floating tensors
+  std::vector<ModeRequest> modes{{}};        ///< at least one
   SamplingPlan sampling{.budget = Seconds(1.0)};
   std::uint64_t seed = 1;  ///< of the inputs, and of weights that the model does not hold
   std::int64_t disturbed_attempts = 2;

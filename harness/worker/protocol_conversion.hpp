@@ -24,7 +24,7 @@ class Variants;
 namespace plumb {
 
 /// Is raised whenever a message changes its meaning; both sides must have the same.
-inline constexpr std::uint32_t kProtocolVersion = 2;
+inline constexpr std::uint32_t kProtocolVersion = 3;
 
 /// Bounds the lists of one message.
 inline constexpr std::size_t kMaximumSamples = 1'000'000;

@@ -102,12 +102,22 @@ class WorkerProcess::Implementation {
     return read(reply, reply.has_calibration(), [&] { return from_protocol(reply.calibration()); });
   }
 
-  Execution execute(const ExecuteRequest& execute, Seconds timeout) {
+  void execute(const ExecuteRequest& execute,
+               Seconds timeout,
+               const std::function<void(Execution)>& emit) {
     protocol::Request request;
     *request.mutable_execute() = to_protocol(execute);
     send(request, timeout);
-    const protocol::Reply reply = receive(timeout);
-    return read(reply, reply.has_execution(), [&] { return from_protocol(reply.execution()); });
+    for (std::size_t mode = 0;; ++mode) {
+      const protocol::Reply reply = receive(timeout);
+      if (reply.has_done()) {
+        return;
+      }
+      Execution execution = read(reply, reply.has_execution() && mode < execute.modes.size(), [&] {
+        return from_protocol(reply.execution());
+      });
+      hand_on(emit, std::move(execution));
+    }
   }
 
   void measure(const MeasureRequest& measure,
@@ -128,14 +138,7 @@ class WorkerProcess::Implementation {
         die(ProtocolError(ProtocolError::Kind::kBroken, "a row has another key than was asked for"),
             timeout);
       }
-      try {
-        emit(std::move(row));
-      } catch (...) {
-        // The rows that are still to come would be taken for answers to the next request.
-        child_->kill();
-        ended_ = Outcome{Outcome::Kind::kCrashed, "it was ended when its rows could not be taken"};
-        throw;
-      }
+      hand_on(emit, std::move(row));
     }
   }
 
@@ -143,6 +146,18 @@ class WorkerProcess::Implementation {
   [[nodiscard]] std::string log_tail() const { return log_.text(); }
 
  private:
+  template <typename Answer>
+  void hand_on(const std::function<void(Answer)>& emit, Answer answer) {
+    try {
+      emit(std::move(answer));
+    } catch (...) {
+      // The answers that are still to come would be taken for those to the next request.
+      child_->kill();
+      ended_ = Outcome{Outcome::Kind::kCrashed, "it was ended when its answers could not be taken"};
+      throw;
+    }
+  }
+
   void greet(Seconds timeout) {
     protocol::Request request;
     request.mutable_hello()->set_version(kProtocolVersion);
@@ -316,8 +331,10 @@ void WorkerProcess::measure(const MeasureRequest& request,
                             const std::function<void(Measurement)>& emit) {
   implementation_->measure(request, timeout, emit);
 }
-Execution WorkerProcess::execute(const ExecuteRequest& request, Seconds timeout) {
-  return implementation_->execute(request, timeout);
+void WorkerProcess::execute(const ExecuteRequest& request,
+                            Seconds timeout,
+                            const std::function<void(Execution)>& emit) {
+  implementation_->execute(request, timeout, emit);
 }
 int WorkerProcess::pid() const {
   return implementation_->pid();

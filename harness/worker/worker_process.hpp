@@ -54,8 +54,10 @@ class WorkerProcess {
                Seconds timeout,
                const std::function<void(Measurement)>& emit);
 
-  /// Waits at most `timeout` for the one answer.
-  [[nodiscard]] Execution execute(const ExecuteRequest& request, Seconds timeout);
+  /// Hands on the execution of each mode as it arrives; `timeout` and `emit` as in measure().
+  void execute(const ExecuteRequest& request,
+               Seconds timeout,
+               const std::function<void(Execution)>& emit);
 
   [[nodiscard]] int pid() const;
   /// Returns the last lines that the worker wrote to stdout and stderr (at most 64 KiB).

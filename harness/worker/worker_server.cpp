@@ -134,6 +134,10 @@ class Server {
       measure(from_protocol(request.measure()));
       return;
     }
+    if (request.has_execute()) {
+      execute(from_protocol(request.execute()));
+      return;
+    }
     protocol::Reply message;
     try {
       if (request.has_describe()) {
@@ -143,8 +147,6 @@ class Server {
             to_protocol(service_->variants(from_protocol(request.variants())));
       } else if (request.has_calibrate()) {
         *message.mutable_calibration() = to_protocol(service_->calibrate());
-      } else if (request.has_execute()) {
-        *message.mutable_execution() = to_protocol(execute(from_protocol(request.execute())));
       } else {
         throw Error(Error::Kind::kInternal, "the worker does not know this request");
       }
@@ -203,19 +205,34 @@ class Server {
   }
 
   /// What goes wrong with one model is its outcome: the others are still to come.
-  Execution execute(const ExecuteRequest& request) {
-    Execution failed;
-    failed.mode = request.mode;
-    failed.row.key.text = "model:" + request.name;
+  void execute(const ExecuteRequest& request) {
+    std::size_t emitted = 0;
+    const auto emit = [&](const Execution& execution) {
+      protocol::Reply message;
+      *message.mutable_execution() = to_protocol(execution);
+      reply(message);
+      ++emitted;
+    };
+    Outcome failure;
     try {
-      return service_->execute(request);
+      service_->execute(request, emit);
+    } catch (const ProtocolError&) {
+      throw;
     } catch (const std::bad_alloc&) {
-      failed.row.outcome = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
+      failure = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
     } catch (const std::exception& problem) {
-      failed.row.outcome = {Outcome::Kind::kCrashed,
-                            fmt::format("the worker failed: {}", problem.what())};
+      failure = {Outcome::Kind::kCrashed, fmt::format("the worker failed: {}", problem.what())};
     }
-    return failed;
+    while (!failure.ok() && emitted < request.modes.size()) {
+      Execution failed;
+      failed.mode = to_text(request.modes[emitted].mode);
+      failed.row.key.text = "model:" + request.name;
+      failed.row.outcome = failure;
+      emit(failed);
+    }
+    protocol::Reply done;
+    done.mutable_done();
+    reply(done);
   }
 
   std::string backend_;

@@ -44,8 +44,10 @@ class WorkerService {
                        const std::function<void(Measurement)>& emit) = 0;
   /// Measures ceilings with the worker's thread count (about two seconds).
   [[nodiscard]] virtual Calibration calibrate() = 0;
-  /// Executes a whole model end to end; an outcome says why there is no time.
-  [[nodiscard]] virtual Execution execute(const ExecuteRequest& request) = 0;
+  /// Executes a whole model end to end and emits one execution for each mode, in order; an outcome
+  /// says why there is no time.
+  virtual void execute(const ExecuteRequest& request,
+                       const std::function<void(Execution)>& emit) = 0;
 };
 
 }  // namespace plumb

@@ -38,8 +38,9 @@ void BackendService::measure(const MeasureRequest& request,
   LayerMeasurement({backend_, timing_, flush_, options_.slot_memory}, request, emit).run();
 }
 
-Execution BackendService::execute(const ExecuteRequest& request) {
-  return execute_model(backend_, timing_, request);
+void BackendService::execute(const ExecuteRequest& request,
+                             const std::function<void(Execution)>& emit) {
+  ModelExecution(backend_, timing_, request).run(emit);
 }
 
 Calibration BackendService::calibrate() {

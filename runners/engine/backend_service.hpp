@@ -39,7 +39,7 @@ class BackendService final : public WorkerService {
   void measure(const MeasureRequest& request,
                const std::function<void(Measurement)>& emit) override;
   [[nodiscard]] Calibration calibrate() override;
-  [[nodiscard]] Execution execute(const ExecuteRequest& request) override;
+  void execute(const ExecuteRequest& request, const std::function<void(Execution)>& emit) override;
 
  private:
   Backend& backend_;

@@ -14,7 +14,13 @@ namespace {
 
 constexpr int kPatience = 3;
 
-Outcome judged(const SampleSummary& summary) {
+Timestamp now() {
+  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+Outcome stability_of(const SampleSummary& summary) {
   if (summary.n < 2) {
     return {Outcome::Kind::kUnstable, "only one sample within the budget"};
   }
@@ -29,12 +35,6 @@ Outcome judged(const SampleSummary& summary) {
   }
   return {};
 }
-
-Timestamp now() {
-  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
-}
-
-}  // namespace
 
 LayerTiming::LayerTiming(Clock clock, DisturbanceSource disturbance, std::string filter)
     : clock_(std::move(clock)), disturbance_(std::move(disturbance)), filter_(std::move(filter)) {}
@@ -74,7 +74,7 @@ void LayerTiming::time(TimedRegion& region,
   stayed_disturbed_ = row.disturbance.disturbed ? stayed_disturbed_ + 1 : 0;
   row.summary = summarize(row.samples);
   row.floor = floor().at(static_cast<std::size_t>(row.repetitions));
-  row.outcome = row.purpose == Purpose::kRace ? Outcome{} : judged(row.summary);
+  row.outcome = row.purpose == Purpose::kRace ? Outcome{} : stability_of(row.summary);
 }
 
 }  // namespace plumb

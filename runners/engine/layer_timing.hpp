@@ -47,4 +47,7 @@ class LayerTiming {
   int stayed_disturbed_ = 0;  // blocks in a row
 };
 
+/// Says kUnstable, and why, of a summary whose interval is wider than that or that has one sample.
+[[nodiscard]] Outcome stability_of(const SampleSummary& summary);
+
 }  // namespace plumb

@@ -4,23 +4,34 @@
 #include <vector>
 
 #include "harness/worker/backend.hpp"
-#include "harness/worker/execute_request.hpp"
+#include "runners/engine/mode_graph.hpp"
+#include "runners/engine/requested_model.hpp"
 
 namespace plumb {
 
-/// Is a whole model with its weights and inputs in place, executed once.
+/// Is a whole model prepared in one mode and, once made ready, with its weights and inputs in place
+/// and executed once.
 struct ReadyModel {
-  Outcome outcome;         ///< not ok: why there is no program, or what is wrong with its result
-  PreparedModel prepared;  ///< slot 0 bound
+  Outcome outcome;  ///< not ok: why there is no program, or what is wrong with its result
+  ModeGraph plan;
+  PreparedModel prepared;  ///< slot 0 bound once ready
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   Seconds first_call{};
 };
 
-/// Reads, plans, fills and executes a model once. Weights without data are filled by the seed as
-/// `plumb model export --weights` fills them; its memory is checked before anything is allocated.
-/// An output that is infinite or not a number is kWrongResult. Throws Error{kUser} for a model that
-/// is not usable, std::bad_alloc.
+/// Plans a model in one mode; its memory is checked, and nothing is allocated. Throws Error{kUser}
+/// for a request that does not fit the model.
+[[nodiscard]] ReadyModel prepare_mode(Backend& backend,
+                                      const RequestedModel& model,
+                                      const ModeRequest& mode);
+
+/// Puts weights and inputs of a filled model in place and executes it once. An output that is
+/// infinite or not a number is kWrongResult. Throws std::bad_alloc.
+void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& ready);
+
+/// Reads, plans, fills and executes a model once, in the first mode of the request. Throws
+/// Error{kUser} for a model that is not usable, std::bad_alloc.
 [[nodiscard]] ReadyModel make_ready(Backend& backend,
                                     const ExecuteRequest& request,
                                     const Clock& clock);

@@ -184,13 +184,13 @@ void FakeService::measure(const MeasureRequest& request,
   }
 }
 
-Execution FakeService::execute(const ExecuteRequest& request) {
+Execution FakeService::execution(const ExecuteRequest& request, const ModeRequest& mode) const {
   Execution execution;
-  execution.mode = request.mode;
+  execution.mode = to_text(mode.mode);
   MeasureRequest measure;
   measure.key.text = "model:" + request.name;
-  execution.row = row(measure, CacheMode::kNone, {.text = request.mode}, Purpose::kFull);
-  const Rule* rule = script_.rule_for(measure.key.text, request.mode);
+  execution.row = row(measure, CacheMode::kNone, {.text = execution.mode}, Purpose::kFull);
+  const Rule* rule = script_.rule_for(measure.key.text, execution.mode);
   if (!execution.row.outcome.timed() || (rule != nullptr && rule->time)) {
     return execution;
   }
@@ -200,11 +200,21 @@ Execution FakeService::execute(const ExecuteRequest& request) {
       time += fake_time(layer.key, "algorithm=direct", CacheMode::kWeights);
     }
   }
+  for (const bool option : {mode.mode.best_variant, mode.mode.bf16, mode.mode.fusion}) {
+    time *= option ? 0.9 : 1.0;
+  }
   for (std::size_t i = 0; i < execution.row.samples.size(); ++i) {
     execution.row.samples[i] = time * kSpread[i];
   }
   execution.row.summary = summarize(execution.row.samples);
   return execution;
+}
+
+void FakeService::execute(const ExecuteRequest& request,
+                          const std::function<void(Execution)>& emit) {
+  for (const ModeRequest& mode : request.modes) {
+    emit(execution(request, mode));
+  }
 }
 
 }  // namespace plumb::fake

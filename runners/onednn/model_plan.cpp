@@ -69,7 +69,8 @@ bool is_result_of_primitive(const LayerPlan& plan, std::size_t buffer) {
 
 class Composer {
  public:
-  Composer(const Graph& graph, const Device& device) : graph_(graph), device_(device) {
+  Composer(const Graph& graph, const LayerVariants& variants, const Device& device)
+      : graph_(graph), variants_(variants), device_(device) {
     held_.resize(graph.values.size());
   }
 
@@ -178,6 +179,13 @@ class Composer {
   /// Takes the library's first choice; among equals the one whose operands lie as it wants them.
   const Offer& choose(const Layer& layer) {
     const OfferList& list = offers(layer);
+    if (const auto named = variants_.find(layer.key); named != variants_.end()) {
+      for (const Offer& offer : list.offers()) {
+        if (offer.text() == named->second) {
+          return offer;
+        }
+      }
+    }
     const bool references = list.only_references() || is_recurrent(layer.spec);
     const Offer* best = nullptr;
     std::size_t best_matches = 0;
@@ -453,6 +461,7 @@ class Composer {
   }
 
   const Graph& graph_;
+  const LayerVariants& variants_;
   const Device& device_;
   ModelPlan model_;
   std::vector<std::vector<HeldValue>> held_;  // by value; first: as it was made
@@ -465,8 +474,8 @@ class Composer {
 
 }  // namespace
 
-ModelPlan plan_model(const Graph& graph, const Device& device) {
-  return Composer(graph, device).compose();
+ModelPlan plan_model(const Graph& graph, const LayerVariants& variants, const Device& device) {
+  return Composer(graph, variants, device).compose();
 }
 
 }  // namespace plumb::onednn

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "harness/model/graph.hpp"
+#include "harness/worker/backend.hpp"
 #include "runners/onednn/layer_plan.hpp"
 #include "runners/onednn/offer.hpp"
 
@@ -18,12 +19,15 @@ struct ModelPlan {
 
 /// Makes one plan of all layers in the graph's order (docs/EXECUTION.md).
 ///
-/// Each layer is the library's first choice, no reference implementation while there are others.
+/// Each layer is the variant asked for or, where there is none of that name, the library's first
+/// choice, no reference implementation while there are others.
 /// Of a primitive that comes in several layouts the one is taken that its input was left in.
 /// Element-wise layers run on the bytes as they lie and hand the layout on; where a layer wants
 /// another layout than it finds, one reorder makes it for all that want the same. Results share one
 /// block of memory by their lifetimes. Throws Unsupported, naming the layer, if one cannot be
 /// executed, and what the library throws.
-[[nodiscard]] ModelPlan plan_model(const Graph& graph, const Device& device);
+[[nodiscard]] ModelPlan plan_model(const Graph& graph,
+                                   const LayerVariants& variants,
+                                   const Device& device);
 
 }  // namespace plumb::onednn

@@ -102,11 +102,12 @@ class OnednnBackend : public Backend {
     return prepared;
   }
 
-  [[nodiscard]] PreparedModel prepare_model(const Graph& graph) override {
+  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
+                                            const LayerVariants& variants) override {
     PreparedModel prepared;
     std::optional<Outcome> too_large;
     prepared.outcome = outcome_of([&] {
-      ModelPlan model = plan_model(graph, device_);
+      ModelPlan model = plan_model(graph, variants, device_);
       prepared.memory = memory_needed(model.plan);
       if (prepared.memory > physical_memory()) {
         too_large = {Outcome::Kind::kOutOfMemory,

@@ -82,7 +82,10 @@ class Run(Command):
     def test_executes_models_end_to_end(self):
         self.stack("fake", '[[rule]]\nmatch = "model:lenet"\nseconds = 0.25\n')
         self.plumb("run", self.tiny(), "--stack", "fake")
-        (execution,) = self.json("bound")["models"][0]["executions"]
+        executions = self.json("bound")["models"][0]["executions"]
+        modes = ["plain", "best_variant", "fusion", "best_variant+fusion"]
+        self.assertEqual([execution["mode"] for execution in executions], modes)
+        execution = executions[0]
         self.assertEqual((execution["mode"], execution["scenario"], execution["samples"]), ("plain", "single_stream", 9))
         self.assertAlmostEqual(execution["median_seconds"], 0.25, places=6)
         self.assertLessEqual(execution["low"], execution["median_seconds"])
@@ -92,7 +95,11 @@ class Run(Command):
         self.plumb("run", self.tiny(), "--stack", "fake", "--only", "models")
         model = self.json("bound")["models"][0]
         self.assertLess(model["measured_layers"], model["total_layers"])
-        self.assertEqual(len(model["executions"]), 1)
+        self.assertEqual([execution["mode"] for execution in model["executions"]], ["plain", "fusion"])
+        self.plumb("run", self.tiny(), "--stack", "fake", "--mode", "bf16", "--mode", "fusion+best_variant")
+        model = self.json("bound")["models"][0]
+        self.assertEqual([execution["mode"] for execution in model["executions"]], ["bf16", "best_variant+fusion"])
+        self.assertIn("best_variant, bf16 and fusion", self.plumb("run", self.tiny(), "--mode", "fast", expect=2).stderr)
         self.assertIn("models", self.plumb("run", self.tiny(), "--only", "nonsense", expect=2).stderr)
 
     def test_says_what_kept_a_model_from_being_executed(self):
@@ -102,6 +109,13 @@ class Run(Command):
             model = self.json("bound")["models"][0]
             self.assertIsNone(model["executions"][0]["median_seconds"])
             self.assertTrue([f for f in model["findings"] if f.startswith(f"not executed end to end (plain): {reason}")], model["findings"])
+
+    def test_a_mode_that_crashes_leaves_the_others_alone(self):
+        self.stack("fake", '[[rule]]\nmatch = "model:lenet"\nvariant = "fusion"\naction = "crash"\n')
+        self.plumb("run", self.tiny(), "--stack", "fake", "--only", "models")
+        plain, fusion = self.json("bound")["models"][0]["executions"]
+        self.assertGreater(plain["samples"], 0)
+        self.assertEqual((fusion["mode"], fusion["samples"]), ("fusion", 0))
 
     def test_finds_a_bound_above_what_was_executed(self):
         self.stack("fake", '[[rule]]\nmatch = "model:lenet"\nseconds = 1e-6\n')

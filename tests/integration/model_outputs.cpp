@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// model_outputs MODULE LIBRARY MODEL.onnx FOLDER: executes a model once through a oneDNN library as
-// the worker does, and writes its inputs and outputs, dense, as input_0, output_0… into the folder.
+// model_outputs MODULE LIBRARY MODEL.onnx FOLDER MODE…: executes a model once through a oneDNN
+// library as the worker does, in each mode, and writes its inputs, dense, as input_0… into the
+// folder and its outputs, in the graph's type of that mode, as output_0… into the mode's folder
+// below it.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -25,8 +27,8 @@ void write_all(const std::filesystem::path& folder,
 }  // namespace
 
 int main(int argc, const char* const* argv) {
-  if (argc != 5) {
-    fmt::print(stderr, "usage: {} MODULE LIBRARY MODEL.onnx FOLDER\n", argv[0]);
+  if (argc < 6) {
+    fmt::print(stderr, "usage: {} MODULE LIBRARY MODEL.onnx FOLDER MODE…\n", argv[0]);
     return 2;
   }
   try {
@@ -34,17 +36,32 @@ int main(int argc, const char* const* argv) {
     plumb::ExecuteRequest request;
     request.path = std::filesystem::absolute(argv[3]);
     request.name = request.path.filename();
-    const plumb::ReadyModel ready = make_ready(*backend, request, plumb::steady_clock());
-    if (!ready.outcome.ok()) {
-      fmt::print(stderr, "{}: {}\n", to_text(ready.outcome.kind), ready.outcome.reason);
-      return 1;
+    const std::filesystem::path folder = argv[4];
+    plumb::RequestedModel model(request);
+    model.fill();
+    write_all(folder, "input", model.inputs());
+    for (int i = 5; i < argc; ++i) {
+      const plumb::ExecutionMode mode = plumb::execution_mode_from(argv[i]);
+      plumb::ReadyModel ready = prepare_mode(*backend, model, {mode, {}});
+      if (ready.outcome.ok()) {
+        make_ready(model, plumb::steady_clock(), ready);
+      }
+      if (!ready.outcome.ok()) {
+        fmt::print(
+            stderr, "{}: {}: {}\n", argv[i], to_text(ready.outcome.kind), ready.outcome.reason);
+        return 1;
+      }
+      std::filesystem::create_directories(folder / argv[i]);
+      write_all(folder / argv[i], "output", ready.outputs);
+      fmt::print(
+          "{{\"mode\": \"{}\", \"layers\": {}, \"reorders\": {}, \"memory_bytes\": {}, "
+          "\"activation_bytes\": {}}}\n",
+          argv[i],
+          ready.plan.fused.graph.layers.size(),
+          ready.prepared.reorders,
+          ready.prepared.memory.value,
+          ready.prepared.program->facts().workspace.value);
     }
-    write_all(argv[4], "input", ready.inputs);
-    write_all(argv[4], "output", ready.outputs);
-    fmt::print("{{\"reorders\": {}, \"memory_bytes\": {}, \"activation_bytes\": {}}}\n",
-               ready.prepared.reorders,
-               ready.prepared.memory.value,
-               ready.prepared.program->facts().workspace.value);
   } catch (const std::exception& problem) {
     fmt::print(stderr, "{}\n", problem.what());
     return 1;

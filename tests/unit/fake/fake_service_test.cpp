@@ -130,18 +130,26 @@ TEST(FakeService, drops_a_failed_variant_from_the_race) {
   EXPECT_EQ(rows[3].summary.median, Seconds(1));
 }
 
+std::vector<Execution> execute(const Script& script, const ExecuteRequest& request) {
+  std::vector<Execution> executions;
+  FakeService(script).execute(
+      request, [&](Execution execution) { executions.push_back(std::move(execution)); });
+  return executions;
+}
+
 TEST(FakeService, executes_a_model_in_the_time_of_its_layers_or_as_the_script_says) {
   ExecuteRequest request;
   request.name = "sample";
   request.model = "not a model";
   Script script = default_script();
   script.rules.push_back({.match = "model:sample", .variant = "plain", .time = Seconds(0.25)});
-  const Execution scripted = FakeService(script).execute(request);
-  EXPECT_EQ(scripted.mode, "plain");
-  EXPECT_EQ(scripted.row.summary.median, Seconds(0.25));
-  EXPECT_THROW(static_cast<void>(FakeService(default_script()).execute(request)), Error);
+  const std::vector<Execution> scripted = execute(script, request);
+  ASSERT_EQ(scripted.size(), 1U);
+  EXPECT_EQ(scripted[0].mode, "plain");
+  EXPECT_EQ(scripted[0].row.summary.median, Seconds(0.25));
+  EXPECT_THROW(static_cast<void>(execute(default_script(), request)), Error);
   script.rules[0].outcome = {Outcome::Kind::kWrongResult, "nan"};
-  EXPECT_EQ(FakeService(script).execute(request).row.outcome.reason, "nan");
+  EXPECT_EQ(execute(script, request)[0].row.outcome.reason, "nan");
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ TEST(ExecuteConversion, carries_a_request) {
   request.path = "/models/mine.onnx";
   request.batch = 8;
   request.dims = {{"sequence", 128}, {"image", 224}};
-  request.mode = "plain";
+  request.dtype = DataType::kBf16;
+  request.modes = {{}, {{.best_variant = true, .fusion = true}, {{{3, 4}, {"v1:relu"}, "impl=a"}}}};
   request.sampling.budget = Seconds(2.5);
   request.seed = ~std::uint64_t{0};
   request.disturbed_attempts = 5;
@@ -27,7 +28,15 @@ TEST(ExecuteConversion, carries_a_request) {
   EXPECT_EQ(read.path, request.path);
   EXPECT_EQ(read.batch, request.batch);
   EXPECT_EQ(read.dims, request.dims);
-  EXPECT_EQ(read.mode, request.mode);
+  EXPECT_EQ(read.dtype, request.dtype);
+  ASSERT_EQ(read.modes.size(), 2U);
+  EXPECT_EQ(read.modes[0].mode, ExecutionMode{});
+  EXPECT_TRUE(read.modes[0].steps.empty());
+  EXPECT_EQ(read.modes[1].mode, request.modes[1].mode);
+  ASSERT_EQ(read.modes[1].steps.size(), 1U);
+  EXPECT_EQ(read.modes[1].steps[0].layers, (std::vector<LayerId>{3, 4}));
+  EXPECT_EQ(read.modes[1].steps[0].key.text, "v1:relu");
+  EXPECT_EQ(read.modes[1].steps[0].variant, "impl=a");
   EXPECT_EQ(read.sampling.budget, request.sampling.budget);
   EXPECT_EQ(read.seed, request.seed);
   EXPECT_EQ(read.disturbed_attempts, request.disturbed_attempts);
@@ -49,6 +58,15 @@ TEST(ExecuteConversion, carries_an_execution) {
 TEST(ExecuteConversion, refuses_numbers_out_of_range) {
   protocol::ExecuteRequest request = to_protocol(ExecuteRequest{});
   (*request.mutable_dims())["sequence"] = -1;
+  EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
+  request = to_protocol(ExecuteRequest{});
+  request.mutable_modes(0)->set_mode("fastest");
+  EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
+  request = to_protocol(ExecuteRequest{});
+  request.set_dtype("f31");
+  EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
+  request = to_protocol(ExecuteRequest{});
+  request.clear_modes();
   EXPECT_THROW(static_cast<void>(from_protocol(request)), ProtocolError);
   protocol::Execution execution = to_protocol(Execution{});
   execution.set_reorders(-1);

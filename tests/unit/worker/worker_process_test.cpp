@@ -270,7 +270,7 @@ TEST_F(WorkerProcessTest, says_why_a_worker_does_not_start) {
 
 TEST_F(WorkerProcessTest, refuses_a_worker_of_another_version_or_backend) {
   EXPECT_THAT(start_error(misbehaving("wrong_version")),
-              HasSubstr("speaks protocol version 3 and this program 2; build or install both"));
+              HasSubstr("speaks protocol version 4 and this program 3; build or install both"));
   EXPECT_THAT(start_error(misbehaving("wrong_backend")), HasSubstr("its backend is 'other'"));
 }
 

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "harness/analyze/result_set.hpp"
+#include "harness/plan/planner.hpp"
+#include "harness/worker/execute_request.hpp"
+
+namespace plumb {
+
+/// Makes the requests for the modes a model is to be executed in. A mode with best_variant gets its
+/// steps from the run's own rows: the cheapest cover that the mode allows; without a time for every
+/// layer it is left out. Not asked for any modes in particular (`wanted` empty), it is plain,
+/// fusion and what the run has times for: best_variant, best_variant+fusion and, of an f32 model,
+/// bf16 and all together.
+[[nodiscard]] std::vector<ModeRequest> mode_requests(const PlannedModel& model,
+                                                     const ResultSet& results,
+                                                     const std::vector<ExecutionMode>& wanted);
+
+}  // namespace plumb

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/execution_mode.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+struct ModeWord {
+  std::string_view word;
+  bool ExecutionMode::*option;
+};
+
+constexpr std::array<ModeWord, 3> kWords{{
+    {"best_variant", &ExecutionMode::best_variant},
+    {"bf16", &ExecutionMode::bf16},
+    {"fusion", &ExecutionMode::fusion},
+}};
+
+constexpr std::string_view kPlain = "plain";
+
+}  // namespace
+
+std::string to_text(const ExecutionMode& mode) {
+  std::string text;
+  for (const auto& [word, option] : kWords) {
+    if (mode.*option) {
+      text += text.empty() ? "" : "+";
+      text += word;
+    }
+  }
+  return text.empty() ? std::string(kPlain) : text;
+}
+
+ExecutionMode execution_mode_from(std::string_view text) {
+  ExecutionMode mode;
+  if (text == kPlain) {
+    return mode;
+  }
+  for (std::string_view rest = text;;) {
+    const std::size_t end = rest.find('+');
+    const std::string_view word = rest.substr(0, end);
+    const auto* const found = std::find_if(
+        kWords.begin(), kWords.end(), [&](const auto& each) { return each.word == word; });
+    if (found == kWords.end() || mode.*(found->option)) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' is no way to execute a model: plain, or best_variant, bf16 and "
+                              "fusion, each once, joined by '+'",
+                              text.substr(0, 200)));
+    }
+    mode.*(found->option) = true;
+    if (end == std::string_view::npos) {
+      return mode;
+    }
+    rest.remove_prefix(end + 1);
+  }
+}
+
+std::vector<ExecutionMode> default_modes() {
+  return {{},
+          {.best_variant = true},
+          {.fusion = true},
+          {.best_variant = true, .fusion = true},
+          {.bf16 = true},
+          {.best_variant = true, .bf16 = true, .fusion = true}};
+}
+
+}  // namespace plumb

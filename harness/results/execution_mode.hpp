@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plumb {
+
+/// Says how a whole model is executed: what is switched on (docs/EXECUTION.md). Nothing: "plain",
+/// each layer as the library does it when it is asked for nothing.
+struct ExecutionMode {
+  bool best_variant = false;  ///< each layer by the variant that was measured as the fastest
+  bool bf16 = false;          ///< tensors in bf16, accumulation in f32
+  bool fusion = false;        ///< layers fused and BatchNorm folded by harness/rewrite's table
+
+  auto operator<=>(const ExecutionMode&) const = default;
+};
+
+/// Writes "plain", or what is on, joined by "+": "best_variant+fusion".
+[[nodiscard]] std::string to_text(const ExecutionMode& mode);
+
+/// Reads what to_text writes, in any order. Throws Error{kUser} listing the words there are.
+[[nodiscard]] ExecutionMode execution_mode_from(std::string_view text);
+
+/// Lists what a run executes unless told otherwise: what each what-if asks about, and all together.
+[[nodiscard]] std::vector<ExecutionMode> default_modes();
+
+}  // namespace plumb

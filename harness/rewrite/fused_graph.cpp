@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/fused_graph.hpp"
+
+#include <utility>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+/// Adds a constant that is made of another before the model runs.
+ValueId add_constant(Graph& graph, const std::string& name, const TensorType& type) {
+  graph.values.push_back({name, type, {}, {}});
+  return graph.values.size() - 1;
+}
+
+Layer layer_of(const Graph& graph, const Match& match) {
+  const Layer& first = graph.layers[match.layers.front()];
+  Layer layer;
+  layer.name = first.name;
+  layer.onnx_op = first.onnx_op;
+  layer.spec = match.spec;
+  layer.key = match.key;
+  layer.cost = match.cost;
+  layer.inputs = match.inputs;
+  layer.outputs = {match.result};
+  return layer;
+}
+
+/// Gives a layer weights and a bias of its own for what is folded into them.
+ChannelFolding fold_channels(const Graph& from, const Match& match, Layer& layer, Graph& graph) {
+  ChannelFolding folding;
+  folding.weights = match.inputs.at(1).value();
+  folding.bias = match.inputs.at(2);
+  for (const LayerId id : match.folded) {
+    folding.layers.push_back(from.layers[id]);
+  }
+  folding.folded_weights = add_constant(
+      graph, from.values[folding.weights].name + " (folded)", match.spec.inputs[1].value());
+  folding.folded_bias =
+      add_constant(graph, layer.name + " bias (folded)", match.spec.inputs[2].value());
+  layer.inputs[1] = folding.folded_weights;
+  layer.inputs[2] = folding.folded_bias;
+  return folding;
+}
+
+}  // namespace
+
+FusedGraph fused_graph(const Graph& graph, std::span<const Match> matches) {
+  std::vector<const Match*> covered(graph.layers.size(), nullptr);
+  for (const Match& match : matches) {
+    for (const LayerId id : match.layers) {
+      PLUMB_CHECK(covered.at(id) == nullptr);
+      covered[id] = &match;
+    }
+  }
+  FusedGraph fused{graph, {}};
+  fused.graph.layers.clear();
+  for (LayerId id = 0; id < graph.layers.size(); ++id) {
+    const Match* const match = covered[id];
+    if (match == nullptr) {
+      fused.graph.layers.push_back(graph.layers[id]);
+    } else if (id == match->layers.back()) {
+      Layer layer = layer_of(graph, *match);
+      if (!match->folded.empty()) {
+        fused.foldings.push_back(fold_channels(graph, *match, layer, fused.graph));
+      }
+      fused.graph.layers.push_back(std::move(layer));
+    }
+  }
+  for (Value& value : fused.graph.values) {
+    value.producer.reset();
+  }
+  for (LayerId id = 0; id < fused.graph.layers.size(); ++id) {
+    for (const ValueId output : fused.graph.layers[id].outputs) {
+      fused.graph.values[output].producer = id;
+    }
+  }
+  return fused;
+}
+
+}  // namespace plumb

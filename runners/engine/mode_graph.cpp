@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/mode_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+/// Knows which keys a backend executes by something better than reference code.
+class Support {
+ public:
+  explicit Support(const Backend& backend) : backend_(backend) {}
+
+  bool has(const LayerKey& key) {
+    const auto [at, added] = known_.try_emplace(key, false);
+    if (added) {
+      const std::vector<Variant> variants = backend_.variants(key);
+      at->second = std::any_of(variants.begin(), variants.end(), [](const Variant& variant) {
+        return !variant.reference_implementation;
+      });
+    }
+    return at->second;
+  }
+
+ private:
+  const Backend& backend_;
+  std::unordered_map<LayerKey, bool> known_;
+};
+
+std::vector<Match> largest_matches(const Graph& graph, const Backend& backend) {
+  std::vector<Match> found = matches(graph);
+  std::stable_sort(found.begin(), found.end(), [](const Match& left, const Match& right) {
+    return left.layers.size() > right.layers.size();
+  });
+  std::vector<bool> taken(graph.layers.size(), false);
+  Support support(backend);
+  std::erase_if(found, [&](const Match& match) {
+    const bool overlaps = std::any_of(
+        match.layers.begin(), match.layers.end(), [&](LayerId id) { return taken[id]; });
+    if (overlaps || !support.has(match.key)) {
+      return true;
+    }
+    for (const LayerId id : match.layers) {
+      taken[id] = true;
+    }
+    return false;
+  });
+  return found;
+}
+
+/// Finds the matches that the steps name; a step of one layer is none.
+std::vector<Match> named_matches(const Graph& graph, const std::vector<ModeStep>& steps) {
+  std::map<std::pair<std::vector<LayerId>, LayerKey>, Match> by_layers;
+  for (Match& match : matches(graph)) {
+    std::pair name(match.layers, match.key);
+    by_layers.try_emplace(std::move(name), std::move(match));
+  }
+  std::vector<Match> result;
+  for (const ModeStep& step : steps) {
+    const auto match = by_layers.find({step.layers, step.key});
+    if (match != by_layers.end()) {
+      result.push_back(match->second);
+      continue;
+    }
+    if (step.layers.size() != 1 || step.layers.front() >= graph.layers.size() ||
+        graph.layers[step.layers.front()].key != step.key) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("no layers of this model become '{}', as the request says they do: "
+                              "the model is another than the one that was measured",
+                              step.key.text));
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+ModeGraph graph_of_mode(const Graph& graph, const ModeRequest& request, const Backend& backend) {
+  const bool to_bf16 = request.mode.bf16;
+  const Graph typed = to_bf16 ? with_precision(graph, DataType::kBf16) : graph;
+  ModeGraph result;
+  std::vector<Match> chosen;
+  if (request.mode.best_variant) {
+    chosen = named_matches(typed, request.steps);
+    for (const ModeStep& step : request.steps) {
+      result.variants.try_emplace(step.key, step.variant);
+    }
+  } else if (request.mode.fusion) {
+    chosen = largest_matches(typed, backend);
+  }
+  result.fused = fused_graph(typed, chosen);
+  return result;
+}
+
+}  // namespace plumb

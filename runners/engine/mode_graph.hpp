@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/rewrite/fused_graph.hpp"
+#include "harness/worker/backend.hpp"
+#include "harness/worker/execute_request.hpp"
+
+namespace plumb {
+
+/// Is what a backend is given to execute a model in one mode.
+struct ModeGraph {
+  FusedGraph fused;
+  LayerVariants variants;
+};
+
+/// Makes the graph of a mode from the model's graph in its own type. What is fused and by which
+/// variants: the request's steps, if the mode has best_variant; else the most layers that one rule
+/// takes together come first, and nothing is fused that the backend has only slow reference code
+/// for. Throws Error{kUser} for steps that do not fit the graph.
+[[nodiscard]] ModeGraph graph_of_mode(const Graph& graph,
+                                      const ModeRequest& request,
+                                      const Backend& backend);
+
+}  // namespace plumb

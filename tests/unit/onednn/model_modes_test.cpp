@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/backend_service.hpp"
+#include "runners/onednn/onednn_backend.hpp"
+#include "tests/unit/onednn/sample_model.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using testing::HasSubstr;
+using testing::SizeIs;
+
+constexpr ExecutionMode kFusion{.fusion = true};
+
+/// A residual block with all that is folded and fused: BatchNorm, scale, shift, add, activation.
+const Sample kBlock{
+    "g (float[1,16,9,9] x) => (float[1,16,9,9] y) {"
+    "  a = Conv<pads=[1,1,1,1]>(x, w1)  b = BatchNormalization(a, s, o, m, v)  c = Relu(b)"
+    "  d = Conv<pads=[1,1,1,1]>(c, w2, b2)  e = BatchNormalization(d, s, o, m, v)"
+    "  f = Mul(e, k)  h = Add(k, f)  i = Add(x, h)  y = LeakyRelu<alpha=0.2>(i)}",
+    {{"w1", {16, 16, 3, 3}},
+     {"w2", {16, 16, 3, 3}},
+     {"b2", {16}},
+     {"s", {16}},
+     {"o", {16}},
+     {"m", {16}},
+     {"v", {16}},
+     {"k", {1, 16, 1, 1}}}};
+
+std::vector<Execution> executions(const ExecuteRequest& request) {
+  const auto backend = make_onednn_backend();
+  BackendService service(*backend);
+  std::vector<Execution> result;
+  service.execute(request, [&](Execution execution) { result.push_back(std::move(execution)); });
+  return result;
+}
+
+TEST(ModelModes, fuses_a_residual_block_into_two_layers) {
+  const ReadyModel ready = expect_right(kBlock, {kFusion, {}});
+  EXPECT_THAT(ready.plan.fused.graph.layers, SizeIs(2));
+}
+
+TEST(ModelModes, fuses_products_with_bias_and_activation) {
+  const ReadyModel ready =
+      expect_right({"g (float[1,4,32] x) => (float[1,4,32] y) {"
+                    "  a = MatMul(x, w1)  b = Add(b1, a)"
+                    "  root = Constant<value_float=1.4142135>()  c = Div(b, root)  d = Erf(c)"
+                    "  one = Constant<value_float=1.0>()  e = Add(d, one)  f = Mul(b, e)"
+                    "  half = Constant<value_float=0.5>()  h = Mul(f, half)"
+                    "  i = MatMul(h, w2)  j = Add(i, b2)  y = Add(j, x)}",
+                    {{"w1", {32, 48}}, {"b1", {48}}, {"w2", {48, 32}}, {"b2", {32}}}},
+                   {kFusion, {}});
+  EXPECT_THAT(ready.plan.fused.graph.layers, SizeIs(2));
+}
+
+TEST(ModelModes, fuses_layer_norm_written_out) {
+  const ReadyModel ready = expect_right(
+      {"g (float[1,6,40] x) => (float[1,6,40] y) {"
+       "  m = ReduceMean<axes=[-1]>(x)  d = Sub(x, m)  two = Constant<value_float=2.0>()"
+       "  q = Pow(d, two)  v = ReduceMean<axes=[-1]>(q)  e = Constant<value_float=0.00001>()"
+       "  u = Add(v, e)  r = Sqrt(u)  n = Div(d, r)  s = Mul(n, w)  y = Add(s, b)}",
+       {{"w", {40}}, {"b", {40}}}},
+      {kFusion, {}});
+  EXPECT_THAT(ready.plan.fused.graph.layers, SizeIs(1));
+}
+
+TEST(ModelModes, executes_the_steps_that_were_measured) {
+  const ReadyModel all = executed(kBlock, {kFusion, {}});
+  const Layer& first = all.plan.fused.graph.layers.at(0);
+  const auto backend = make_onednn_backend();
+  const std::vector<Variant> variants = backend->variants(first.key);
+  ASSERT_GT(variants.size(), 1U);
+  ModeRequest request{{.best_variant = true, .fusion = true}, {}};
+  request.steps = {{{0, 1, 2}, first.key, variants.back().text}};
+  const ReadyModel ready = expect_right(kBlock, request);
+  EXPECT_THAT(ready.plan.fused.graph.layers, SizeIs(7));  // the second block stays as written
+  EXPECT_EQ(ready.plan.variants.at(first.key), variants.back().text);
+}
+
+TEST(ModelModes, refuses_steps_of_another_model) {
+  ModeRequest request{{.best_variant = true}, {{{0, 1}, {"v1:another"}, "impl=x"}}};
+  EXPECT_THROW(static_cast<void>(executed(kBlock, request)), Error);
+  const std::vector<Execution> result = executions(kBlock.request(request));
+  ASSERT_THAT(result, SizeIs(1));
+  EXPECT_THAT(result[0].row.outcome.reason, HasSubstr("v1:another"));
+}
+
+TEST(ModelModes, are_timed_in_turns_and_compared_with_the_first) {
+  ExecuteRequest request = kBlock.request();
+  request.modes.push_back({kFusion, {}});
+  request.modes.push_back({{.bf16 = true, .fusion = true}, {}});
+  request.sampling.budget = Seconds(0.02);
+  const std::vector<Execution> result = executions(request);
+  ASSERT_THAT(result, SizeIs(3));
+  EXPECT_EQ(result[0].mode, "plain");
+  EXPECT_EQ(result[1].mode, "fusion");
+  EXPECT_EQ(result[2].mode, "bf16+fusion");
+  for (const Execution& execution : result) {
+    EXPECT_TRUE(execution.row.outcome.timed()) << execution.row.outcome.reason;
+    EXPECT_GE(execution.row.samples.size(), 12U);  // three in each of four rounds
+    EXPECT_EQ(execution.row.summary.n, execution.row.samples.size());
+    EXPECT_GT(execution.memory.value, 0);
+  }
+  EXPECT_FALSE(result[0].row.maximum_error.has_value());
+  EXPECT_LT(result[1].row.maximum_error.value(), 1e-5);
+  EXPECT_GT(result[2].row.maximum_error.value(), 1e-5);
+  EXPECT_LT(result[2].row.maximum_error.value(), 0.1);
+}
+
+TEST(ModelModes, one_that_fails_leaves_the_others_alone) {
+  ExecuteRequest request = kBlock.request({{.best_variant = true}, {{{0}, {"v1:x"}, ""}}});
+  request.modes.push_back({kFusion, {}});
+  request.sampling.budget = Seconds(0.01);
+  const std::vector<Execution> result = executions(request);
+  ASSERT_THAT(result, SizeIs(2));
+  EXPECT_FALSE(result[0].row.outcome.timed());
+  EXPECT_TRUE(result[1].row.outcome.timed()) << result[1].row.outcome.reason;
+}
+
+TEST(ModelModes, a_model_that_cannot_be_read_fails_in_every_mode) {
+  ExecuteRequest request = kBlock.request();
+  request.model = "no model";
+  request.modes.push_back({kFusion, {}});
+  const std::vector<Execution> result = executions(request);
+  ASSERT_THAT(result, SizeIs(2));
+  for (const Execution& execution : result) {
+    EXPECT_THAT(execution.row.outcome.reason, HasSubstr("no ONNX model"));
+  }
+}
+
+}  // namespace
+}  // namespace plumb::onednn

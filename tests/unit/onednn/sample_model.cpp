@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/onednn/sample_model.hpp"
+
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/model/onnx_reader.hpp"
+#include "harness/model/weights.hpp"
+#include "runners/engine/constant_folding.hpp"
+#include "runners/engine/model_inputs.hpp"
+#include "runners/engine/reference/reference.hpp"
+#include "runners/onednn/onednn_backend.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+onnx::ModelProto model_of(const Sample& sample) {
+  onnx::ModelProto model;
+  const std::string whole = "<ir_version: 8, opset_import: [\"\": 17]>" + sample.text;
+  const auto status = onnx::OnnxParser::Parse(model, whole.c_str());
+  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+  for (const auto& [name, dims] : sample.weights) {
+    onnx::TensorProto& tensor = *model.mutable_graph()->add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    for (const std::int64_t extent : dims) {
+      tensor.add_dims(extent);
+    }
+  }
+  return model;
+}
+
+/// Computes the outputs layer by layer with the float64 reference.
+std::vector<Tensor> expected(const Sample& sample) {
+  onnx::ModelProto model = model_of(sample);
+  fill_weights(model, ExecuteRequest{}.seed);
+  LoadedModel loaded = load_model(model);
+  const Graph& graph = loaded.graph;
+  std::map<ValueId, Tensor>& values = loaded.constants;
+  fold_constants(graph, values);
+  const std::vector<Tensor> inputs = model_inputs(graph, ExecuteRequest{}.seed);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    values[graph.inputs[i]] = inputs[i];
+  }
+  for (const Layer& layer : graph.layers) {
+    if (layer.role == Layer::Role::kFolded) {
+      continue;
+    }
+    std::vector<Tensor> operands;
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      operands.push_back(layer.spec.has_input(i) ? values.at(*layer.inputs[i]) : Tensor{});
+    }
+    std::vector<Tensor> results = reference_outputs(layer.spec, operands);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      values[layer.outputs[i]] = std::move(results[i]);
+    }
+  }
+  std::vector<Tensor> outputs;
+  for (const ValueId output : graph.outputs) {
+    outputs.push_back(values.at(output));
+  }
+  return outputs;
+}
+
+}  // namespace
+
+ExecuteRequest Sample::request(const ModeRequest& mode) const {
+  ExecuteRequest request;
+  request.name = "sample";
+  request.model = model_of(*this).SerializeAsString();
+  request.modes = {mode};
+  return request;
+}
+
+ReadyModel executed(const Sample& sample, const ModeRequest& mode) {
+  const auto backend = make_onednn_backend();
+  return make_ready(*backend, sample.request(mode), steady_clock());
+}
+
+ReadyModel expect_right(const Sample& sample, const ModeRequest& mode) {
+  ReadyModel ready = executed(sample, mode);
+  EXPECT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+  const std::vector<Tensor> wanted = expected(sample);
+  EXPECT_EQ(ready.outputs.size(), wanted.size());
+  for (std::size_t index = 0; index < std::min(wanted.size(), ready.outputs.size()); ++index) {
+    EXPECT_EQ(ready.outputs[index].type.dims, wanted[index].type.dims);
+    const auto count = static_cast<std::size_t>(element_count(wanted[index].type));
+    for (std::size_t i = 0; i < count; ++i) {
+      const float want = wanted[index].as<float>()[i];
+      const float got = ready.outputs[index].as<float>()[i];
+      if (!(std::abs(want - got) <= 1e-5F * (1.0F + std::abs(want)))) {
+        ADD_FAILURE() << to_text(mode.mode) << ": output " << index << ", element " << i << ": "
+                      << got << ", not " << want;
+        break;
+      }
+    }
+  }
+  return ready;
+}
+
+std::size_t expect_right(const Sample& sample) {
+  static_cast<void>(expect_right(sample, {{.fusion = true}, {}}));
+  return expect_right(sample, {}).prepared.reorders;
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/rewrite/fused_graph.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "harness/base/error.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
+
+namespace plumb {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+std::vector<Match> of_rules(const Graph& graph, std::initializer_list<std::string_view> names) {
+  std::vector<Match> result;
+  for (Match& match : matches(graph)) {
+    if (std::find(names.begin(), names.end(), match.rewrite) != names.end()) {
+      result.push_back(std::move(match));
+    }
+  }
+  return result;
+}
+
+TEST(FusedGraph, reads_what_the_replaced_layers_read) {
+  GraphSketch b;
+  const ValueId x = b.input({1, 8, 4, 4});
+  const ValueId other = b.sigmoid(x);
+  const ValueId conv = b.conv(x, 8, 3, true);
+  const ValueId result = b.relu(b.add(other, conv));
+  const Graph graph = b.build({result});
+  const FusedGraph fused = fused_graph(graph, of_rules(graph, {"conv_add_activation"}));
+  ASSERT_THAT(fused.graph.layers, SizeIs(2));
+  const Layer& sum = fused.graph.layers[1];
+  const Layer& before = graph.layers[b.at(conv)];
+  EXPECT_THAT(sum.inputs, ElementsAre(before.inputs[0], before.inputs[1], before.inputs[2], other));
+  EXPECT_THAT(sum.outputs, ElementsAre(result));
+  EXPECT_EQ(sum.key, to_key(sum.spec));
+  EXPECT_EQ(fused.graph.values[result].producer, 1U);
+  EXPECT_EQ(fused.graph.values[conv].producer, std::nullopt);
+  EXPECT_TRUE(fused.foldings.empty());
+}
+
+TEST(FusedGraph, stands_where_the_last_replaced_layer_stood) {
+  GraphSketch b;
+  const ValueId x = b.input({1, 8, 4, 4});
+  const ValueId conv = b.conv(x, 8, 3);
+  const ValueId late = b.sigmoid(b.relu(x));  // is made after the convolution, and added to it
+  const Graph graph = b.build({b.add(conv, late)});
+  const FusedGraph fused = fused_graph(graph, of_rules(graph, {"conv_add"}));
+  ASSERT_THAT(fused.graph.layers, SizeIs(3));
+  EXPECT_EQ(fused.graph.layers[2].spec.op, "conv");
+  const std::vector<std::vector<LayerId>> all = predecessors(fused.graph);
+  for (LayerId id = 0; id < all.size(); ++id) {
+    for (const LayerId before : all[id]) {
+      EXPECT_LT(before, id);
+    }
+  }
+}
+
+TEST(FusedGraph, gives_folded_layers_constants_of_their_own) {
+  GraphSketch b;
+  const ValueId x = b.input({1, 3, 8, 8});
+  const ValueId conv = b.conv(x, 16, 3);
+  const ValueId norm = b.batch_norm(conv);
+  const Graph graph = b.build({b.relu(norm)});
+  const FusedGraph fused = fused_graph(graph, of_rules(graph, {"conv_bn_activation"}));
+  ASSERT_THAT(fused.graph.layers, SizeIs(1));
+  ASSERT_THAT(fused.foldings, SizeIs(1));
+  const ChannelFolding& folding = fused.foldings[0];
+  EXPECT_EQ(folding.weights, graph.layers[b.at(conv)].inputs[1]);
+  EXPECT_EQ(folding.bias, std::nullopt);
+  ASSERT_THAT(folding.layers, SizeIs(1));
+  EXPECT_EQ(folding.layers[0].outputs, graph.layers[b.at(norm)].outputs);
+  const Layer& layer = fused.graph.layers[0];
+  EXPECT_THAT(layer.inputs,
+              ElementsAre(std::optional(x),
+                          std::optional(folding.folded_weights),
+                          std::optional(folding.folded_bias)));
+  ASSERT_THAT(fused.graph.values, SizeIs(graph.values.size() + 2));
+  EXPECT_EQ(fused.graph.values[folding.folded_weights].type, layer.spec.inputs[1]);
+  EXPECT_EQ(fused.graph.values[folding.folded_bias].type.dims, (std::vector<std::int64_t>{16}));
+}
+
+TEST(FusedGraph, is_the_same_graph_without_matches) {
+  GraphSketch b;
+  const Graph graph = b.build({b.relu(b.conv(b.input({1, 3, 8, 8}), 16, 3))});
+  const FusedGraph fused = fused_graph(graph, {});
+  ASSERT_THAT(fused.graph.layers, SizeIs(2));
+  EXPECT_EQ(fused.graph.layers[1].inputs, graph.layers[1].inputs);
+  EXPECT_EQ(fused.graph.values[graph.outputs[0]].producer, 1U);
+}
+
+TEST(FusedGraph, refuses_matches_that_overlap) {
+  GraphSketch b;
+  const ValueId x = b.input({1, 8, 4, 4});
+  const Graph graph = b.build({b.relu(b.batch_norm(b.conv(x, 8, 3)))});
+  EXPECT_THROW(static_cast<void>(fused_graph(graph, of_rules(graph, {"conv_bn", "bn_activation"}))),
+               Error);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <iosfwd>
 #include <memory>
@@ -37,9 +38,9 @@ struct SeriesPoint {
 ///
 /// Throws Error{kEnvironment} for a full disk, a read-only file or a store written by a newer
 /// version, saying which version and what to do; nothing already stored is ever harmed. Throws
-/// Error{kTryAgain} if other processes keep it locked for a minute. Naming a run that is not there
-/// (except to find_run) is a bug: Error{kInternal}. A Store is for one thread at a time and does
-/// not survive fork(): each thread and process opens its own.
+/// Error{kTryAgain} if other processes keep it locked for longer than its patience, a minute.
+/// Naming a run that is not there (except to find_run) is a bug: Error{kInternal}. A Store is for
+/// one thread at a time and does not survive fork(): each thread and process opens its own.
 class Store {
  public:
   virtual ~Store() = default;
@@ -92,6 +93,9 @@ class Store {
   virtual void tag(const RunId& run, const std::string& tag) = 0;
 
   [[nodiscard]] virtual int schema_version() const = 0;
+  /// Returns a number that is another one after anybody else has stored something. Costs next to
+  /// nothing, so that a long-lived reader can ask often.
+  [[nodiscard]] virtual std::int64_t revision() const = 0;
   /// Checks every checksum and reference; returns one line per fault, none if all is well.
   [[nodiscard]] virtual std::vector<std::string> verify() const = 0;
   /// Writes runs (all, if none are named) as JSON lines, with the runs whose rows they refer to.
@@ -106,8 +110,21 @@ class Store {
   virtual std::size_t collect_garbage(Timestamp before) = 0;
 };
 
-/// Opens `sqlite:PATH` (made if absent, migrated forward if older and `migrate`).
+/// Says how a store is opened.
+struct StoreAccess {
+  bool migrate = true;     ///< an older store is brought forward; else it is refused
+  bool read_only = false;  ///< nothing is written, not even what keeps the file in order
+  std::chrono::milliseconds patience = std::chrono::minutes(1);  ///< waited for other processes
+};
+
+/// Opens `sqlite:PATH` (made if absent and not `read_only`).
 /// Throws Error{kUser} for another scheme, Error{kEnvironment} if it cannot be opened.
-[[nodiscard]] std::unique_ptr<Store> open_store(const std::string& url, bool migrate = true);
+[[nodiscard]] std::unique_ptr<Store> open_store(const std::string& url,
+                                                const StoreAccess& access = {});
+
+/// Identifies what lies at a store's place: with another text a store must be opened anew, since it
+/// was replaced while it was open, say. Absent: there is no store. Throws Error{kUser} for a URL
+/// that names none.
+[[nodiscard]] std::optional<std::string> store_identity(const std::string& url);
 
 }  // namespace plumb

@@ -239,5 +239,18 @@ TEST_P(StoreContract, the_newest_calibration_of_an_environment_is_found) {
   EXPECT_FALSE(store->latest_calibration("0123456789abcdef").has_value());
 }
 
+TEST_P(StoreContract, a_reader_sees_that_something_was_stored) {
+  const auto writer = open();
+  const std::string url = GetParam().url(folder_.path() / "store");
+  const auto reader = open_store(url, {.migrate = false, .read_only = true});
+  const std::int64_t before = reader->revision();
+  EXPECT_EQ(reader->revision(), before);
+  writer->begin_run(header(kFirst));
+  EXPECT_NE(reader->revision(), before);
+  EXPECT_EQ(reader->runs().size(), 1U);
+  EXPECT_THAT(error_of(Error::Kind::kEnvironment, [&] { reader->begin_run(header(kSecond)); }),
+              HasSubstr("writable"));
+}
+
 }  // namespace
 }  // namespace plumb::test

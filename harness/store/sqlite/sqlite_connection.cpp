@@ -10,8 +10,6 @@
 namespace plumb {
 namespace {
 
-constexpr int kBusyTimeoutMilliseconds = 60'000;
-
 struct Advice {
   Error::Kind kind;
   const char* text;
@@ -22,7 +20,7 @@ Advice advice_for(int code) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {Error::Kind::kTryAgain,
-              "another process has held the store for a minute: wait for it, or end it"};
+              "another process holds the store for too long: wait for it, or end it"};
     case SQLITE_FULL:
       return {Error::Kind::kEnvironment,
               "free some space and try again; what was stored before is safe"};
@@ -65,7 +63,10 @@ void SqliteConnection::Close::operator()(sqlite3* handle) const noexcept {
   sqlite3_close_v2(handle);
 }
 
-SqliteConnection::SqliteConnection(std::filesystem::path path) : path_(std::move(path)) {
+SqliteConnection::SqliteConnection(std::filesystem::path path,
+                                   bool for_reading,
+                                   std::chrono::milliseconds patience)
+    : path_(std::move(path)) {
   std::error_code ignored;
   const bool exists = std::filesystem::exists(path_, ignored);
   const bool folder_writable =
@@ -77,9 +78,10 @@ SqliteConnection::SqliteConnection(std::filesystem::path path) : path_(std::move
     // can be writing either, so the file may be read as unchanging.
     open(uri_of(path_, "?immutable=1"), SQLITE_OPEN_READONLY);
   } else {
-    open(uri_of(path_, ""), SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+    open(uri_of(path_, ""),
+         for_reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   }
-  check(sqlite3_busy_timeout(handle(), kBusyTimeoutMilliseconds), "set a time-out for");
+  check(sqlite3_busy_timeout(handle(), static_cast<int>(patience.count())), "set a time-out for");
 }
 
 void SqliteConnection::open(const std::string& uri, int flags) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -14,8 +15,11 @@ namespace plumb {
 class SqliteConnection {
  public:
   /// Opens a database file, made if absent; where the file or its folder cannot be written, opens
-  /// it for reading only. Throws Error{kEnvironment}.
-  explicit SqliteConnection(std::filesystem::path path);
+  /// it for reading only, as where that is asked for. `patience` is how long a statement waits for
+  /// other connections. Throws Error{kEnvironment}.
+  explicit SqliteConnection(std::filesystem::path path,
+                            bool for_reading = false,
+                            std::chrono::milliseconds patience = std::chrono::minutes(1));
 
   /// Throws the Error that `code`, just returned by SQLite, stands for; kOk, kRow and kDone of
   /// SQLite pass. Text: what was done, the file, SQLite's words, what to do. Busy:

@@ -46,8 +46,8 @@ void enter_wal_mode(SqliteConnection& connection) {
 
 }  // namespace
 
-SqliteStore::SqliteStore(const std::filesystem::path& path, bool migrate)
-    : tables_(std::make_unique<SqliteTables>(path)) {
+SqliteStore::SqliteStore(const std::filesystem::path& path, const StoreAccess& access)
+    : tables_(std::make_unique<SqliteTables>(path, access)) {
   SqliteConnection& connection = tables_->connection;
   // The file may come from elsewhere: trust nothing in it.
   connection.execute("pragma trusted_schema = off; pragma cell_size_check = on");
@@ -58,7 +58,7 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, bool migrate)
     (void)schema_version_of(connection);  // Refuses another program's file before it is touched.
     enter_wal_mode(connection);
   }
-  bring_up_to_date(connection, migrate);
+  bring_up_to_date(connection, access.migrate);
 }
 
 RunTable::Entry SqliteStore::writable_run(const RunId& run) {
@@ -158,6 +158,12 @@ std::optional<DerivedRecord> SqliteStore::latest_calibration(
 
 void SqliteStore::tag(const RunId& run, const std::string& tag) {
   write([&] { tables_->runs.tag(tables_->runs.require(run).run.number, tag); });
+}
+
+std::int64_t SqliteStore::revision() const {
+  SqliteStatement statement(tables_->connection, "pragma data_version");
+  PLUMB_CHECK(statement.step());
+  return statement.integer();
 }
 
 int SqliteStore::schema_version() const {

@@ -19,8 +19,8 @@ namespace plumb {
 
 /// Is the connection of a store and what reads and writes its tables.
 struct SqliteTables {
-  explicit SqliteTables(const std::filesystem::path& path)
-      : connection(path),
+  SqliteTables(const std::filesystem::path& path, const StoreAccess& access)
+      : connection(path, access.read_only, access.patience),
         statements(connection),
         runs(statements),
         measurements(statements),
@@ -39,7 +39,7 @@ struct SqliteTables {
 /// nothing committed; a power failure may lose the last commits, never the file.
 class SqliteStore final : public Store {
  public:
-  SqliteStore(const std::filesystem::path& path, bool migrate);
+  SqliteStore(const std::filesystem::path& path, const StoreAccess& access);
 
   void begin_run(const RunHeader& header) override;
   std::vector<RowId> append(const RunId& run, std::span<const Measurement> rows) override;
@@ -63,6 +63,7 @@ class SqliteStore final : public Store {
       const std::string& environment_id) const override;
   void tag(const RunId& run, const std::string& tag) override;
   [[nodiscard]] int schema_version() const override;
+  [[nodiscard]] std::int64_t revision() const override;
   [[nodiscard]] std::vector<std::string> verify() const override;
   void export_to(std::ostream& out, std::span<const RunId> runs) const override;
   std::size_t import_from(std::istream& in) override;

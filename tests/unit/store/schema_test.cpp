@@ -34,7 +34,7 @@ class SchemaTest : public testing::Test {
   }
   [[nodiscard]] std::string error_of_opening(bool migrate) const {
     try {
-      (void)open_store(url(), migrate);
+      (void)open_store(url(), {.migrate = migrate});
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), Error::Kind::kEnvironment) << error.what();
       return error.what();
@@ -192,7 +192,8 @@ TEST_F(SchemaTest, migrations_are_numbered_from_one_without_gaps) {
 
 TEST_F(SchemaTest, a_new_store_has_the_newest_version) {
   EXPECT_EQ(open_store(url())->schema_version(), static_cast<int>(migrations().size()));
-  EXPECT_EQ(open_store(url(), false)->schema_version(), static_cast<int>(migrations().size()));
+  EXPECT_EQ(open_store(url(), {.migrate = false})->schema_version(),
+            static_cast<int>(migrations().size()));
 }
 
 }  // namespace

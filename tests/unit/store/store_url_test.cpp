@@ -51,5 +51,30 @@ TEST(StoreUrl, what_cannot_be_a_store_is_left_alone) {
               HasSubstr("cannot make the folder"));
 }
 
+TEST(StoreIdentity, tells_a_replaced_store_from_the_one_that_is_open) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "store.db";
+  const std::string url = "sqlite:" + path.string();
+  EXPECT_FALSE(store_identity(url));
+  std::ofstream(path) << "";  // somebody is about to fill it
+  EXPECT_FALSE(store_identity(url));
+  std::filesystem::remove(path);
+  const auto open = open_store(url);
+  const auto identity = store_identity(url);
+  ASSERT_TRUE(identity);
+  EXPECT_EQ(store_identity(url), identity);
+  std::filesystem::rename(path, folder.path() / "old.db");
+  const auto other = open_store(url);
+  EXPECT_NE(store_identity(url), identity);
+  EXPECT_THROW((void)store_identity("mysql://x"), Error);
+}
+
+TEST(StoreUrl, a_reader_makes_nothing) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "new" / "store.db";
+  EXPECT_THROW((void)open_store("sqlite:" + path.string(), {.read_only = true}), Error);
+  EXPECT_FALSE(std::filesystem::exists(path.parent_path()));
+}
+
 }  // namespace
 }  // namespace plumb

@@ -18,7 +18,13 @@ void count_layers(const Graph& graph, const ResultSet& results, ModelBounds& mod
     if (keyed && (!costs || results.best(layer.key, CacheMode::kNone))) {
       ++model.measured_layers;
     } else {
-      model.unsupported.push_back({layer.name, layer.key.text, reason_of(layer, results)});
+      std::optional<Outcome::Kind> outcome;
+      if (!keyed) {
+        outcome = Outcome::Kind::kUnsupported;
+      } else if (const std::optional<Outcome> failure = results.failure(layer.key)) {
+        outcome = failure->kind;
+      }
+      model.unsupported.push_back({layer.name, layer.key.text, reason_of(layer, results), outcome});
     }
   }
 }

@@ -47,6 +47,7 @@ struct ModelBounds {
     std::string layer;
     std::string key;
     std::string reason;
+    std::optional<Outcome::Kind> outcome = {};  ///< absent: nothing was attempted
   };
   std::vector<Unsupported> unsupported;
   std::vector<Bound> bounds;

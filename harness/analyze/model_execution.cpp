@@ -12,15 +12,6 @@
 namespace plumb {
 namespace {
 
-/// What no execution can beat: `hardware`, and `library` with fusion or without, as the execution.
-/// The bounds are those of the model's own type: they say nothing of a mode in another.
-bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
-  const ExecutionMode mode = execution_mode_from(execution.mode);
-  return bound.complete && !mode.bf16 &&
-         (bound.kind == "hardware" ||
-          (bound.kind == "library" && bound.mode == (mode.fusion ? "fusion" : "plain")));
-}
-
 void add_findings(const Execution& execution, const ExecutionTime& time, ModelBounds& model) {
   if (time.samples == 0) {
     model.findings.push_back(fmt::format("not executed end to end ({}): {}: {}",
@@ -56,6 +47,14 @@ void add_findings(const Execution& execution, const ExecutionTime& time, ModelBo
 }
 
 }  // namespace
+
+// The bounds are those of the model's own type: they say nothing of a mode in another.
+bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
+  const ExecutionMode mode = execution_mode_from(execution.mode);
+  return bound.complete && !mode.bf16 &&
+         (bound.kind == "hardware" ||
+          (bound.kind == "library" && bound.mode == (mode.fusion ? "fusion" : "plain")));
+}
 
 ExecutionTime execution_time(const Execution& execution) {
   ExecutionTime time;

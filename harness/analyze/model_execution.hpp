@@ -9,6 +9,7 @@
 
 namespace plumb {
 
+struct Bound;
 struct ModelBounds;
 
 /// Sums up one end-to-end execution of a model, floor subtracted.
@@ -26,6 +27,10 @@ struct ExecutionTime {
 };
 
 [[nodiscard]] ExecutionTime execution_time(const Execution& execution);
+
+/// Tells whether a bound is one that no such execution can beat: complete, and `hardware`, or
+/// `library` with fusion or without, as the execution.
+[[nodiscard]] bool must_not_exceed(const Bound& bound, const ExecutionTime& execution);
 
 /// Adds a run's executions of a model to its bounds, the newest of each mode and scenario, and what
 /// must be known of them to its findings: no time and why, a disturbed host, a bound of the same

@@ -5,19 +5,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <map>
 #include <set>
 #include <utility>
+
+#include "harness/analyze/model_comparison.hpp"
 
 namespace plumb {
 namespace {
 
-constexpr double kMad = 1.4826;
 constexpr double kLayerFloor = 0.02;
-constexpr double kBoundFloor = 0.01;
 constexpr double kDeviations = 3.0;  // between processes, that a layer must change by
-constexpr double kNormal95 = 1.959964;
 constexpr double kSameSpeed = 0.02;  // the fastest variant changed by less: the choice is at fault
 
 /// Is a layer on its way through the family's correction.
@@ -30,6 +27,10 @@ struct LayerTest {
 std::optional<KeyTime> served(const ResultSet& results, const LayerKey& key) {
   auto time = results.library_choice(key, CacheMode::kNone);
   return time ? time : results.best(key, CacheMode::kNone);
+}
+
+MeasuredTime time_of(const KeyTime& time) {
+  return {time.time.median, time.time.interval};
 }
 
 const Measurement* row_of(const ResultSet& results, const LayerKey& key, const KeyTime& time) {
@@ -50,31 +51,6 @@ void mark_disturbed(MetricComparison& metric,
   if (row != nullptr && row->disturbance.disturbed && metric.reason.empty()) {
     metric.reason = "the host was disturbed during the " + side;
   }
-}
-
-/// Returns the relative standard error of a median from its 95% interval.
-double relative_error(Seconds median, const Interval& interval) {
-  return (interval.high - interval.low) / (2.0 * kNormal95) / median;
-}
-
-double test_ratio(MetricComparison& metric,
-                  const KeyTime& before,
-                  const KeyTime& after,
-                  const ProcessDeviation& deviation,
-                  double alpha) {
-  const double left = relative_error(before.time.median, before.time.interval);
-  const double right = relative_error(after.time.median, after.time.interval);
-  metric.baseline = before.time.median.count();
-  metric.candidate = after.time.median.count();
-  metric.delta = metric.candidate - metric.baseline;
-  const TrimmedMean log_ratio{
-      .mean = std::log(metric.candidate / metric.baseline),
-      .variance = left * left + right * right + 2.0 * deviation.relative * deviation.relative,
-      .kept = 1.0,
-      .freedom = static_cast<double>(std::max(deviation.pairs, kLeastDeviationPairs) - 1)};
-  const double p = test_change(metric, log_ratio, alpha);
-  metric.error = std::sqrt(log_ratio.variance) * metric.baseline;
-  return p;
 }
 
 std::vector<Cause> causes_of(const RunSide& baseline,
@@ -133,7 +109,7 @@ std::optional<LayerTest> test_capability(const RunSide& baseline,
   LayerTest test;
   test.metric.series = "capability/" + key.text;
   test.metric.kind = "capability";
-  test.p = test_ratio(test.metric, *before, *after, deviation, alpha);
+  test.p = test_times(test.metric, time_of(*before), time_of(*after), deviation, alpha);
   if (before->variant != after->variant) {
     test.metric.causes.push_back(
         {"fastest variant changed", 1.0, before->variant + " → " + after->variant});
@@ -172,7 +148,7 @@ LayerTest test_layer(const RunSide& baseline,
     test.metric.reason = "as short as the harness's own floor";
     return test;
   }
-  test.p = test_ratio(test.metric, *before, *after, deviation, alpha);
+  test.p = test_times(test.metric, time_of(*before), time_of(*after), deviation, alpha);
   const bool fell_back = candidate.results.fell_back_to_reference(key) &&
                          !baseline.results.fell_back_to_reference(key);
   if (fell_back) {
@@ -230,88 +206,7 @@ std::vector<LayerTest> test_layers(const RunSide& baseline,
   return tests;
 }
 
-MetricComparison compare_bound(const ModelInstance& instance,
-                               const Bound& before,
-                               const Bound& after,
-                               const ProcessDeviation& deviation,
-                               const ComparisonLimits& limits) {
-  MetricComparison metric;
-  metric.series = fmt::format("models/{}/{}/{}", subject_of(instance), before.kind, before.mode);
-  metric.kind = "bound";
-  if (!before.complete || !after.complete || before.seconds <= Seconds(0.0) ||
-      after.seconds <= Seconds(0.0)) {
-    metric.reason =
-        fmt::format("incomplete in the {}", !before.complete ? "baseline" : "candidate");
-    return metric;
-  }
-  KeyTime left;
-  left.time.median = before.seconds;
-  left.time.interval = before.interval;
-  KeyTime right;
-  right.time.median = after.seconds;
-  right.time.interval = after.interval;
-  metric.q = test_ratio(metric, left, right, deviation, limits.alpha);
-  metric.verdict = verdict_of(metric,
-                              limits.alpha,
-                              std::max(limits.end_to_end_floor, kBoundFloor),
-                              limits.end_to_end_margin);
-  return metric;
-}
-
-std::vector<MetricComparison> compare_bounds(const RunSide& baseline,
-                                             const RunSide& candidate,
-                                             const ProcessDeviation& deviation,
-                                             const ComparisonLimits& limits) {
-  std::vector<MetricComparison> metrics;
-  for (const ModelBounds& before : baseline.models) {
-    for (const ModelBounds& after : candidate.models) {
-      if (before.instance != after.instance) {
-        continue;
-      }
-      for (const Bound& bound : before.bounds) {
-        const auto other =
-            std::find_if(after.bounds.begin(), after.bounds.end(), [&](const Bound& each) {
-              return each.kind == bound.kind && each.mode == bound.mode;
-            });
-        // The hardware's bound is no work of the library.
-        if (other != after.bounds.end() && bound.kind != "hardware") {
-          metrics.push_back(compare_bound(before.instance, bound, *other, deviation, limits));
-        }
-      }
-    }
-  }
-  return metrics;
-}
-
 }  // namespace
-
-ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows) {
-  std::map<std::pair<std::string, std::string>, std::pair<double, double>> times;
-  for (const StoredMeasurement& row : rows) {
-    const Measurement& measurement = row.measurement;
-    if (measurement.cache != CacheMode::kNone || !measurement.outcome.ok() ||
-        measurement.disturbance.disturbed || measurement.purpose == Purpose::kRace) {
-      continue;
-    }
-    auto& [full, confirmed] = times[{measurement.key.text, measurement.variant}];
-    (measurement.purpose == Purpose::kFull ? full : confirmed) =
-        measurement.corrected().median.count();
-  }
-  std::vector<double> deviations;
-  for (const auto& [name, pair] : times) {
-    if (pair.first > 0.0 && pair.second > 0.0) {
-      deviations.push_back(std::abs(std::log(pair.second / pair.first)));
-    }
-  }
-  ProcessDeviation result{kAssumedProcessDeviation, deviations.size()};
-  if (deviations.size() >= kLeastDeviationPairs) {
-    std::sort(deviations.begin(), deviations.end());
-    const double median =
-        (deviations[(deviations.size() - 1) / 2] + deviations[deviations.size() / 2]) / 2.0;
-    result.relative = kMad * median / std::sqrt(2.0);
-  }
-  return result;
-}
 
 std::vector<EnvironmentDifference> environment_diff(const Environment& baseline,
                                                     const Environment& candidate) {
@@ -349,10 +244,12 @@ RunComparison compare_runs(const RunSide& baseline,
                            const RunSide& candidate,
                            const ComparisonLimits& limits) {
   RunComparison result;
-  const ProcessDeviation left = process_deviation(baseline.results.rows());
-  const ProcessDeviation right = process_deviation(candidate.results.rows());
-  result.deviation = {std::max(left.relative, right.relative), std::min(left.pairs, right.pairs)};
-  result.metrics = compare_bounds(baseline, candidate, result.deviation, limits);
+  result.deviation = joined(process_deviation(baseline.results.rows()),
+                            process_deviation(candidate.results.rows()));
+  for (ModelChange& change :
+       compare_models(baseline.models, candidate.models, result.deviation, limits)) {
+    result.metrics.push_back(std::move(change.metric));
+  }
   for (LayerTest& test : test_layers(baseline, candidate, result.deviation, limits)) {
     result.metrics.push_back(std::move(test.metric));
   }

@@ -8,19 +8,10 @@
 
 #include "harness/analyze/bounds.hpp"
 #include "harness/analyze/metric_test.hpp"
+#include "harness/analyze/process_deviation.hpp"
 #include "harness/results/environment.hpp"
 
 namespace plumb {
-
-/// Is how much a time differs between two processes, as a run itself shows it: the same variant in
-/// the worker that raced it and in the fresh one that confirmed it.
-struct ProcessDeviation {
-  double relative = 0.0;  ///< standard deviation of one process's ln(time)
-  std::size_t pairs = 0;  ///< it comes from; below eight the assumed value stands
-};
-inline constexpr std::size_t kLeastDeviationPairs = 8;
-inline constexpr double kAssumedProcessDeviation = 0.01;
-[[nodiscard]] ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows);
 
 /// Is one fact in which two environments differ.
 struct EnvironmentDifference {
@@ -57,7 +48,7 @@ struct RunComparison {
 /// fallen back to a reference implementation. Where a library does not choose its fastest variant
 /// the fastest ones are compared too (kind "capability"). A layer of a disturbed block, and one
 /// that only one run measured, is inconclusive. Floors: for a layer the larger of the limit, 2% and
-/// three process deviations; for a bound the larger of the limit and 1%. Layers' p-values are
+/// three process deviations; for models see compare_models(). Layers' p-values are
 /// corrected after Benjamini and Hochberg. Causes: another implementation, another workspace, and
 /// whether the fastest variant changed too (capability) or only the choice (heuristic). Pure.
 [[nodiscard]] RunComparison compare_runs(const RunSide& baseline,

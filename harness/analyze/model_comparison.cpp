@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/model_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace plumb {
+namespace {
+
+constexpr double kBoundFloor = 0.01;
+constexpr double kEndToEndFloor = 0.02;
+constexpr double kDeviations = 3.0;  // between processes, that an end-to-end time must change by
+
+MetricComparison compare_bound(const Bound& before,
+                               const Bound& after,
+                               const ProcessDeviation& deviation,
+                               const ComparisonLimits& limits) {
+  MetricComparison metric;
+  metric.kind = "bound";
+  if (!before.complete || !after.complete || before.seconds <= Seconds(0.0) ||
+      after.seconds <= Seconds(0.0)) {
+    metric.reason =
+        fmt::format("incomplete in the {}", !before.complete ? "baseline" : "candidate");
+    return metric;
+  }
+  metric.q = test_times(metric,
+                        {before.seconds, before.interval},
+                        {after.seconds, after.interval},
+                        deviation,
+                        limits.alpha);
+  metric.verdict = verdict_of(metric,
+                              limits.alpha,
+                              std::max(limits.end_to_end_floor, kBoundFloor),
+                              limits.end_to_end_margin);
+  return metric;
+}
+
+MetricComparison compare_execution(const ExecutionTime& before,
+                                   const ExecutionTime& after,
+                                   const ProcessDeviation& deviation,
+                                   const ComparisonLimits& limits) {
+  MetricComparison metric;
+  metric.kind = "end_to_end";
+  if (before.samples > 0 && after.samples == 0 &&
+      after.outcome.kind != Outcome::Kind::kSkipped) {
+    metric.verdict = ComparisonVerdict::kBroken;
+    metric.reason = fmt::format(
+        "worked before, and now {}: {}", to_text(after.outcome.kind), after.outcome.reason);
+    return metric;
+  }
+  if (before.median <= Seconds(0.0) || after.median <= Seconds(0.0)) {
+    metric.reason = fmt::format("not timed in the {}",
+                                before.median <= Seconds(0.0) ? "baseline" : "candidate");
+    return metric;
+  }
+  metric.q = test_times(metric,
+                        {before.median, before.interval},
+                        {after.median, after.interval},
+                        deviation,
+                        limits.alpha);
+  metric.verdict = verdict_of(
+      metric,
+      limits.alpha,
+      std::max({limits.end_to_end_floor, kEndToEndFloor, kDeviations * deviation.relative}),
+      limits.end_to_end_margin);
+  return metric;
+}
+
+void compare_bounds(const ModelBounds& before,
+                    const ModelBounds& after,
+                    const ProcessDeviation& deviation,
+                    const ComparisonLimits& limits,
+                    std::vector<ModelChange>& changes) {
+  for (const Bound& bound : before.bounds) {
+    const auto other = std::find_if(
+        after.bounds.begin(), after.bounds.end(), [&](const Bound& each) {
+          return each.kind == bound.kind && each.mode == bound.mode;
+        });
+    if (other == after.bounds.end() || bound.kind == "hardware") {
+      continue;
+    }
+    changes.push_back({before.instance,
+                       bound.kind,
+                       bound.mode,
+                       {},
+                       compare_bound(bound, *other, deviation, limits)});
+    changes.back().metric.series =
+        fmt::format("models/{}/{}/{}", subject_of(before.instance), bound.kind, bound.mode);
+  }
+}
+
+void compare_executions(const ModelBounds& before,
+                        const ModelBounds& after,
+                        const ProcessDeviation& deviation,
+                        const ComparisonLimits& limits,
+                        std::vector<ModelChange>& changes) {
+  for (const ExecutionTime& execution : before.executions) {
+    const auto other = std::find_if(
+        after.executions.begin(), after.executions.end(), [&](const ExecutionTime& each) {
+          return each.mode == execution.mode && each.scenario == execution.scenario;
+        });
+    if (other == after.executions.end()) {
+      continue;
+    }
+    changes.push_back({before.instance,
+                       "end_to_end",
+                       execution.mode,
+                       execution.scenario,
+                       compare_execution(execution, *other, deviation, limits)});
+    changes.back().metric.series = fmt::format("models/{}/end_to_end/{}/{}",
+                                               subject_of(before.instance),
+                                               execution.mode,
+                                               execution.scenario);
+  }
+}
+
+}  // namespace
+
+std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
+                                        std::span<const ModelBounds> candidate,
+                                        const ProcessDeviation& deviation,
+                                        const ComparisonLimits& limits) {
+  std::vector<ModelChange> changes;
+  for (const ModelBounds& before : baseline) {
+    for (const ModelBounds& after : candidate) {
+      if (before.instance == after.instance) {
+        compare_executions(before, after, deviation, limits, changes);
+        compare_bounds(before, after, deviation, limits, changes);
+      }
+    }
+  }
+  return changes;
+}
+
+}  // namespace plumb

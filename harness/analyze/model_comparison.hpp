@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/analyze/bounds.hpp"
+#include "harness/analyze/process_deviation.hpp"
+
+namespace plumb {
+
+/// Is what became of one bound, or of one end-to-end time, of a model between two runs.
+struct ModelChange {
+  ModelInstance instance;
+  std::string what;  ///< the bound's kind, or "end_to_end"
+  std::string mode;
+  std::string scenario;  ///< of an end-to-end time; else empty
+  MetricComparison metric;
+};
+
+/// Compares the models that both runs have: all bounds but the hardware's, which is no work of the
+/// library, and all end-to-end times. Floors: for a bound the larger of the limit and 1%; for an
+/// end-to-end time the larger of the limit, 2% and three process deviations. Broken: executed
+/// before, and now failed. Inconclusive: a bound that is incomplete in one run, an execution that
+/// only one run has. Pure.
+[[nodiscard]] std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
+                                                      std::span<const ModelBounds> candidate,
+                                                      const ProcessDeviation& deviation,
+                                                      const ComparisonLimits& limits);
+
+}  // namespace plumb

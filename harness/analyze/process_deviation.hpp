@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "harness/analyze/metric_test.hpp"
+#include "harness/results/run.hpp"
+
+namespace plumb {
+
+/// Is how much a time differs between two processes, as a run itself shows it: the same variant in
+/// the worker that raced it and in the fresh one that confirmed it.
+struct ProcessDeviation {
+  double relative = 0.0;  ///< standard deviation of one process's ln(time)
+  std::size_t pairs = 0;  ///< it comes from; below eight the assumed value stands
+};
+inline constexpr std::size_t kLeastDeviationPairs = 8;
+inline constexpr double kAssumedProcessDeviation = 0.01;
+[[nodiscard]] ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows);
+
+/// Joins the deviations of two runs that are compared: the larger one, with the fewer pairs.
+[[nodiscard]] ProcessDeviation joined(const ProcessDeviation& one, const ProcessDeviation& other);
+
+/// Is a time that one process measured, positive, with its 95% interval.
+struct MeasuredTime {
+  Seconds median{};
+  Interval interval{};
+};
+
+/// Compares two times of one process each: fills in times, ratio, interval, error and mde, and
+/// returns the two-sided p. The error is that of both medians and twice the deviation.
+double test_times(MetricComparison& metric,
+                  const MeasuredTime& before,
+                  const MeasuredTime& after,
+                  const ProcessDeviation& deviation,
+                  double alpha);
+
+}  // namespace plumb

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/model_comparison.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumb {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+ExecutionTime execution(double milliseconds, const std::string& mode = "plain") {
+  ExecutionTime time;
+  time.mode = mode;
+  time.scenario = "single_stream";
+  time.samples = 30;
+  time.median = Seconds(milliseconds * 1e-3);
+  time.interval = {time.median * 0.999, time.median * 1.001};
+  return time;
+}
+
+ModelBounds model(const std::vector<ExecutionTime>& executions) {
+  ModelBounds bounds;
+  bounds.instance = {"tiny", 1, "f32"};
+  bounds.executions = executions;
+  return bounds;
+}
+
+std::vector<ModelChange> changes(const ModelBounds& before,
+                                 const ModelBounds& after,
+                                 double deviation = 0.001) {
+  return compare_models({&before, 1}, {&after, 1}, {deviation, 20}, {});
+}
+
+TEST(ModelComparison, end_to_end_times_are_compared_by_mode_and_scenario) {
+  const auto found = changes(model({execution(10), execution(5, "fusion")}),
+                             model({execution(5, "fusion"), execution(11)}));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].metric.series, "models/tiny|1|f32/end_to_end/plain/single_stream");
+  EXPECT_EQ(found[0].metric.kind, "end_to_end");
+  EXPECT_EQ(found[0].metric.verdict, ComparisonVerdict::kRegressed);
+  EXPECT_THAT(found[0].metric.ratio, Optional(testing::DoubleNear(1.1, 1e-9)));
+  EXPECT_EQ(found[1].metric.verdict, ComparisonVerdict::kEquivalent);
+}
+
+TEST(ModelComparison, changes_below_two_percent_end_to_end_are_none) {
+  EXPECT_EQ(changes(model({execution(10)}), model({execution(10.15)}))[0].metric.verdict,
+            ComparisonVerdict::kEquivalent);
+}
+
+TEST(ModelComparison, processes_that_differ_much_hide_a_change) {
+  EXPECT_EQ(changes(model({execution(10)}), model({execution(11)}), 0.04)[0].metric.verdict,
+            ComparisonVerdict::kInconclusive);
+}
+
+TEST(ModelComparison, an_execution_that_now_fails_is_broken_and_says_why) {
+  ExecutionTime crashed;
+  crashed.mode = "plain";
+  crashed.scenario = "single_stream";
+  crashed.outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  const auto found = changes(model({execution(10)}), model({crashed}));
+  EXPECT_EQ(found[0].metric.verdict, ComparisonVerdict::kBroken);
+  EXPECT_THAT(found[0].metric.reason, HasSubstr("crashed: signal 11"));
+  crashed.outcome.kind = Outcome::Kind::kSkipped;
+  EXPECT_EQ(changes(model({execution(10)}), model({crashed}))[0].metric.verdict,
+            ComparisonVerdict::kInconclusive);
+}
+
+TEST(ModelComparison, another_instance_is_another_model) {
+  ModelBounds batched = model({execution(10)});
+  batched.instance.batch = 8;
+  EXPECT_TRUE(changes(model({execution(10)}), batched).empty());
+}
+
+}  // namespace
+}  // namespace plumb

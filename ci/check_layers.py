@@ -34,6 +34,8 @@ FOREIGN = [
     (re.compile(r"^sqlite3"), {"store"}),
     (re.compile(r"^CLI/"), {"cli"}),
     (re.compile(r"^benchmark/"), {"engine", "measure", "tests"}),
+    (re.compile(r"^prometheus/"), {"reporting", "cli", "tests"}),
+    (re.compile(r"^(boost/(asio|beast)/|curl/|zlib\.h)"), {"cli", "tests"}),
     (re.compile(r"^onnx/"), {"model", "zoo", "cli", "tests", "engine"}),
 ]
 HEAVY_IN_HEADERS = re.compile(r"^(nlohmann/json\.hpp|toml\+\+|CLI/|onnx/|google/protobuf|(oneapi/)?dnnl|sqlite3)")

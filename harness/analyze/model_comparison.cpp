@@ -42,8 +42,7 @@ MetricComparison compare_execution(const ExecutionTime& before,
                                    const ComparisonLimits& limits) {
   MetricComparison metric;
   metric.kind = "end_to_end";
-  if (before.samples > 0 && after.samples == 0 &&
-      after.outcome.kind != Outcome::Kind::kSkipped) {
+  if (before.samples > 0 && after.samples == 0 && after.outcome.kind != Outcome::Kind::kSkipped) {
     metric.verdict = ComparisonVerdict::kBroken;
     metric.reason = fmt::format(
         "worked before, and now {}: {}", to_text(after.outcome.kind), after.outcome.reason);
@@ -73,8 +72,8 @@ void compare_bounds(const ModelBounds& before,
                     const ComparisonLimits& limits,
                     std::vector<ModelChange>& changes) {
   for (const Bound& bound : before.bounds) {
-    const auto other = std::find_if(
-        after.bounds.begin(), after.bounds.end(), [&](const Bound& each) {
+    const auto other =
+        std::find_if(after.bounds.begin(), after.bounds.end(), [&](const Bound& each) {
           return each.kind == bound.kind && each.mode == bound.mode;
         });
     if (other == after.bounds.end() || bound.kind == "hardware") {

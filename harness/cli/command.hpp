@@ -12,6 +12,7 @@ namespace plumb {
 
 /// Holds what every command knows: the global options and the user's wish to stop.
 struct CommandContext {
+  std::string version;            ///< of this program
   std::string store_url;          ///< `--store`, PLUMB_STORE or the default
   bool json = false;              ///< one JSON document on stdout instead of text
   const std::atomic<bool>& stop;  ///< set by Ctrl-C or TERM
@@ -32,6 +33,7 @@ void add_layer(CLI::App& app, CommandContext& context);
 void add_report(CLI::App& app, CommandContext& context);
 void add_stacks(CLI::App& app, CommandContext& context);
 void add_store(CLI::App& app, CommandContext& context);
+void add_serve(CLI::App& app, CommandContext& context);
 void add_suite(CLI::App& app, CommandContext& context);
 
 }  // namespace plumb

@@ -40,7 +40,8 @@ int run(int argc, char** argv) {
       "4 refused to compare unlike with unlike, 75 try again, 130/143 interrupted with the partial "
       "run saved.");
 
-  CommandContext context{.store_url = "", .json = false, .stop = stop_wanted};
+  CommandContext context{
+      .version = kPlumbVersion, .store_url = "", .json = false, .stop = stop_wanted};
   app.add_option("--store",
                  context.store_url,
                  "where results are kept: sqlite:PATH (default: the user's data folder)")
@@ -64,6 +65,7 @@ int run(int argc, char** argv) {
                          add_compare,
                          add_detect,
                          add_report,
+                         add_serve,
                          add_stacks,
                          add_store}) {
     add(app, context);

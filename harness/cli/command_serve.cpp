@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "harness/cli/command.hpp"
+#include "harness/cli/http_server.hpp"
+#include "harness/cli/metrics_publisher.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kTextFormat = "text/plain; version=0.0.4; charset=utf-8";
+
+constexpr std::chrono::seconds kFirstLook{3};
+
+struct ServeOptions {
+  std::string listen = "127.0.0.1:9779";
+  double refresh_seconds = 5.0;
+  double max_age_days = 90.0;
+  std::size_t layers = 10;
+};
+
+HttpReply metrics_reply(const MetricsSnapshot& snapshot, bool gzip) {
+  HttpReply reply;
+  reply.type = kTextFormat;
+  reply.gzip = gzip;
+  reply.body =
+      gzip ? gzip_body(snapshot.health, snapshot.runs) : plain_body(snapshot.health, snapshot.runs);
+  return reply;
+}
+
+void serve(const CommandContext& context, const ServeOptions& options) {
+  const ListenAddress address = parse_listen_address(options.listen);
+  static_cast<void>(store_identity(context.store_url));  // A URL that names no store fails here.
+  MetricsPublisher publisher(
+      {.store_url = context.store_url,
+       .slowest_layers = options.layers,
+       .version = context.version,
+       .max_age = options.max_age_days > 0 ? std::optional(Seconds(options.max_age_days * 86400.0))
+                                           : std::nullopt},
+      std::chrono::milliseconds(static_cast<std::int64_t>(options.refresh_seconds * 1e3)));
+  HttpServer server(address, [&](const HttpRequest& request, const HttpServer::Respond& respond) {
+    const std::string path = request.target.substr(0, request.target.find('?'));
+    if (path == "/metrics") {
+      respond(metrics_reply(*publisher.snapshot(), request.accepts_gzip));
+    } else if (path == "/-/healthy" || path == "/healthz") {
+      respond(text_reply(200, "plumb is serving\n"));
+    } else {
+      respond(text_reply(404, "there is nothing here; metrics are at /metrics\n"));
+    }
+  });
+  if (!server.is_loopback()) {
+    spdlog::warn(
+        "{} can be reached from other machines, without a password or encryption: put a reverse "
+        "proxy in front (docs/METRICS.md)",
+        to_text(server.address()));
+  }
+  publisher.wait_for_first(kFirstLook);
+  fmt::print(stderr, "serving http://{}/metrics\n", to_text(server.address()));
+  server.run(context.stop);
+}
+
+}  // namespace
+
+void add_serve(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<ServeOptions>();
+  CLI::App* const command =
+      app.add_subcommand("serve", "serve the store's newest results as Prometheus metrics");
+  command->add_option("--listen", options->listen, "HOST:PORT; port 0: any that is free")
+      ->capture_default_str();
+  command->add_option("--refresh", options->refresh_seconds, "seconds between looks at the store")
+      ->check(CLI::Range(0.05, 3600.0))
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--max-age", options->max_age_days, "days after which runs are left out; 0: none")
+      ->check(CLI::Range(0.0, 36500.0))
+      ->capture_default_str();
+  command->add_option("--layers", options->layers, "slowest layers of each model")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  command->callback([&context, options] { serve(context, *options); });
+}
+
+}  // namespace plumb

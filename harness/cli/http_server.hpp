@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "harness/cli/exposition.hpp"
+
+namespace plumb {
+
+/// Is where a server listens.
+struct ListenAddress {
+  std::string host;  ///< a name or an address
+  std::uint16_t port = 0;
+};
+/// Parses "HOST:PORT" or "[::1]:PORT"; port 0 is any free one. Throws Error{kUser}.
+[[nodiscard]] ListenAddress parse_listen_address(const std::string& text);
+[[nodiscard]] std::string to_text(const ListenAddress& address);
+
+/// Is a GET or HEAD request.
+struct HttpRequest {
+  std::string target;  ///< path and query as sent: hostile
+  bool accepts_gzip = false;
+};
+
+/// Is what is sent back.
+struct HttpReply {
+  unsigned status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  bool gzip = false;   ///< `body` is compressed
+  std::string policy;  ///< content security policy; empty: nothing may be loaded or run
+  BodyPieces body;
+};
+[[nodiscard]] HttpReply text_reply(unsigned status, std::string text);
+
+/// Says how much a client may ask for.
+struct HttpLimits {
+  std::uint32_t header_bytes = 8192;
+  std::size_t connections = 512;     ///< more are closed at once
+  std::chrono::seconds request{10};  ///< from connecting, or the last answer, to the last header
+  std::chrono::seconds answer{30};   ///< to take in the whole answer
+};
+
+/// Answers GET and HEAD requests: HTTP/1.1 with keep-alive, no bodies, no files. All connections
+/// share one thread and wait for nobody, so a slow or broken client holds up only itself.
+class HttpServer {
+ public:
+  /// Answers a request, at once or later and from any thread.
+  using Respond = std::function<void(HttpReply)>;
+  /// Is called in the server's thread, so it must be quick. What it throws becomes status 500.
+  using Handler = std::function<void(const HttpRequest&, const Respond&)>;
+
+  /// Begins to listen. Throws Error{kEnvironment} if the address is in use or not this machine's,
+  /// Error{kUser} for a host that is unknown.
+  HttpServer(const ListenAddress& address, Handler handler, const HttpLimits& limits = {});
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  ~HttpServer();
+
+  /// Returns where it listens, with the port that was found.
+  [[nodiscard]] ListenAddress address() const;
+  /// Tells whether only this machine can reach it.
+  [[nodiscard]] bool is_loopback() const;
+  /// Serves in this thread until `stop` is set; it looks a few times a second.
+  void run(const std::atomic<bool>& stop);
+
+ private:
+  struct Listener;
+  std::unique_ptr<Listener> listener_;
+};
+
+}  // namespace plumb

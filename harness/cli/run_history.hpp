@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/store/store.hpp"
+#include "reporting/prometheus/metric_families.hpp"
+
+namespace plumb {
+
+/// Turns the runs of a store into the present state of each series of runs. A finished run never
+/// changes, so each is analysed once and remembered while it is needed. For one thread.
+class RunHistory {
+ public:
+  /// Comparable runs that regressions look back over, the newest included.
+  static constexpr std::size_t kRunsLookedAt = 10;
+
+  explicit RunHistory(std::size_t slowest_layers) : slowest_layers_(slowest_layers) {}
+
+  /// Returns the state after `runs`, which are newest first as Store::runs() gives them. The
+  /// baseline of a series is the newest comparable run of its suite tagged `baseline/SUITE`, else
+  /// `baseline`. A run that cannot be analysed any more (its models changed) has its row counts
+  /// only. Throws what the store throws.
+  [[nodiscard]] std::vector<SuiteMetrics> suites(const Store& store,
+                                                 std::span<const RunRecord> runs);
+
+  /// Counts the runs among those looked at last that could not be analysed.
+  [[nodiscard]] std::size_t unreadable() const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<const RunMetrics> metrics;
+    bool readable = false;
+    bool used = false;  ///< by the call of suites() in progress
+  };
+  [[nodiscard]] std::shared_ptr<const RunMetrics> analysed(const Store& store, const RunId& run);
+  void judge(const Store& store,
+             std::span<const RunRecord* const> newest_first,
+             SuiteMetrics& suite);
+
+  std::size_t slowest_layers_;
+  std::map<RunId, Entry> analysed_;
+};
+
+}  // namespace plumb

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <prometheus/collectable.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cli/run_history.hpp"
+
+namespace plumb {
+
+/// Says what a collector reads.
+struct CollectorSettings {
+  std::string store_url;
+  std::size_t slowest_layers = 10;  ///< of each model
+  std::string version;              ///< of this program
+  std::optional<Seconds> max_age;   ///< runs that started longer ago are left out
+};
+
+/// Keeps the metrics of a store that others write to. What was read last stays when the store
+/// cannot be read. For one thread.
+class StoreCollector final : public prometheus::Collectable {
+ public:
+  explicit StoreCollector(CollectorSettings settings) : settings_(std::move(settings)) {}
+
+  /// Reads what changed since the last call; returns whether the runs' metrics may have. A store
+  /// that is gone, locked or damaged is no error here: see health() and problem(). `now` ages runs.
+  bool refresh(Timestamp now);
+
+  [[nodiscard]] const std::vector<SuiteMetrics>& suites() const { return suites_; }
+  /// `series` and `rebuild` are left to whoever serves the metrics.
+  [[nodiscard]] StoreHealth health() const;
+  /// Says why the store cannot be read; empty if it can.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+  /// Returns all metrics as they are after the last refresh().
+  [[nodiscard]] std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  void connect();
+  bool read(Timestamp now);
+
+  CollectorSettings settings_;
+  RunHistory history_{settings_.slowest_layers};
+  std::unique_ptr<Store> store_;
+  std::string identity_;
+  std::optional<std::int64_t> revision_;
+  std::string fingerprint_;  ///< of the runs that suites_ was made of
+  std::vector<SuiteMetrics> suites_;
+  std::size_t runs_ = 0;
+  std::optional<Timestamp> last_success_;
+  std::string problem_ = "the store has not been read yet";
+};
+
+}  // namespace plumb

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace plumb {
+
+using MetricLabels = std::vector<prometheus::ClientMetric::Label>;
+
+/// Adds a label, but not an empty one: to Prometheus that is none.
+inline void add_label(MetricLabels& labels, std::string_view name, std::string value) {
+  if (!value.empty()) {
+    labels.push_back({std::string(name), std::move(value)});
+  }
+}
+
+/// Collects the metrics of one family of gauges.
+class GaugeFamily {
+ public:
+  using More = std::initializer_list<std::pair<std::string_view, std::string>>;
+
+  GaugeFamily(std::string_view name, std::string_view help)
+      : family_{std::string(name), std::string(help), prometheus::MetricType::Gauge, {}} {}
+
+  /// Adds one metric with the labels of `base` and then `more`.
+  void add(const MetricLabels& base, More more, double value) {
+    prometheus::ClientMetric& metric = family_.metric.emplace_back();
+    metric.label.reserve(base.size() + more.size());
+    metric.label = base;
+    for (const auto& [name, text] : more) {
+      add_label(metric.label, name, text);
+    }
+    metric.gauge.value = value;
+  }
+
+  [[nodiscard]] prometheus::MetricFamily& family() { return family_; }
+
+ private:
+  prometheus::MetricFamily family_;
+};
+
+/// Is one row of a table of metrics: a new metric is one function and one row.
+template <typename Entry>
+struct MetricRow {
+  std::string_view name;
+  std::string_view help;
+  void (*add)(const Entry& entry, GaugeFamily& family);
+};
+
+}  // namespace plumb

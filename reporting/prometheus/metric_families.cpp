@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/prometheus/metric_families.hpp"
+
+#include "reporting/prometheus/label_text.hpp"
+#include "reporting/prometheus/model_metrics.hpp"
+#include "reporting/prometheus/suite_metrics.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kDeviceBytes = 64;
+
+void give(GaugeFamily& family, const FamilySink& sink) {
+  if (!family.family().metric.empty()) {
+    sink(std::move(family.family()));
+  }
+}
+
+prometheus::MetricFamily single(std::string_view name, std::string_view help, double value) {
+  GaugeFamily family(name, help);
+  family.add({}, {}, value);
+  return std::move(family.family());
+}
+
+}  // namespace
+
+std::string device_name(const Environment& environment) {
+  for (const char* const name : {"gpu.model", "cpu.model"}) {
+    if (const auto found = environment.identity.find(name); found != environment.identity.end()) {
+      return label_text(found->second.substr(0, found->second.find(", family ")), kDeviceBytes);
+    }
+  }
+  return "unknown";
+}
+
+void metric_families(std::span<const SuiteMetrics> suites, const FamilySink& sink) {
+  const std::vector<ModelMetrics> models = model_metrics_of(suites);
+  for (const MetricRow<ModelMetrics>& row : model_metric_table()) {
+    GaugeFamily family(row.name, row.help);
+    for (const ModelMetrics& model : models) {
+      row.add(model, family);
+    }
+    give(family, sink);
+  }
+  for (const MetricRow<SuiteMetrics>& row : suite_metric_table()) {
+    GaugeFamily family(row.name, row.help);
+    for (const SuiteMetrics& suite : suites) {
+      row.add(suite, family);
+    }
+    give(family, sink);
+  }
+  for (GaugeFamily family : {environment_info(suites), stack_info(suites)}) {
+    give(family, sink);
+  }
+}
+
+std::vector<prometheus::MetricFamily> health_families(const StoreHealth& health) {
+  std::vector<prometheus::MetricFamily> families;
+  const auto add = [&](std::string_view name, std::string_view help, double value) {
+    families.push_back(single(name, help, value));
+  };
+  GaugeFamily build("plumb_build_info", "Names the version of plumb that serves these metrics.");
+  build.add({}, {{"version", label_text(health.version)}}, 1.0);
+  families.push_back(std::move(build.family()));
+  add("plumb_store_up", "Whether the store could be read (1) or not (0).", health.up ? 1.0 : 0.0);
+  if (health.last_success) {
+    add("plumb_store_last_success_timestamp_seconds",
+        "When the store was last read.",
+        std::chrono::duration<double>(health.last_success->time_since_epoch()).count());
+  }
+  if (health.rebuild) {
+    add("plumb_store_rebuild_seconds",
+        "How long the last reading of a changed store took.",
+        health.rebuild->count());
+  }
+  add("plumb_store_series",
+      "Metrics about runs and models served.",
+      static_cast<double>(health.series));
+  add("plumb_store_runs", "Runs in the store.", static_cast<double>(health.runs));
+  add("plumb_store_unreadable_runs",
+      "Runs that could not be analysed.",
+      static_cast<double>(health.unreadable_runs));
+  return families;
+}
+
+}  // namespace plumb

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/prometheus/model_metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <string>
+
+#include "reporting/prometheus/label_text.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kLayerNameBytes = 80;
+constexpr std::size_t kAlgorithmBytes = 160;
+
+std::string dims_text(const ModelInstance& instance) {
+  std::string text;
+  for (const auto& [name, extent] : instance.dims) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ",", name, extent);
+  }
+  return text;
+}
+
+MetricLabels labels_of(const SuiteMetrics& suite, const ModelInstance& instance) {
+  MetricLabels labels;
+  labels.reserve(9);
+  add_label(labels, "model", label_text(instance.model));
+  add_label(labels, "batch", std::to_string(instance.batch));
+  add_label(labels, "dtype", label_text(instance.dtype));
+  add_label(labels, "dims", label_text(dims_text(instance)));
+  add_label(labels, "backend", label_text(suite.series.backend));
+  add_label(labels, "device", suite.device);
+  add_label(labels, "stack", label_text(suite.series.stack));
+  add_label(labels, "threads", label_text(suite.series.threads));
+  add_label(labels, "system", suite.series.system);
+  return labels;
+}
+
+void add_latency(const ModelMetrics& model, GaugeFamily& family) {
+  for (const ExecutionTime& execution : model.bounds->executions) {
+    if (execution.samples == 0) {
+      continue;
+    }
+    for (const auto& [stat, time] : {std::pair("median", execution.median),
+                                     std::pair("low", execution.interval.low),
+                                     std::pair("high", execution.interval.high),
+                                     std::pair("p90", execution.p90),
+                                     std::pair("p99", execution.p99)}) {
+      family.add(model.labels,
+                 {{"mode", execution.mode}, {"scenario", execution.scenario}, {"stat", stat}},
+                 time.count());
+    }
+  }
+}
+
+void add_bound(const ModelMetrics& model, GaugeFamily& family) {
+  for (const Bound& bound : model.bounds->bounds) {
+    if (!bound.complete) {
+      continue;  // The sum of some layers would look like a better bound.
+    }
+    for (const auto& [stat, time] : {std::pair("value", bound.seconds),
+                                     std::pair("low", bound.interval.low),
+                                     std::pair("high", bound.interval.high)}) {
+      family.add(
+          model.labels, {{"mode", bound.mode}, {"kind", bound.kind}, {"stat", stat}}, time.count());
+    }
+  }
+}
+
+void add_complete(const ModelMetrics& model, GaugeFamily& family) {
+  for (const Bound& bound : model.bounds->bounds) {
+    family.add(
+        model.labels, {{"mode", bound.mode}, {"kind", bound.kind}}, bound.complete ? 1.0 : 0.0);
+  }
+}
+
+void add_layers(const ModelMetrics& model, GaugeFamily& family) {
+  const auto& without = model.bounds->unsupported;
+  const auto failed = std::count_if(without.begin(), without.end(), [](const auto& layer) {
+    return layer.outcome && *layer.outcome != Outcome::Kind::kSkipped;
+  });
+  const auto total = static_cast<double>(without.size());
+  family.add(
+      model.labels, {{"state", "measured"}}, static_cast<double>(model.bounds->measured_layers));
+  family.add(model.labels, {{"state", "unsupported"}}, static_cast<double>(failed));
+  family.add(model.labels, {{"state", "missing"}}, total - static_cast<double>(failed));
+}
+
+/// Calls `use` for each complete bound that an execution cannot beat.
+template <typename Use>
+void with_limits(const ModelMetrics& model, Use&& use) {
+  for (const ExecutionTime& execution : model.bounds->executions) {
+    if (execution.samples == 0 || execution.scenario != "single_stream" ||
+        execution.median <= Seconds(0.0)) {
+      continue;
+    }
+    for (const Bound& bound : model.bounds->bounds) {
+      if (must_not_exceed(bound, execution)) {
+        use(execution, bound);
+      }
+    }
+  }
+}
+
+void add_normalized(const ModelMetrics& model, GaugeFamily& family) {
+  with_limits(model, [&](const ExecutionTime& execution, const Bound& bound) {
+    family.add(model.labels,
+               {{"mode", execution.mode}, {"kind", bound.kind}},
+               bound.seconds / execution.median);
+  });
+}
+
+void add_violated(const ModelMetrics& model, GaugeFamily& family) {
+  with_limits(model, [&](const ExecutionTime& execution, const Bound& bound) {
+    family.add(model.labels,
+               {{"mode", execution.mode}, {"kind", bound.kind}},
+               bound.interval.low > execution.interval.high ? 1.0 : 0.0);
+  });
+}
+
+void add_speedup(const ModelMetrics& model, GaugeFamily& family) {
+  for (const WhatIfResult& whatif : model.whatifs->whatifs) {
+    if (whatif.predicted_speedup) {
+      family.add(model.labels,
+                 {{"whatif", whatif.name}, {"result", "predicted"}},
+                 *whatif.predicted_speedup);
+    }
+  }
+}
+
+void add_operators(const ModelMetrics& model, GaugeFamily& family) {
+  for (const ModelTimes::Operator& each : model.times->operators) {
+    family.add(model.labels,
+               {{"mode", each.mode}, {"operator", label_text(each.name)}},
+               each.seconds.count());
+  }
+}
+
+void add_slowest(const ModelMetrics& model, GaugeFamily& family) {
+  std::size_t rank = 0;
+  for (const ModelTimes::Layer& layer : model.times->slowest) {
+    family.add(model.labels,
+               {{"layer", label_text(layer.name, kLayerNameBytes)},
+                {"operator", label_text(layer.op)},
+                {"algorithm", label_text(layer.variant, kAlgorithmBytes)},
+                {"rank", std::to_string(++rank)}},
+               layer.seconds.count());
+  }
+}
+
+void add_states(const ModelMetrics& model, GaugeFamily& family) {
+  for (const ModelRegression* regression : model.regressions) {
+    for (const RegressionState state : kRegressionStates) {
+      family.add(model.labels,
+                 {{"mode", regression->mode},
+                  {"metric", regression->metric},
+                  {"state", std::string(to_text(state))}},
+                 state == regression->state ? 1.0 : 0.0);
+    }
+  }
+}
+
+void add_ratio(const ModelMetrics& model, GaugeFamily& family) {
+  for (const ModelRegression* regression : model.regressions) {
+    if (regression->ratio) {
+      family.add(model.labels,
+                 {{"mode", regression->mode}, {"metric", regression->metric}},
+                 *regression->ratio);
+    }
+  }
+}
+
+constexpr std::array<MetricRow<ModelMetrics>, 11> kTable{{
+    {"plumb_model_latency_seconds", "Time of one execution end to end.", add_latency},
+    {"plumb_model_bound_seconds", "Bound or estimate of a model's latency.", add_bound},
+    {"plumb_model_bound_complete", "Whether all layers have a time (1) or not (0).", add_complete},
+    {"plumb_model_layers", "Layers of a model by state.", add_layers},
+    {"plumb_model_normalized_bound_ratio",
+     "Bound divided by the median end to end of the same run.",
+     add_normalized},
+    {"plumb_model_bound_violated",
+     "Whether a bound lies above what was measured, which it cannot.",
+     add_violated},
+    {"plumb_model_operator_seconds", "Time of a model's layers by operator.", add_operators},
+    {"plumb_layer_seconds", "Time of the slowest layers of a model.", add_slowest},
+    {"plumb_whatif_speedup_ratio", "Speed-up by a change of mode.", add_speedup},
+    {"plumb_regression_state", "State of a metric against its baseline.", add_states},
+    {"plumb_regression_ratio", "Newest value divided by the baseline's.", add_ratio},
+}};
+
+}  // namespace
+
+std::span<const MetricRow<ModelMetrics>> model_metric_table() {
+  return kTable;
+}
+
+std::vector<ModelMetrics> model_metrics_of(std::span<const SuiteMetrics> suites) {
+  std::vector<const SuiteMetrics*> newest_first;
+  for (const SuiteMetrics& suite : suites) {
+    if (suite.newest) {
+      newest_first.push_back(&suite);
+    }
+  }
+  std::stable_sort(newest_first.begin(), newest_first.end(), [](const auto* one, const auto* two) {
+    return one->newest->run.header.started > two->newest->run.header.started;
+  });
+  std::map<MetricLabels, ModelMetrics> models;
+  for (const SuiteMetrics* suite : newest_first) {
+    const RunMetrics& run = *suite->newest;
+    for (std::size_t i = 0; i < run.models.size(); ++i) {
+      MetricLabels labels = labels_of(*suite, run.models[i].instance);
+      const auto [place, added] = models.try_emplace(labels);
+      if (!added) {
+        continue;
+      }
+      place->second = {std::move(labels), &run.models[i], &run.whatifs.at(i), &run.times.at(i), {}};
+      for (const ModelRegression& regression : suite->regressions) {
+        if (regression.instance == run.models[i].instance) {
+          place->second.regressions.push_back(&regression);
+        }
+      }
+    }
+  }
+  std::vector<ModelMetrics> result;
+  result.reserve(models.size());
+  for (auto& [labels, model] : models) {
+    result.push_back(std::move(model));
+  }
+  return result;
+}
+
+}  // namespace plumb

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/prometheus/run_metrics.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace plumb {
+namespace {
+
+ModelTimes times_of(const ModelReport& model, const ResultSet& results, std::size_t slowest) {
+  std::map<std::string, Seconds> plain;
+  std::map<std::string, Seconds> fused;
+  ModelTimes times;
+  for (const Layer& layer : model.graph.layers) {
+    if (layer.role != Layer::Role::kCompute) {
+      continue;
+    }
+    if (const auto time = results.best(layer.key, CacheMode::kNone)) {
+      plain[layer.onnx_op] += time->time.median;
+      times.slowest.push_back({layer.name, layer.onnx_op, time->variant, time->time.median});
+    }
+  }
+  for (const CoverStep& step : model.bounds.cover) {
+    if (step.time && !step.layers.empty()) {
+      fused[model.graph.layers[step.layers.front()].onnx_op] += step.time->time.median;
+    }
+  }
+  for (const auto& [mode, sums] : {std::pair("plain", &plain), std::pair("fusion", &fused)}) {
+    for (const auto& [name, seconds] : *sums) {
+      times.operators.push_back({mode, name, seconds});
+    }
+  }
+  std::stable_sort(times.slowest.begin(),
+                   times.slowest.end(),
+                   [](const auto& one, const auto& other) { return one.seconds > other.seconds; });
+  times.slowest.resize(std::min(slowest, times.slowest.size()));
+  return times;
+}
+
+void slim(ModelBounds& model) {
+  model.cover.clear();
+  model.critical_steps.clear();
+  model.critical_path.clear();
+  model.findings.clear();
+  for (Bound& bound : model.bounds) {
+    bound.inputs.clear();
+  }
+}
+
+}  // namespace
+
+RunMetrics run_metrics(RunReport report, std::size_t slowest) {
+  RunMetrics metrics;
+  metrics.deviation = process_deviation(report.rows);
+  for (const StoredMeasurement& row : report.rows) {
+    if (row.reused) {
+      ++metrics.reused;
+      continue;
+    }
+    ++metrics.rows[row.measurement.outcome.kind];
+    if (row.measurement.outcome.timed()) {
+      ++metrics.timed;
+      metrics.disturbed += row.measurement.disturbance.disturbed ? 1 : 0;
+    }
+  }
+  const ResultSet results(std::move(report.rows), report.calibration);
+  for (ModelReport& model : report.models) {
+    metrics.times.push_back(times_of(model, results, slowest));
+    slim(model.bounds);
+    metrics.models.push_back(std::move(model.bounds));
+    for (WhatIfResult& whatif : model.whatifs.whatifs) {
+      whatif.layers.clear();
+    }
+    metrics.whatifs.push_back(std::move(model.whatifs));
+  }
+  metrics.run = std::move(report.run);
+  metrics.run.header.resolved_suite.clear();
+  return metrics;
+}
+
+}  // namespace plumb

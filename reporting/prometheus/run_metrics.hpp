@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "harness/analyze/process_deviation.hpp"
+#include "reporting/report.hpp"
+
+namespace plumb {
+
+/// Is where the time of one model goes.
+struct ModelTimes {
+  struct Operator {
+    std::string mode;  ///< "plain", "fusion"
+    std::string name;  ///< as in ONNX; of a fused step, its first layer's
+    Seconds seconds{};
+  };
+  std::vector<Operator> operators;  ///< sums of hot times of the fastest variants
+  struct Layer {
+    std::string name;
+    std::string op;
+    std::string variant;
+    Seconds seconds{};
+  };
+  std::vector<Layer> slowest;  ///< slowest first; hot, fastest variant
+};
+
+/// Is what is kept of an analysed run to make metrics of: a few kilobytes a model. `models`,
+/// `whatifs` and `times` are parallel.
+struct RunMetrics {
+  RunRecord run;  ///< without its resolved suite
+  ProcessDeviation deviation;
+  std::vector<ModelBounds> models;    ///< without covers, paths, findings and input rows
+  std::vector<ModelWhatIfs> whatifs;  ///< without their layers
+  std::vector<ModelTimes> times;
+  std::map<Outcome::Kind, std::int64_t> rows;  ///< own rows by outcome
+  std::int64_t reused = 0;
+  std::int64_t timed = 0;      ///< own rows with a time
+  std::int64_t disturbed = 0;  ///< of those
+};
+
+/// Reduces a report; keeps the `slowest` slowest layers of each model. Pure.
+[[nodiscard]] RunMetrics run_metrics(RunReport report, std::size_t slowest);
+
+}  // namespace plumb

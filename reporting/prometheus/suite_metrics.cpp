@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/prometheus/suite_metrics.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "reporting/prometheus/label_text.hpp"
+
+namespace plumb {
+namespace {
+
+double seconds_since_epoch(Timestamp time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+std::string fact(const Facts& facts, const std::string& name) {
+  const auto found = facts.find(name);
+  return found == facts.end() || found->second == "unknown" ? "" : label_text(found->second);
+}
+
+void add_timestamp(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (!suite.newest) {
+    return;
+  }
+  const RunRecord& run = suite.newest->run;
+  const MetricLabels labels = suite_labels(suite);
+  family.add(labels, {{"event", "started"}}, seconds_since_epoch(run.header.started));
+  if (run.finished) {
+    family.add(labels, {{"event", "finished"}}, seconds_since_epoch(*run.finished));
+  }
+}
+
+void add_unfinished(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (suite.unfinished) {
+    family.add(suite_labels(suite), {}, seconds_since_epoch(*suite.unfinished));
+  }
+}
+
+void add_duration(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (suite.newest && suite.newest->run.finished) {
+    family.add(suite_labels(suite),
+               {},
+               Seconds(*suite.newest->run.finished - suite.newest->run.header.started).count());
+  }
+}
+
+void add_rows(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (!suite.newest) {
+    return;
+  }
+  const MetricLabels labels = suite_labels(suite);
+  for (const Outcome::Kind kind : {Outcome::Kind::kOk,
+                                   Outcome::Kind::kUnsupported,
+                                   Outcome::Kind::kWrongResult,
+                                   Outcome::Kind::kCrashed,
+                                   Outcome::Kind::kTimedOut,
+                                   Outcome::Kind::kOutOfMemory,
+                                   Outcome::Kind::kUnstable,
+                                   Outcome::Kind::kSkipped}) {
+    const auto count = suite.newest->rows.find(kind);
+    family.add(labels,
+               {{"outcome", std::string(to_text(kind))}},
+               count == suite.newest->rows.end() ? 0.0 : static_cast<double>(count->second));
+  }
+  family.add(labels, {{"outcome", "reused"}}, static_cast<double>(suite.newest->reused));
+}
+
+void add_models(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (!suite.newest) {
+    return;
+  }
+  const std::vector<ModelBounds>& models = suite.newest->models;
+  const auto complete = std::count_if(models.begin(), models.end(), [](const auto& model) {
+    return model.measured_layers == model.total_layers;
+  });
+  const MetricLabels labels = suite_labels(suite);
+  family.add(labels, {{"state", "complete"}}, static_cast<double>(complete));
+  family.add(labels,
+             {{"state", "incomplete"}},
+             static_cast<double>(models.size()) - static_cast<double>(complete));
+}
+
+void add_disturbed(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (suite.newest && suite.newest->timed > 0) {
+    family.add(
+        suite_labels(suite),
+        {},
+        static_cast<double>(suite.newest->disturbed) / static_cast<double>(suite.newest->timed));
+  }
+}
+
+void add_clock(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (!suite.newest) {
+    return;
+  }
+  const std::string text = fact(suite.newest->run.header.environment.facts, "frequency.mhz_now");
+  double megahertz = 0.0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), megahertz);
+  if (parsed.ec == std::errc() && megahertz > 0.0) {
+    family.add(suite_labels(suite), {}, megahertz * 1e6);
+  }
+}
+
+void add_info(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (suite.newest) {
+    const RunRecord& run = suite.newest->run;
+    family.add(suite_labels(suite),
+               {{"suite_hash", label_text(run.header.suite_hash).substr(0, 12)},
+                {"environment", run.header.environment.id()},
+                {"state", std::string(to_text(run.state))}},
+               1.0);
+  }
+}
+
+void add_changed(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (suite.environment_changed) {
+    family.add(suite_labels(suite), {}, *suite.environment_changed ? 1.0 : 0.0);
+  }
+}
+
+constexpr std::array<MetricRow<SuiteMetrics>, 9> kTable{{
+    {"plumb_run_timestamp_seconds",
+     "When the newest finished run started and finished.",
+     add_timestamp},
+    {"plumb_run_unfinished_timestamp_seconds",
+     "When a run started that is newer and has not finished.",
+     add_unfinished},
+    {"plumb_run_duration_seconds", "How long the newest finished run took.", add_duration},
+    {"plumb_run_rows", "Rows of the newest finished run by outcome.", add_rows},
+    {"plumb_run_models", "Models of the newest finished run by completeness.", add_models},
+    {"plumb_run_disturbed_ratio", "Share of rows measured on a disturbed host.", add_disturbed},
+    {"plumb_run_clock_hertz", "Clock of the processor when the run began.", add_clock},
+    {"plumb_run_info", "Identifies the newest finished run's suite and environment.", add_info},
+    {"plumb_environment_changed",
+     "Whether something beside the stack changed since the run before.",
+     add_changed},
+}};
+
+std::vector<const SuiteMetrics*> newest_first(std::span<const SuiteMetrics> suites) {
+  std::vector<const SuiteMetrics*> sorted;
+  for (const SuiteMetrics& suite : suites) {
+    if (suite.newest) {
+      sorted.push_back(&suite);
+    }
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* one, const auto* other) {
+    return one->newest->run.header.started > other->newest->run.header.started;
+  });
+  return sorted;
+}
+
+}  // namespace
+
+MetricLabels suite_labels(const SuiteMetrics& suite) {
+  MetricLabels labels;
+  labels.reserve(9);
+  add_label(labels, "suite", label_text(suite.series.suite));
+  add_label(labels, "backend", label_text(suite.series.backend));
+  add_label(labels, "device", suite.device);
+  add_label(labels, "stack", label_text(suite.series.stack));
+  add_label(labels, "threads", label_text(suite.series.threads));
+  add_label(labels, "system", suite.series.system);
+  return labels;
+}
+
+std::span<const MetricRow<SuiteMetrics>> suite_metric_table() {
+  return kTable;
+}
+
+GaugeFamily environment_info(std::span<const SuiteMetrics> suites) {
+  GaugeFamily family("plumb_environment_info", "Describes the environments of the newest runs.");
+  std::set<std::string> seen;
+  for (const SuiteMetrics* suite : newest_first(suites)) {
+    const Environment& environment = suite->newest->run.header.environment;
+    const std::string id = environment.id();
+    if (seen.insert(id).second) {
+      family.add({},
+                 {{"environment", id},
+                  {"system", suite->series.system},
+                  {"device", suite->device},
+                  {"driver", fact(environment.identity, "driver")},
+                  {"cpu_count", fact(environment.identity, "cpu.count")},
+                  {"memory", fact(environment.identity, "memory")},
+                  {"virtualisation", fact(environment.identity, "virtualisation")},
+                  {"threads", fact(environment.identity, "threads")},
+                  {"method", fact(environment.identity, "method")},
+                  {"kernel", fact(environment.facts, "kernel")},
+                  {"governor", fact(environment.facts, "governor")},
+                  {"microcode", fact(environment.facts, "microcode")}},
+                 1.0);
+    }
+  }
+  return family;
+}
+
+GaugeFamily stack_info(std::span<const SuiteMetrics> suites) {
+  GaugeFamily family("plumb_stack_info", "Names the library behind a stack.");
+  std::set<std::tuple<std::string, std::string, std::string>> seen;
+  for (const SuiteMetrics* suite : newest_first(suites)) {
+    const RunSeries& series = suite->series;
+    const Environment& environment = suite->newest->run.header.environment;
+    if (seen.emplace(series.stack, series.backend, series.system).second) {
+      family.add({},
+                 {{"stack", label_text(series.stack)},
+                  {"backend", label_text(series.backend)},
+                  {"system", series.system},
+                  {"library", fact(environment.identity, "library")},
+                  {"version", fact(environment.facts, "library.version")}},
+                 1.0);
+    }
+  }
+  return family;
+}
+
+}  // namespace plumb

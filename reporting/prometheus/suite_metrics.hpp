@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "reporting/prometheus/gauge_family.hpp"
+#include "reporting/prometheus/metric_families.hpp"
+
+namespace plumb {
+
+/// Adds the labels that all metrics of a series of runs have.
+[[nodiscard]] MetricLabels suite_labels(const SuiteMetrics& suite);
+
+/// Lists the metrics that each series of runs has.
+[[nodiscard]] std::span<const MetricRow<SuiteMetrics>> suite_metric_table();
+
+/// Describes the environments and stacks of the newest runs, each once: facts to join on.
+[[nodiscard]] GaugeFamily environment_info(std::span<const SuiteMetrics> suites);
+[[nodiscard]] GaugeFamily stack_info(std::span<const SuiteMetrics> suites);
+
+}  // namespace plumb

@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Scrapes `plumb serve` over stores made by the fake worker, as Prometheus and as those who mean it harm would.
+
+Usage: exporter_test.py BUILD_FOLDER [unittest arguments]. What needs Debian's promtool is skipped without it.
+"""
+
+import concurrent.futures
+import gzip
+import http.client
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+from plumb_command import Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+PROMTOOL = shutil.which("promtool")
+SLOW = '[[rule]]\nmatch = "v1:conv;*"\nseconds = 0.01\n[[rule]]\nmatch = "model:*"\nseconds = 0.5\n'
+
+
+class Exporter(Command):
+    def serve(self, *arguments, store=None):
+        """Starts a server that looks at the store ten times a second; returns its port."""
+        where = ["--store", f"sqlite:{store}"] if store else []
+        server = subprocess.Popen([self.program(), *where, "serve", "--listen", "127.0.0.1:0", "--refresh", "0.1", *arguments],
+                                  env=self.environment, stderr=subprocess.PIPE, text=True)
+        self.addCleanup(server.stderr.close)
+        self.addCleanup(server.wait, 20)
+        self.addCleanup(server.send_signal, signal.SIGTERM)
+        self.server = server
+        for line in server.stderr:
+            if found := re.fullmatch(r"serving http://127\.0\.0\.1:(\d+)/.*\n", line):
+                self.port = int(found[1])
+                return self.port
+        self.fail("the server did not start")
+
+    def get(self, path="/metrics", headers={}, method="GET", timeout=20):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        try:
+            connection.request(method, path, headers=headers)
+            reply = connection.getresponse()
+            return reply.status, reply.read(), reply.headers
+        finally:
+            connection.close()
+
+    def metrics(self):
+        """Returns {name: [(labels, value)]} of a scrape."""
+        status, body, _ = self.get()
+        self.assertEqual(status, 200)
+        found = {}
+        for line in body.decode().splitlines():
+            if line and not line.startswith("#"):
+                name, labels, value = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line).groups()
+                pairs = dict(re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels or ""))
+                found.setdefault(name, []).append((pairs, float(value)))
+        return found
+
+    def value(self, name, **labels):
+        values = [value for pairs, value in self.metrics().get(name, []) if labels.items() <= pairs.items()]
+        return values[0] if len(values) == 1 else values
+
+    def wait_for(self, check, seconds=15):
+        end = time.monotonic() + seconds
+        while not check():
+            self.assertLess(time.monotonic(), end, "did not come about")
+            time.sleep(0.05)
+
+    def states(self, metric):
+        return {pairs["state"] for pairs, value in self.metrics().get("plumb_regression_state", [])
+                if pairs["metric"] == metric and value == 1}
+
+    def raw(self, data, wait=1.0):
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+            connection.sendall(data)
+            connection.settimeout(wait)
+            answer = b""
+            try:
+                while piece := connection.recv(65536):
+                    answer += piece
+            except (TimeoutError, ConnectionResetError):
+                pass
+            return answer
+
+    def test_metrics_are_what_promtool_and_the_documentation_expect(self):
+        self.run_tiny(reuse="never")
+        self.run_tiny(reuse="never")
+        self.serve()
+        status, body, headers = self.get()
+        self.assertEqual((status, headers["Content-Type"]), (200, "text/plain; version=0.0.4; charset=utf-8"))
+        _, packed, headers = self.get(headers={"Accept-Encoding": "deflate, gzip;q=0.5"})
+        self.assertEqual(headers["Content-Encoding"], "gzip")
+        strip = re.compile(rb"(?m)^plumb_store_last_success.*$")
+        self.assertEqual(strip.sub(b"", gzip.decompress(packed)), strip.sub(b"", body))
+        self.assertLess(len(packed), len(body) / 4)
+        self.assertEqual(self.get(headers={"Accept-Encoding": "gzip;q=0"})[2]["Content-Encoding"], None)
+        _, nothing, headers = self.get(method="HEAD")
+        self.assertEqual((nothing, int(headers["Content-Length"])), (b"", len(body)))
+        documented = set(re.findall(r"`(plumb_[a-z_]+)", (ROOT / "docs/METRICS.md").read_text()))
+        served = set(self.metrics())
+        self.assertEqual(served - documented, set())
+        # Only with a later run, a clock that the system tells, or a first reading under way.
+        self.assertLessEqual(documented - served, {"plumb_run_unfinished_timestamp_seconds", "plumb_run_clock_hertz"})
+        self.assertEqual(self.value("plumb_store_runs"), 2)
+        self.assertEqual(self.value("plumb_environment_changed"), 0)
+        self.assertEqual(self.states("latency"), {"equivalent"})
+        if PROMTOOL is None:
+            self.skipTest("promtool is not here: install the package prometheus, or run ci/setup test")
+        done = subprocess.run([PROMTOOL, "check", "metrics"], input=body, capture_output=True)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+
+    def test_regression_is_suspected_then_confirmed_then_over(self):
+        self.run_tiny(reuse="never")
+        self.serve()
+        self.assertEqual(self.states("latency"), {"no_baseline"})
+        self.stack("fake", SLOW)
+        for state in ("suspected", "regressed", "regressed"):
+            runs = self.value("plumb_store_runs")
+            self.run_tiny(reuse="never")
+            self.wait_for(lambda: self.value("plumb_store_runs") == runs + 1 and not self.metrics().get("plumb_run_unfinished_timestamp_seconds"))
+            self.wait_for(lambda: self.states("latency") == {state})
+            self.assertEqual(self.states("bound_library"), {state})
+        self.assertGreater(self.value("plumb_regression_ratio", metric="latency", mode="plain"), 1.5)
+        self.stack("fake", '[[rule]]\nmatch = "v1:max_pool;*"\noutcome = "crashed"\nreason = "signal 11"\n')
+        self.run_tiny(reuse="never")
+        self.wait_for(lambda: self.states("bound_library") == {"broken"})
+        self.assertEqual(self.states("latency"), {"improved"})
+        self.assertGreater(self.value("plumb_run_rows", outcome="crashed"), 0)
+        self.assertEqual(self.value("plumb_run_models", state="incomplete"), 1)
+
+    def test_baseline_tag_decides(self):
+        first = self.run_tiny(reuse="never")["run"]
+        self.stack("fake", SLOW)
+        self.run_tiny(reuse="never")
+        self.run_tiny(reuse="never")
+        with sqlite3.connect(self.folder / "plumb/store.db") as store:
+            store.execute("insert into tags select 'baseline/tiny', number from runs where id = ?", (first,))
+        store.close()
+        self.serve()
+        self.assertEqual(self.states("latency"), {"regressed"})
+        with sqlite3.connect(self.folder / "plumb/store.db") as store:
+            store.execute("update tags set run = (select max(number) from runs)")
+        store.close()
+        self.wait_for(lambda: self.states("latency") <= {"improved", "equivalent", "no_baseline"})
+
+    def test_fifty_scrapers_among_slow_and_broken_clients(self):
+        self.run_tiny()
+        self.serve()
+        body = self.get()[1]
+        idle = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(150)]
+        self.addCleanup(lambda: [each.close() for each in idle])
+        for i, each in enumerate(idle):
+            each.sendall([b"", b"GET /met", b"GET /metrics HTTP/1.1\r\nHost: x\r\n", b"GET /metrics HTTP/1.1\r\n\r\n"][i % 4])
+        def scrape(_):
+            start = time.monotonic()
+            status, text, _ = self.get()
+            return status, len(text) > len(body) / 2, time.monotonic() - start
+        with concurrent.futures.ThreadPoolExecutor(50) as pool:
+            results = list(pool.map(scrape, range(500)))
+        self.assertEqual({(status, whole) for status, whole, _ in results}, {(200, True)})
+        self.assertLess(max(seconds for *_, seconds in results), 5)
+
+    def test_bad_requests_get_a_status_and_nothing_else(self):
+        self.run_tiny()
+        self.serve()
+        for data, status in ((b"GARBAGE\r\n\r\n", b"400"), (b"GET / HTTP/9.9\r\n\r\n", b"400"),
+                             (b"GET /metrics HTTP/1.1\r\nX: " + b"a" * 20000 + b"\r\n\r\n", b"431"),
+                             (b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\n\r\n", b"431"),
+                             (b"GET /metrics HTTP/1.1\r\nContent-Length: 5\r\n\r\nhello", b"413"),
+                             (b"POST /metrics HTTP/1.1\r\nContent-Length: 0\r\n\r\n", b"405"),
+                             (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", b"400")):
+            answer = self.raw(data)
+            self.assertRegex(answer[:12], rb"^HTTP/1\.1 " + status, data[:40])
+        for path in ("/etc/passwd", "/../../etc/passwd", "/metrics/../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "//etc/passwd",
+                     "/metrics%00", "/store.db", "/metrics/", "/METRICS", "*", "http://other/metrics"):
+            answer = self.raw(b"GET " + path.encode() + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+            self.assertRegex(answer[:12], rb"^HTTP/1\.1 (404|400)", path)
+            self.assertNotIn(b"root:", answer)
+            self.assertNotIn(b"SQLite", answer)
+        self.raw(b"GET /metr", wait=0.1)
+        self.raw(b"", wait=0.1)
+        status, _, headers = self.get()
+        self.assertEqual(status, 200)
+        self.assertEqual(headers["X-Content-Type-Options"], "nosniff")
+        self.assertTrue(headers["Content-Security-Policy"].startswith("default-src 'none'"))
+
+    def test_store_that_appears_goes_and_is_replaced(self):
+        place = self.folder / "elsewhere/store.db"
+        self.serve(store=place)
+        self.assertEqual(self.value("plumb_store_up"), 0)
+        self.assertFalse(place.parent.exists(), "a reader makes no store")
+        self.run_tiny()
+        place.parent.mkdir()
+        shutil.copy(self.folder / "plumb/store.db", place)
+        self.wait_for(lambda: self.value("plumb_store_up") == 1)
+        models = self.metrics()["plumb_model_latency_seconds"]
+        place.unlink()
+        self.wait_for(lambda: self.value("plumb_store_up") == 0)
+        self.assertEqual(self.metrics()["plumb_model_latency_seconds"], models, "the last good values stay")
+        self.run_tiny(reuse="never")
+        shutil.copy(self.folder / "plumb/store.db", place.with_suffix(".new"))
+        os.rename(place.with_suffix(".new"), place)
+        self.wait_for(lambda: self.value("plumb_store_up") == 1 and self.value("plumb_store_runs") == 2)
+        place.write_bytes(b"this is no database" * 1000)
+        self.wait_for(lambda: self.value("plumb_store_up") == 0)
+        self.assertIn("plumb_model_latency_seconds", self.metrics())
+
+    def test_store_of_another_version_and_a_locked_one(self):
+        self.run_tiny()
+        path = self.folder / "plumb/store.db"
+        with sqlite3.connect(path) as store:
+            store.execute("insert into migrations select max(number) + 1, 'later' from migrations")
+        store.close()
+        self.serve()
+        self.assertEqual(self.value("plumb_store_up"), 0)
+        with sqlite3.connect(path) as store:
+            store.execute("delete from migrations where name = 'later'")
+        store.close()
+        self.wait_for(lambda: self.value("plumb_store_up") == 1)
+        lock = sqlite3.connect(path, isolation_level=None)
+        lock.execute("begin immediate")
+        time.sleep(0.5)
+        self.assertEqual(self.value("plumb_store_up"), 1, "a writer at work is no trouble")
+        lock.execute("rollback")
+        lock.close()
+
+    def test_running_and_hostile_runs(self):
+        name = 'a "quoted" \\ name\nü ' + "x" * 10000
+        model = self.folder / "m.onnx"
+        self.plumb("model", "export", "lenet", "-o", model)
+        path = self.folder / "evil.onnx"
+        shutil.copy(model, path)
+        suite = self.suite(f'[suite]\nname = "tiny"\nversion = 1\n[[model]]\npath = "{path.name}"\n')
+        self.plumb("run", suite, "--stack", "fake")
+        with sqlite3.connect(self.folder / "plumb/store.db") as store:
+            store.execute("update runs set suite = ?", (name,))
+        store.close()
+        self.run_tiny()
+        with sqlite3.connect(self.folder / "plumb/store.db") as store:
+            store.execute("update runs set state = 'running', finished = null where number = 2")
+        store.close()
+        path.unlink()  # the first run cannot be analysed any more
+        self.serve()
+        metrics = self.metrics()
+        self.assertEqual(self.value("plumb_store_up"), 1)
+        self.assertEqual(self.value("plumb_store_unreadable_runs"), 1)
+        self.assertEqual(len(metrics["plumb_run_unfinished_timestamp_seconds"]), 1)
+        self.assertLess(max(len(pairs["suite"]) for pairs, _ in metrics["plumb_run_info"]), 200)
+        if PROMTOOL:
+            done = subprocess.run([PROMTOOL, "check", "metrics"], input=self.get()[1], capture_output=True)
+            self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    def test_address_in_use_and_bad_addresses(self):
+        self.serve()
+        done = self.plumb("serve", "--listen", f"127.0.0.1:{self.port}", expect=3)
+        self.assertIn("--listen", done.stderr)
+        for address in ("nonsense", "127.0.0.1:99999", ":80", "a:b:80", "127.0.0.1:"):
+            self.plumb("serve", "--listen", address, expect=2)
+        self.plumb("--store", "mysql://x", "serve", "--listen", "127.0.0.1:0", expect=2)
+        self.server.send_signal(signal.SIGINT)
+        self.assertEqual(self.server.wait(20), 130)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

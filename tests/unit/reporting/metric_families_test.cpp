@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/prometheus/metric_families.hpp"
+
+#include <gmock/gmock.h>
+#include <prometheus/text_serializer.h>
+
+#include <set>
+
+#include "reporting/prometheus/label_text.hpp"
+#include "tests/unit/reporting/sample_report.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+SuiteMetrics suite_of(RunReport report) {
+  SuiteMetrics suite;
+  suite.series = run_series_of(report.run.header);
+  suite.device = device_name(report.run.header.environment);
+  suite.newest = std::make_shared<const RunMetrics>(run_metrics(std::move(report), 2));
+  return suite;
+}
+
+std::vector<prometheus::MetricFamily> families_of(const std::vector<SuiteMetrics>& suites) {
+  std::vector<prometheus::MetricFamily> families;
+  metric_families(
+      suites, [&](prometheus::MetricFamily&& family) { families.push_back(std::move(family)); });
+  return families;
+}
+
+/// Returns the lines of an exposition without `# HELP` and `# TYPE`.
+std::vector<std::string> lines_of(const std::vector<SuiteMetrics>& suites) {
+  std::istringstream text(prometheus::TextSerializer().Serialize(families_of(suites)));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with('#')) {
+      lines.push_back(line);
+    }
+  }
+  return lines;
+}
+
+const std::string kModel =
+    R"({model="tiny",batch="1",dtype="f32",backend="fake",device="Sample CPU",stack="default",system=")";
+
+std::string line(const std::string& name, const std::string& labels, const std::string& value) {
+  return name + kModel + suite_of(sample_report()).series.system + "\"," + labels + "} " + value;
+}
+
+TEST(MetricFamilies, a_model_has_its_latency_bounds_and_ratios) {
+  const auto lines = lines_of({suite_of(sample_report())});
+  EXPECT_THAT(lines,
+              Contains(line("plumb_model_latency_seconds",
+                            R"(mode="plain",scenario="single_stream",stat="median")",
+                            "0.005")));
+  EXPECT_THAT(
+      lines,
+      Contains(line(
+          "plumb_model_bound_seconds", R"(mode="any",kind="hardware",stat="value")", "0.00025")));
+  EXPECT_THAT(lines,
+              Contains(line("plumb_model_bound_complete", R"(mode="fusion",kind="library")", "1")));
+  EXPECT_THAT(
+      lines,
+      Contains(
+          line("plumb_model_normalized_bound_ratio", R"(mode="plain",kind="hardware")", "0.05")));
+  EXPECT_THAT(lines,
+              Contains(line("plumb_model_bound_violated", R"(mode="plain",kind="library")", "0")));
+  EXPECT_THAT(lines, Contains(line("plumb_model_layers", R"(state="measured")", "4")));
+  EXPECT_THAT(
+      lines,
+      Contains(line(
+          "plumb_whatif_speedup_ratio", R"(whatif="best_variant",result="predicted")", "1.25")));
+}
+
+TEST(MetricFamilies, an_incomplete_bound_has_no_value) {
+  RunReport report = sample_report();
+  report.models[0].bounds.bounds[2].complete = false;
+  const auto lines = lines_of({suite_of(report)});
+  EXPECT_THAT(lines,
+              Contains(line("plumb_model_bound_complete", R"(mode="fusion",kind="library")", "0")));
+  EXPECT_THAT(lines, Not(Contains(HasSubstr(R"(mode="fusion",kind="library",stat="value")"))));
+}
+
+TEST(MetricFamilies, a_regression_is_a_set_of_states_of_which_one_is_set) {
+  SuiteMetrics suite = suite_of(sample_report());
+  suite.regressions = {{{"tiny", 1, "f32"}, "latency", "plain", RegressionState::kSuspected, 1.25}};
+  int set = 0;
+  int states = 0;
+  for (const std::string& each : lines_of({suite})) {
+    if (each.starts_with("plumb_regression_state{")) {
+      ++states;
+      set += each.ends_with("} 1") ? 1 : 0;
+      EXPECT_EQ(each.ends_with("} 1"), each.find("\"suspected\"") != std::string::npos) << each;
+    }
+  }
+  EXPECT_EQ(states, 7);
+  EXPECT_EQ(set, 1);
+  EXPECT_THAT(lines_of({suite}),
+              Contains(line("plumb_regression_ratio", R"(mode="plain",metric="latency")", "1.25")));
+}
+
+TEST(MetricFamilies, of_two_suites_with_one_model_the_newer_run_counts) {
+  RunReport later = sample_report();
+  later.run.header.suite = "other";
+  later.run.header.started += std::chrono::hours(1);
+  later.models[0].bounds.executions[0].median = Seconds(0.004);
+  for (const auto& order : {std::vector{suite_of(sample_report()), suite_of(later)},
+                            std::vector{suite_of(later), suite_of(sample_report())}}) {
+    const auto lines = lines_of(order);
+    EXPECT_EQ(std::count_if(lines.begin(),
+                            lines.end(),
+                            [](const auto& each) {
+                              return each.find("stat=\"median\"") != std::string::npos;
+                            }),
+              1);
+    EXPECT_THAT(lines,
+                Contains(line("plumb_model_latency_seconds",
+                              R"(mode="plain",scenario="single_stream",stat="median")",
+                              "0.004")));
+    EXPECT_THAT(lines, Contains(HasSubstr("plumb_run_info{suite=\"other\"")));
+    EXPECT_THAT(lines, Contains(HasSubstr("plumb_run_info{suite=\"sample\"")));
+  }
+}
+
+TEST(MetricFamilies, no_series_occurs_twice_and_no_run_id_is_a_label) {
+  RunReport later = sample_report();
+  later.run.header.suite = "other";
+  const auto lines = lines_of({suite_of(sample_report()), suite_of(later)});
+  std::set<std::string> seen;
+  for (const std::string& each : lines) {
+    EXPECT_TRUE(seen.insert(each.substr(0, each.rfind(' '))).second) << each;
+    EXPECT_EQ(each.find(later.run.header.id), std::string::npos) << each;
+  }
+}
+
+TEST(MetricFamilies, hostile_names_stay_inside_their_quotes) {
+  const std::string text =
+      prometheus::TextSerializer().Serialize(families_of({suite_of(hostile_report())}));
+  EXPECT_TRUE(is_clean_utf8(text));
+  EXPECT_THAT(text, HasSubstr(R"(</script>)"));
+  EXPECT_THAT(text, HasSubstr(R"(\\@all)"));
+  std::istringstream lines(text);
+  for (std::string each; std::getline(lines, each);) {
+    EXPECT_TRUE(each.starts_with("# ") || each.starts_with("plumb_")) << each;
+  }
+}
+
+TEST(MetricFamilies, a_series_that_never_finished_says_only_since_when) {
+  SuiteMetrics suite = suite_of(sample_report());
+  suite.newest.reset();
+  suite.unfinished = parse_timestamp("2026-01-02T00:00:00Z");
+  const auto lines = lines_of({suite});
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr("plumb_run_unfinished_timestamp_seconds{suite=\"sample\""));
+  EXPECT_THAT(lines[0], HasSubstr("} 1767312000"));
+}
+
+TEST(MetricFamilies, rows_are_counted_by_outcome) {
+  RunReport report = sample_report();
+  StoredMeasurement row;
+  row.measurement.outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  report.rows = {row, row};
+  row.measurement.outcome = {};
+  row.measurement.disturbance.disturbed = true;
+  report.rows.push_back(row);
+  row.reused = true;
+  report.rows.push_back(row);
+  const auto lines = lines_of({suite_of(report)});
+  EXPECT_THAT(lines, Contains(testing::EndsWith(R"(outcome="crashed"} 2)")));
+  EXPECT_THAT(lines, Contains(testing::EndsWith(R"(outcome="ok"} 1)")));
+  EXPECT_THAT(lines, Contains(testing::EndsWith(R"(outcome="reused"} 1)")));
+  EXPECT_THAT(lines, Contains(testing::ContainsRegex("plumb_run_disturbed_ratio.* 1$")));
+}
+
+TEST(MetricFamilies, health_says_what_is_known) {
+  StoreHealth health;
+  health.version = "1.2.3";
+  const std::string text = prometheus::TextSerializer().Serialize(health_families(health));
+  EXPECT_THAT(text, HasSubstr("plumb_build_info{version=\"1.2.3\"} 1"));
+  EXPECT_THAT(text, HasSubstr("plumb_store_up 0"));
+  EXPECT_THAT(text, Not(HasSubstr("last_success")));
+}
+
+TEST(LabelText, long_text_is_cut_between_characters_and_stays_distinct) {
+  const std::string long_name(10'000, 'x');
+  const std::string cut = label_text(long_name);
+  EXPECT_EQ(cut.size(), kLabelBytes);
+  EXPECT_NE(cut, label_text(long_name + "y"));
+  std::string umlauts;
+  for (int i = 0; i < 100; ++i) {
+    umlauts += "ü";
+  }
+  for (const std::size_t most : {16U, 17U, 18U, 19U}) {
+    EXPECT_TRUE(is_clean_utf8(label_text(umlauts, most)));
+    EXPECT_LE(label_text(umlauts, most).size(), most);
+  }
+  EXPECT_EQ(label_text("a\nb"), "a?b");
+}
+
+}  // namespace
+}  // namespace plumb

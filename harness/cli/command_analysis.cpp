@@ -4,13 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
-#include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_analysis.hpp"
+#include "harness/cli/whole_file.hpp"
 #include "reporting/documents.hpp"
 
 namespace plumb {
@@ -36,24 +35,8 @@ RunReport analyze(const CommandContext& context, const AnalysisOptions& options)
 void write_report(CommandContext& context, const AnalysisOptions& options) {
   const ReportFormat& format = report_format_for(options.output);
   const RunReport report = analyze(context, options);
-  // Written beside and renamed, so that a full disk never leaves half a report under the name.
-  const std::filesystem::path target(options.output);
-  const std::filesystem::path part = target.string() + ".part";
-  std::ofstream out(part, std::ios::binary);
-  format.write(report, out);
-  out.close();
-  std::error_code error;
-  if (out) {
-    std::filesystem::rename(part, target, error);
-  }
-  if (!out || error) {
-    std::filesystem::remove(part, error);
-    throw Error(
-        Error::Kind::kEnvironment,
-        fmt::format("cannot write '{}': check that the folder exists and the disk has space",
-                    options.output));
-  }
-  fmt::print(stderr, "report: {}\n", std::filesystem::absolute(target).string());
+  write_whole_file(options.output, [&](std::ostream& out) { format.write(report, out); });
+  fmt::print(stderr, "report: {}\n", std::filesystem::absolute(options.output).string());
 }
 
 }  // namespace

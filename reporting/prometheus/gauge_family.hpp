@@ -9,7 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/timestamp.hpp"
+
 namespace plumb {
+
+/// Returns a moment as Prometheus writes it: seconds since 1970 UTC.
+[[nodiscard]] inline double unix_seconds(Timestamp time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
 
 using MetricLabels = std::vector<prometheus::ClientMetric::Label>;
 

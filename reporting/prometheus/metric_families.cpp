@@ -66,7 +66,7 @@ std::vector<prometheus::MetricFamily> health_families(const StoreHealth& health)
   if (health.last_success) {
     add("plumb_store_last_success_timestamp_seconds",
         "When the store was last read.",
-        std::chrono::duration<double>(health.last_success->time_since_epoch()).count());
+        unix_seconds(*health.last_success));
   }
   if (health.rebuild) {
     add("plumb_store_rebuild_seconds",

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "reporting/prometheus/label_text.hpp"
+#include "reporting/prometheus/suite_metrics.hpp"
 
 namespace plumb {
 namespace {
@@ -198,17 +199,8 @@ std::span<const MetricRow<ModelMetrics>> model_metric_table() {
 }
 
 std::vector<ModelMetrics> model_metrics_of(std::span<const SuiteMetrics> suites) {
-  std::vector<const SuiteMetrics*> newest_first;
-  for (const SuiteMetrics& suite : suites) {
-    if (suite.newest) {
-      newest_first.push_back(&suite);
-    }
-  }
-  std::stable_sort(newest_first.begin(), newest_first.end(), [](const auto* one, const auto* two) {
-    return one->newest->run.header.started > two->newest->run.header.started;
-  });
   std::map<MetricLabels, ModelMetrics> models;
-  for (const SuiteMetrics* suite : newest_first) {
+  for (const SuiteMetrics* suite : newest_first(suites)) {
     const RunMetrics& run = *suite->newest;
     for (std::size_t i = 0; i < run.models.size(); ++i) {
       MetricLabels labels = labels_of(*suite, run.models[i].instance);

@@ -13,10 +13,6 @@
 namespace plumb {
 namespace {
 
-double seconds_since_epoch(Timestamp time) {
-  return std::chrono::duration<double>(time.time_since_epoch()).count();
-}
-
 std::string fact(const Facts& facts, const std::string& name) {
   const auto found = facts.find(name);
   return found == facts.end() || found->second == "unknown" ? "" : label_text(found->second);
@@ -28,15 +24,15 @@ void add_timestamp(const SuiteMetrics& suite, GaugeFamily& family) {
   }
   const RunRecord& run = suite.newest->run;
   const MetricLabels labels = suite_labels(suite);
-  family.add(labels, {{"event", "started"}}, seconds_since_epoch(run.header.started));
+  family.add(labels, {{"event", "started"}}, unix_seconds(run.header.started));
   if (run.finished) {
-    family.add(labels, {{"event", "finished"}}, seconds_since_epoch(*run.finished));
+    family.add(labels, {{"event", "finished"}}, unix_seconds(*run.finished));
   }
 }
 
 void add_unfinished(const SuiteMetrics& suite, GaugeFamily& family) {
   if (suite.unfinished) {
-    family.add(suite_labels(suite), {}, seconds_since_epoch(*suite.unfinished));
+    family.add(suite_labels(suite), {}, unix_seconds(*suite.unfinished));
   }
 }
 
@@ -140,19 +136,6 @@ constexpr std::array<MetricRow<SuiteMetrics>, 9> kTable{{
      add_changed},
 }};
 
-std::vector<const SuiteMetrics*> newest_first(std::span<const SuiteMetrics> suites) {
-  std::vector<const SuiteMetrics*> sorted;
-  for (const SuiteMetrics& suite : suites) {
-    if (suite.newest) {
-      sorted.push_back(&suite);
-    }
-  }
-  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* one, const auto* other) {
-    return one->newest->run.header.started > other->newest->run.header.started;
-  });
-  return sorted;
-}
-
 }  // namespace
 
 MetricLabels suite_labels(const SuiteMetrics& suite) {
@@ -165,6 +148,19 @@ MetricLabels suite_labels(const SuiteMetrics& suite) {
   add_label(labels, "threads", label_text(suite.series.threads));
   add_label(labels, "system", suite.series.system);
   return labels;
+}
+
+std::vector<const SuiteMetrics*> newest_first(std::span<const SuiteMetrics> suites) {
+  std::vector<const SuiteMetrics*> sorted;
+  for (const SuiteMetrics& suite : suites) {
+    if (suite.newest) {
+      sorted.push_back(&suite);
+    }
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const auto* one, const auto* other) {
+    return one->newest->run.header.started > other->newest->run.header.started;
+  });
+  return sorted;
 }
 
 std::span<const MetricRow<SuiteMetrics>> suite_metric_table() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "reporting/prometheus/gauge_family.hpp"
 #include "reporting/prometheus/metric_families.hpp"
@@ -10,6 +11,9 @@ namespace plumb {
 
 /// Adds the labels that all metrics of a series of runs have.
 [[nodiscard]] MetricLabels suite_labels(const SuiteMetrics& suite);
+
+/// Lists the series that have a finished run, the last started first.
+[[nodiscard]] std::vector<const SuiteMetrics*> newest_first(std::span<const SuiteMetrics> suites);
 
 /// Lists the metrics that each series of runs has.
 [[nodiscard]] std::span<const MetricRow<SuiteMetrics>> suite_metric_table();

@@ -260,6 +260,29 @@ class Exporter(Command):
             done = subprocess.run([PROMTOOL, "check", "metrics"], input=self.get()[1], capture_output=True)
             self.assertEqual((done.returncode, done.stderr), (0, b""))
 
+    def test_history_is_read_by_promtool(self):
+        for _ in range(3):
+            self.run_tiny(reuse="never")
+        path = self.folder / "history.txt"
+        self.plumb("export", "--openmetrics", "-o", path)
+        self.assertEqual(self.plumb("export", "--openmetrics", "--layers", "0").stdout.count("plumb_layer_seconds"), 0)
+        text = path.read_text()
+        self.assertTrue(text.endswith("\n# EOF\n"))
+        self.serve()
+        served = {name for name in self.metrics() if not name.startswith(("plumb_store", "plumb_build"))}
+        self.assertEqual(set(re.findall(r"(?m)^(plumb_[a-z_]+)", text)), served, "history has what is served")
+        starts = [line for line in text.splitlines() if line.startswith("plumb_run_timestamp_seconds") and 'event="started"' in line]
+        times = [float(line.split()[-1]) for line in starts]
+        self.assertEqual((len(times), times), (3, sorted(times)))
+        stepped = self.plumb("export", "--openmetrics", "--step", "1").stdout
+        self.assertGreaterEqual(len(stepped), len(text) - 1000)
+        self.plumb("export", expect=2)
+        self.plumb("export", "--openmetrics", "-o", self.folder / "no/such/folder.txt", expect=3)
+        if PROMTOOL is None:
+            self.skipTest("promtool is not here: install the package prometheus, or run ci/setup test")
+        done = subprocess.run([PROMTOOL, "tsdb", "create-blocks-from", "openmetrics", path, self.folder / "tsdb"], capture_output=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_address_in_use_and_bad_addresses(self):
         self.serve()
         done = self.plumb("serve", "--listen", f"127.0.0.1:{self.port}", expect=3)

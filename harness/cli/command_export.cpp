@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/cli/run_history.hpp"
+#include "harness/cli/whole_file.hpp"
+#include "harness/suite/suite.hpp"
+#include "reporting/prometheus/open_metrics.hpp"
+
+namespace plumb {
+namespace {
+
+struct ExportOptions {
+  bool open_metrics = false;
+  std::string output;
+  double since_days = 0.0;
+  double step_seconds = 0.0;
+  std::size_t layers = 10;
+};
+
+OpenMetricsHistory history_of(const Store& store,
+                              const std::vector<RunRecord>& newest_first,
+                              const ExportOptions& options) {
+  const Timestamp now = current_time();
+  std::map<RunSeries, std::vector<RunRecord>> series;
+  for (const RunRecord& run : newest_first) {
+    if (run.state == RunState::kFinished && run.finished) {
+      series[run_series_of(run.header)].push_back(run);
+    }
+  }
+  OpenMetricsHistory result;
+  for (const auto& [name, runs] : series) {
+    RunHistory history(options.layers);
+    for (std::size_t i = runs.size(); i-- > 0;) {
+      const Timestamp from = *runs[i].finished;
+      if (options.since_days > 0.0 && Seconds(now - from).count() > options.since_days * 86400.0) {
+        continue;
+      }
+      const Timestamp until = i == 0 ? now : std::max(*runs[i - 1].finished, from);
+      result.add(history.suites(store, std::span(runs).subspan(i)), from, until);
+    }
+    spdlog::info("{} runs of suite {} on stack {}", runs.size(), name.suite, name.stack);
+  }
+  return result;
+}
+
+void export_history(const CommandContext& context, const ExportOptions& options) {
+  if (!options.open_metrics) {
+    throw Error(Error::Kind::kUser,
+                "say what to write: plumb export --openmetrics (runs themselves: plumb store "
+                "export)");
+  }
+  const auto store = open_store(context.store_url);
+  OpenMetricsHistory history = history_of(*store, store->runs(), options);
+  std::optional<std::chrono::microseconds> step;
+  if (options.step_seconds > 0.0) {
+    step = std::chrono::microseconds(static_cast<std::int64_t>(options.step_seconds * 1e6));
+  }
+  std::size_t samples = 0;
+  if (options.output.empty()) {
+    samples = history.write(std::cout, step);
+  } else {
+    write_whole_file(options.output,
+                     [&](std::ostream& out) { samples = history.write(out, step); });
+  }
+  spdlog::info("{} samples", samples);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<ExportOptions>();
+  CLI::App* const command =
+      app.add_subcommand("export", "write the history of the metrics, to fill Prometheus with");
+  command->add_flag("--openmetrics",
+                    options->open_metrics,
+                    "as OpenMetrics: promtool tsdb create-blocks-from openmetrics FILE");
+  command->add_option("-o,--output", options->output, "file to write; else standard output");
+  command->add_option("--since", options->since_days, "only runs that finished in these last days")
+      ->check(CLI::Range(0.0, 36500.0));
+  command
+      ->add_option("--step",
+                   options->step_seconds,
+                   "repeat each value every so many seconds while it held, as scraping would have; "
+                   "Prometheus forgets a value after 300 (default: once a run)")
+      ->check(CLI::Range(1.0, 86400.0 * 365));
+  command->add_option("--layers", options->layers, "slowest layers of each model")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
+  command->callback([&context, options] { export_history(context, *options); });
+}
+
+}  // namespace plumb

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <iosfwd>
+
+namespace plumb {
+
+/// Writes a file beside its name and renames it, so that others see all of it or what was there
+/// before, and a full disk never leaves half of it. Throws Error{kEnvironment} if it cannot be
+/// written.
+void write_whole_file(const std::filesystem::path& target,
+                      const std::function<void(std::ostream&)>& write);
+
+}  // namespace plumb

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "reporting/prometheus/metric_families.hpp"
+
+namespace plumb {
+
+/// Collects the metrics of many moments and writes them as one OpenMetrics document, as
+/// `promtool tsdb create-blocks-from openmetrics` reads it: every series in order of time.
+class OpenMetricsHistory {
+ public:
+  /// Adds the state that held from `from` until `until`.
+  void add(std::span<const SuiteMetrics> suites, Timestamp from, Timestamp until);
+
+  /// Writes all that was added: each value once, or with `step` again and again while it held, as
+  /// scraping would have. Returns the number of samples.
+  std::size_t write(std::ostream& out, std::optional<std::chrono::microseconds> step);
+
+ private:
+  struct Point {
+    Timestamp from;
+    Timestamp until;
+    double value = 0.0;
+  };
+  struct Family {
+    std::string help;
+    std::map<std::string, std::vector<Point>> series;  ///< by labels as they are written
+  };
+  std::vector<std::string> order_;  ///< of families, as they came first
+  std::unordered_map<std::string, Family> families_;
+};
+
+}  // namespace plumb

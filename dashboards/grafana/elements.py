@@ -104,10 +104,14 @@ def bars(title, description, *queries, unit, size=(12, 9), thresholds=None):
     return made
 
 
-def timeline(title, description, *queries, unit="none", size=(24, 8), mappings=(), thresholds=None, status=False):
-    """One row for each series, coloured by value: as long as a state lasts, or (`status`) one cell for each step."""
+#: From red at 0 to green at 1, for cells of heat maps.
+HEAT = {"color": {"mode": "continuous-RdYlGr"}, "min": 0, "max": 1, "thresholds": steps("text")}
+
+
+def timeline(title, description, *queries, unit="none", size=(24, 8), mappings=(), status=False):
+    """One row for each series: coloured by state as long as it lasts, or (`status`) one cell for each step, from red at 0 to green at 1."""
     return panel("status-history" if status else "state-timeline", title, description, queries, unit, size,
-                 defaults={"thresholds": thresholds or steps(BLUE), "color": {"mode": "thresholds"}, "mappings": list(mappings), "noValue": "–",
+                 defaults={**(HEAT if status else {"thresholds": steps(BLUE), "color": {"mode": "thresholds"}}), "mappings": list(mappings), "noValue": "–",
                            "custom": {"fillOpacity": 80, "lineWidth": 0, **({} if status else {"spanNulls": True})}},
                  options={"showValue": "never" if status else "auto", "rowHeight": 0.9,
                           "legend": {"displayMode": "list", "placement": "bottom", "showLegend": not status},
@@ -138,14 +142,14 @@ def table(title, description, of, values, size=(24, 9), links=None, colors=None,
                  changes=[*merged, ("organize", organize)])
 
 
-def matrix(title, description, query, rows, columns, unit, thresholds, size=(12, 12)):
-    """A heat map as a table: the labels `rows` of each value name its row, the labels `columns` its column."""
+def matrix(title, description, query, rows, columns, unit, size=(12, 12)):
+    """A heat map as a table: the labels `rows` of each value name its row, the labels `columns` its column; 0 is red, 1 is green."""
     for name, labels in (("row", rows), ("column", columns)):
         quoted = ", ".join(f'"{label}"' for label in labels)
         query = f'label_join({query}, "{name}", " · ", {quoted})'
         query = f'label_replace({query}, "{name}", "$1", "{name}", "(.*[^ ·])[ ·]*")'
     return panel("table", title, description, [query], unit, size, instant=True,
-                 defaults={"thresholds": thresholds, "color": {"mode": "thresholds"}, "noValue": "–",
+                 defaults={**HEAT, "noValue": "–",
                            "custom": {"align": "center", "cellOptions": {"type": "color-background", "mode": "basic"}}},
                  overrides=[override("row\\column", custom__align="left", custom__cellOptions={"type": "auto"}, unit="string")],
                  options={"showHeader": True, "cellHeight": "sm"},

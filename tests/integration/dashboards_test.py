@@ -16,7 +16,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from dashboard_files import GRAFANA, ROOT, dashboards, panels, queries, variables
+from dashboard_files import GRAFANA, ROOT, dashboards, metrics, panels, queries, variables
 
 SCHEMAS = pathlib.Path(os.environ.get("PLUMB_GRAFANA_SCHEMAS", "/nonexistent"))
 try:
@@ -120,6 +120,12 @@ class Dashboards(unittest.TestCase):
         text = json.dumps([dashboard["panels"], dashboard["annotations"], dashboard["links"], [v["query"] for v in variables(dashboard).values()]])
         for name in variables(dashboard):
             self.assertRegex(text, rf"\${{?{name}\b", name)
+
+    @of_each
+    def test_every_metric_is_documented(self, dashboard):
+        documented = set(re.findall(r"\bplumb_\w+", (ROOT / "docs/METRICS.md").read_text(encoding="utf-8")))
+        for place, query in queries(dashboard):
+            self.assertLessEqual(metrics(query) - {"up"}, documented, place)
 
     def test_links_lead_somewhere(self):
         known = {dashboard["uid"]: dashboard for dashboard in dashboards().values()}

@@ -1,16 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/results/execution.hpp"
 
+#include <utility>
+
+#include "harness/base/error.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/results/results_json.hpp"
 
 namespace plumb {
 
+namespace {
+
+constexpr std::size_t kMostLayers = 1'000'000;
+
+nlohmann::json json_of(const ExecutedLayer& layer) {
+  return {{"layers", layer.layers},
+          {"key", layer.key.text},
+          {"variant", layer.variant},
+          {"seconds", layer.seconds.count()},
+          {"reorder_seconds", layer.reorder.count()},
+          {"reorders", layer.reorders}};
+}
+
+ExecutedLayer executed_layer_from(const nlohmann::json& value) {
+  const JsonObject object(value);
+  ExecutedLayer layer;
+  for (const nlohmann::json& id : object.array("layers", kMostLayers)) {
+    if (!id.is_number_unsigned()) {
+      throw Error(Error::Kind::kUser,
+                  "field 'layers' holds something that is no number of a layer");
+    }
+    layer.layers.push_back(id.get<LayerId>());
+  }
+  layer.key.text = object.text("key");
+  layer.variant = object.text("variant");
+  layer.seconds = object.seconds("seconds");
+  layer.reorder = object.seconds("reorder_seconds");
+  layer.reorders = object.integer("reorders", 0, JsonObject::kHighest);
+  return layer;
+}
+
+}  // namespace
+
 std::string to_json(const Execution& execution) {
+  nlohmann::json layers = nlohmann::json::array();
+  for (const ExecutedLayer& layer : execution.layers) {
+    layers.push_back(json_of(layer));
+  }
   return nlohmann::json{{"mode", execution.mode},
                         {"scenario", execution.scenario},
                         {"memory_bytes", execution.memory.value},
                         {"reorders", execution.reorders},
+                        {"layers", std::move(layers)},
                         {"row", nlohmann::json::parse(to_json(execution.row))}}
       .dump();
 }
@@ -23,6 +64,11 @@ Execution execution_from_json(std::string_view text) {
   execution.scenario = object.text("scenario");
   execution.memory.value = object.integer("memory_bytes", 0, JsonObject::kHighest);
   execution.reorders = object.integer("reorders", 0, JsonObject::kHighest);
+  if (object.has("layers")) {  // stores from before there were any have none
+    for (const nlohmann::json& layer : object.array("layers", kMostLayers)) {
+      execution.layers.push_back(executed_layer_from(layer));
+    }
+  }
   static_cast<void>(object.object("row"));  // is there, and an object
   execution.row = measurement_from_json(value.at("row").dump());
   return execution;

@@ -4,11 +4,24 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/base/units.hpp"
+#include "harness/model/graph.hpp"
 #include "harness/results/measurement.hpp"
 
 namespace plumb {
+
+/// Is what one layer, or several fused into one, took inside a model: in passes of their own, in
+/// which each step is timed by itself.
+struct ExecutedLayer {
+  std::vector<LayerId> layers;  ///< of the model's graph, ascending; none: the outputs' reorders
+  LayerKey key;
+  std::string variant;
+  Seconds seconds{};  ///< median of the passes, reorders not counted
+  Seconds reorder{};  ///< of bringing its operands into its layouts
+  std::int64_t reorders = 0;
+};
 
 /// Is what came of executing one whole model end to end once, in one worker process.
 struct Execution {
@@ -18,6 +31,7 @@ struct Execution {
       row;  ///< outcome, samples, summary, floor, output hash, disturbance…; key: "model:NAME"
   Bytes memory;               ///< weights, inputs and everything between, in the layouts executed
   std::int64_t reorders = 0;  ///< changes of layout in each execution
+  std::vector<ExecutedLayer> layers;  ///< in the order executed; none: the backend cannot tell
 };
 
 /// Writes an execution as the store keeps it: JSON, raw samples included.

@@ -54,18 +54,20 @@ FusedGraph fused_graph(const Graph& graph, std::span<const Match> matches) {
       covered[id] = &match;
     }
   }
-  FusedGraph fused{graph, {}};
+  FusedGraph fused{graph, {}, {}};
   fused.graph.layers.clear();
   for (LayerId id = 0; id < graph.layers.size(); ++id) {
     const Match* const match = covered[id];
     if (match == nullptr) {
       fused.graph.layers.push_back(graph.layers[id]);
+      fused.origins.push_back({id});
     } else if (id == match->layers.back()) {
       Layer layer = layer_of(graph, *match);
       if (!match->folded.empty()) {
         fused.foldings.push_back(fold_channels(graph, *match, layer, fused.graph));
       }
       fused.graph.layers.push_back(std::move(layer));
+      fused.origins.push_back(match->layers);
     }
   }
   for (Value& value : fused.graph.values) {

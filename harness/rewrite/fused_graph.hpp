@@ -23,6 +23,7 @@ struct ChannelFolding {
 struct FusedGraph {
   Graph graph;  ///< values of the graph it was made of keep their ids; folded constants follow
   std::vector<ChannelFolding> foldings;
+  std::vector<std::vector<LayerId>> origins;  ///< of each layer: those it was made of, ascending
 };
 
 /// Replaces the layers of each match by its one layer, which stands where the last of them stood

@@ -59,6 +59,13 @@ class Program {
   /// Copies a slot's outputs out, dense, in the key's types.
   [[nodiscard]] virtual std::vector<Tensor> outputs(std::size_t slot) = 0;
 
+  /// Executes a slot once, step by step, and returns how long each took, in order. For a look
+  /// inside: what is timed like this is not timed as a whole. Empty: the program has no steps.
+  [[nodiscard]] virtual std::vector<Seconds> profile(std::size_t slot) {
+    static_cast<void>(slot);
+    return {};
+  }
+
   /// Measures bringing the plain operands into this program's layouts and the result back, if they
   /// differ.
   [[nodiscard]] virtual std::optional<Seconds> reorder_time() { return std::nullopt; }
@@ -70,13 +77,21 @@ struct Prepared {
   Outcome outcome;
 };
 
+/// Says whose a step of a model's program is.
+struct StepOrigin {
+  std::optional<LayerId> layer;  ///< of the graph that was prepared; absent: of its outputs
+  bool reorder = false;          ///< only brings an operand, or an output, into a layout
+};
+
 /// What preparing a whole model returns: a program, or why there is none.
 struct PreparedModel {
   std::unique_ptr<Program>
       program;                    ///< null unless outcome.ok(); its outputs are the graph's, dense
   std::vector<ValueId> operands;  ///< what bind() takes, in order: inputs and constants
   std::size_t reorders = 0;       ///< changes of layout in each execution
-  Bytes memory;                   ///< that one slot will take, weights included
+  std::vector<StepOrigin> steps;  ///< of the program, as profile() counts them
+  std::vector<std::string> variants;  ///< by layer of the graph; empty text: nothing is executed
+  Bytes memory;                       ///< that one slot will take, weights included
   Outcome outcome;
 };
 
@@ -109,11 +124,9 @@ class Backend {
                                                     const LayerVariants& variants) {
     static_cast<void>(graph);
     static_cast<void>(variants);
-    return {nullptr,
-            {},
-            0,
-            {},
-            {Outcome::Kind::kUnsupported, "this backend does not execute whole models"}};
+    PreparedModel none;
+    none.outcome = {Outcome::Kind::kUnsupported, "this backend does not execute whole models"};
+    return none;
   }
 };
 

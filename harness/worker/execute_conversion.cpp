@@ -132,6 +132,15 @@ protocol::Execution to_protocol(const Execution& execution) {
   *message.mutable_row() = to_protocol(execution.row);
   message.set_memory_bytes(execution.memory.value);
   message.set_reorders(execution.reorders);
+  for (const ExecutedLayer& layer : execution.layers) {
+    protocol::ExecutedLayer& one = *message.add_layers();
+    one.mutable_layers()->Add(layer.layers.begin(), layer.layers.end());
+    *one.mutable_key() = to_protocol(layer.key);
+    one.set_variant(layer.variant);
+    one.set_seconds(layer.seconds.count());
+    one.set_reorder_seconds(layer.reorder.count());
+    one.set_reorders(layer.reorders);
+  }
   return message;
 }
 
@@ -142,6 +151,16 @@ Execution from_protocol(const protocol::Execution& message) {
   execution.row = from_protocol(message.row());
   execution.memory.value = not_negative("memory_bytes", message.memory_bytes());
   execution.reorders = not_negative("reorders", message.reorders());
+  check_size("layers", message.layers_size(), kMaximumSteps);
+  for (const protocol::ExecutedLayer& layer : message.layers()) {
+    check_size("layers", layer.layers_size(), kMaximumSteps);
+    execution.layers.push_back({{layer.layers().begin(), layer.layers().end()},
+                                from_protocol(layer.key()),
+                                layer.variant(),
+                                Seconds(layer.seconds()),
+                                Seconds(layer.reorder_seconds()),
+                                not_negative("reorders", layer.reorders())});
+  }
   return execution;
 }
 

@@ -11,6 +11,7 @@
 
 #include "runners/engine/candidate.hpp"
 #include "runners/engine/memory_limit.hpp"
+#include "runners/engine/model_profile.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/program_region.hpp"
 #include "runners/engine/verification.hpp"
@@ -20,7 +21,8 @@ namespace {
 
 constexpr std::size_t kRounds = 4;          // of modes timed in turns
 constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
-constexpr double kShareOfMemory = 0.8;      // that modes may fill together
+constexpr std::size_t kProfilePasses = 7;
+constexpr double kShareOfMemory = 0.8;  // that modes may fill together
 
 /// Returns the largest difference over all floating outputs, each relative to its largest
 /// magnitude.
@@ -169,6 +171,8 @@ void ModelExecution::time(std::size_t first, std::size_t last) {
     if (row.outcome.ok()) {
       row.summary = summarize(row.samples);
       row.outcome = stability_of(row.summary);
+      // Apart from the timed part: a clock read between steps is a cost of its own.
+      modes_[i].execution.layers = profile_model(modes_[i].ready, kProfilePasses);
     }
     modes_[i].ready = {};
   }

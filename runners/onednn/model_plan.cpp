@@ -7,16 +7,17 @@
 #include <array>
 #include <map>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/model/recurrent_shape.hpp"
-#include "runners/engine/memory_plan.hpp"
+#include "runners/onednn/descriptor.hpp"
 #include "runners/onednn/held_value.hpp"
 #include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/plan_builder.hpp"
+#include "runners/onednn/strided_layout.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -53,44 +54,32 @@ bool is_dense(const Offer& offer) {
   return true;
 }
 
-/// Tells whether a primitive of a plan makes the buffer. Others may be counted on to hold what they
-/// were allocated with: zeros.
-bool is_result_of_primitive(const LayerPlan& plan, std::size_t buffer) {
-  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
-    const auto* primitive = std::get_if<PrimitiveStep>(&step);
-    return primitive != nullptr && std::any_of(primitive->arguments.begin(),
-                                               primitive->arguments.end(),
-                                               [&](const PrimitiveStep::Argument& argument) {
-                                                 return argument.buffer == buffer &&
-                                                        argument.index == DNNL_ARG_DST;
-                                               });
-  });
-}
-
 class Composer {
  public:
   Composer(const Graph& graph, const LayerVariants& variants, const Device& device)
-      : graph_(graph), variants_(variants), device_(device) {
+      : graph_(graph), variants_(variants), device_(device), builder_(graph, device) {
     held_.resize(graph.values.size());
   }
 
   ModelPlan compose() {
-    model_.plan.implementation = "plumb:model";
     for (const ValueId input : graph_.inputs) {
-      held_[input].push_back({add_operand(input, {}), {}, {}});
+      held_[input].push_back({builder_.add_operand(input, {}), {}, {}});
     }
-    for (const Layer& layer : graph_.layers) {
+    for (LayerId id = 0; id < graph_.layers.size(); ++id) {
+      const Layer& layer = graph_.layers[id];
+      builder_.begin_layer(id);
       try {
         add(layer);
       } catch (const Unsupported& refusal) {
         throw Unsupported(fmt::format("layer {}: {}", layer.name, refusal.what()));
       }
     }
+    builder_.begin_layer(std::nullopt);
+    std::vector<std::size_t> outputs;
     for (const ValueId output : graph_.outputs) {
-      model_.plan.outputs.push_back(dense(output).buffer);
+      outputs.push_back(dense(output).buffer);
     }
-    place_buffers();
-    return std::move(model_);
+    return builder_.finish(std::move(outputs));
   }
 
  private:
@@ -101,7 +90,7 @@ class Composer {
       case Layer::Role::kUnsupported:
         throw Unsupported(layer.reason);
       case Layer::Role::kView:
-        hold(layer, 0, {dense(operand_of(layer, 0)).buffer, {}, {}});
+        hold(layer, 0, viewed(layer));
         return;
       case Layer::Role::kCompute:
         add_computation(layer);
@@ -109,24 +98,56 @@ class Composer {
     }
   }
 
+  /// Names the operand's bytes by other extents, as they lie if those extents can say how.
+  HeldValue viewed(const Layer& layer) {
+    const ValueId value = operand_of(layer, 0);
+    const TensorType& from = graph_.values[value].type;
+    const TensorType& to = graph_.values[layer.outputs.at(0)].type;
+    if (!held_.at(value).empty() && from.dtype == to.dtype && !to.dims.empty() &&
+        lies_strided(held_[value].front(), from.dims)) {
+      const HeldValue& held = held_[value].front();
+      if (const auto layout = reshaped(held.layout, to.dims)) {
+        return {held.buffer, onednn::dense(to), *layout};
+      }
+    }
+    return {dense(value).buffer, {}, {}};
+  }
+
+  /// Transposes what lies strided without making it dense before.
+  bool add_strided_transpose(const Layer& layer) {
+    if (layer.spec.op != "transpose" || held_.at(operand_of(layer, 0)).empty()) {
+      return false;
+    }
+    const HeldValue held = held_[operand_of(layer, 0)].front();
+    if (!lies_strided(held, layer.spec.inputs.at(0)->dims)) {
+      return false;
+    }
+    const StridedTranspose plan = strided_transpose(held.layout, layer.spec.integers("perm"));
+    builder_.set_variant("impl=reorder;layout=as_it_lies");
+    const std::size_t result = builder_.add_move(held.buffer, plan.from, plan.layout);
+    hold(layer, 0, {result, onednn::dense(layer.spec.outputs.at(0)), plan.layout});
+    return true;
+  }
+
   void add_computation(const Layer& layer) {
     if (layer.outputs.size() != layer.spec.outputs.size()) {
       throw Unsupported("the layer's outputs are not those of its key");
+    }
+    if (add_strided_transpose(layer)) {
+      return;
     }
     if (const std::optional<HeldValue> common = common_layout(layer)) {
       add_as_it_lies(layer, *common);
       return;
     }
-    const LayerPlan part = built(layer, choose(layer));
+    const Offer& offer = choose(layer);
+    builder_.set_variant(offer.text());
+    const LayerPlan& part = built(layer, offer);
     std::vector<std::size_t> map;
-    for (std::size_t index = 0; index < part.buffers.size(); ++index) {
-      const Buffer& buffer = part.buffers[index];
+    for (const Buffer& buffer : part.buffers) {
       map.push_back(buffer_for(layer, buffer));
-      if (buffer.role == Buffer::Role::kIntermediate && !is_result_of_primitive(part, index)) {
-        apart_.insert(map.back());
-      }
     }
-    append_steps(part, map);
+    builder_.add_part(part, map);
     for (std::size_t index = 0; index < part.outputs.size(); ++index) {
       const Buffer& buffer = part.buffers[part.outputs[index]];
       hold(layer, index, {map[part.outputs[index]], buffer.view, buffer.layout});
@@ -141,7 +162,7 @@ class Composer {
     }
     for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
       const ValueId value = operand_of(layer, i);
-      if (layer.spec.inputs[i]->dims != layer.spec.outputs[0].dims || is_constant(value)) {
+      if (layer.spec.inputs[i]->dims != layer.spec.outputs[0].dims || builder_.is_constant(value)) {
         continue;
       }
       const HeldValue& held = held_.at(value).at(0);
@@ -159,11 +180,12 @@ class Composer {
     if (offer == list.offers().end()) {
       throw Unsupported("no implementation takes dense operands");
     }
-    const LayerPlan part = built(layer, *offer);
+    builder_.set_variant(offer->text());
+    const LayerPlan& part = built(layer, *offer);
     std::vector<std::size_t> map;
     for (const Buffer& buffer : part.buffers) {
       const bool full = buffer.role == Buffer::Role::kInput && buffer.bytes > 0 &&
-                        !is_constant(operand_of(layer, buffer.operand)) &&
+                        !builder_.is_constant(operand_of(layer, buffer.operand)) &&
                         layer.spec.inputs[buffer.operand]->dims == layer.spec.outputs[0].dims;
       Buffer wanted = buffer;
       if (full) {
@@ -172,7 +194,7 @@ class Composer {
       }
       map.push_back(buffer_for(layer, wanted));
     }
-    append_steps(part, map);
+    builder_.add_part(part, map);
     hold(layer, 0, {map[part.outputs.at(0)], common.view, common.layout});
   }
 
@@ -222,7 +244,7 @@ class Composer {
       Buffer buffer;
       buffer.view = argument.view;
       buffer.layout = offer.layouts[i];
-      count += !is_constant(value) && find(value, buffer) != nullptr ? 1U : 0U;
+      count += !builder_.is_constant(value) && find(value, buffer) != nullptr ? 1U : 0U;
     }
     return count;
   }
@@ -231,15 +253,16 @@ class Composer {
     if (buffer.role != Buffer::Role::kInput) {
       Buffer own = buffer;
       own.role = Buffer::Role::kIntermediate;
-      return add_buffer(std::move(own));
+      return builder_.add_buffer(std::move(own));
     }
     if (buffer.bytes == 0) {  // an operand left out
       Buffer none;
       none.role = Buffer::Role::kIntermediate;
-      return add_buffer(std::move(none));
+      return builder_.add_buffer(std::move(none));
     }
     const ValueId value = operand_of(layer, buffer.operand);
-    return is_constant(value) ? add_operand(value, buffer) : found_or_made(value, buffer);
+    return builder_.is_constant(value) ? builder_.add_operand(value, buffer)
+                                       : found_or_made(value, buffer);
   }
 
   /// Finds a place where the value lies as wanted; null if there is none.
@@ -265,17 +288,17 @@ class Composer {
     const HeldValue first = held_[value].front();
     HeldValue made{0, wanted.view, wanted.layout};
     if (!wanted.pack && first.view == wanted.view) {
-      made.buffer = add_reorder(first.buffer, first.layout, wanted.layout);
+      made.buffer = builder_.add_reorder(first.buffer, first.layout, wanted.layout);
     } else if (same_bytes(wanted.view, wanted.layout) && !wanted.pack) {
       return dense(value).buffer;
     } else {
       std::size_t source = dense(value).buffer;
       if (wanted.pack) {
-        source = add_packing(source, wanted);
+        source = builder_.add_packing(source, wanted);
       }
       made.buffer = same_bytes(wanted.view, wanted.layout)
                         ? source
-                        : add_reorder(source, wanted.view, wanted.layout);
+                        : builder_.add_reorder(source, wanted.view, wanted.layout);
       if (wanted.pack) {
         return made.buffer;  // no descriptor says how it was packed: it serves nobody else
       }
@@ -286,10 +309,10 @@ class Composer {
 
   /// Finds or makes the dense value. By value: making may move what lies elsewhere.
   HeldValue dense(ValueId value) {
-    if (is_constant(value) && held_[value].empty()) {
+    if (builder_.is_constant(value) && held_[value].empty()) {
       Buffer buffer;
       buffer.bytes = static_cast<std::size_t>(byte_size(graph_.values[value].type).value);
-      held_[value].push_back({add_operand(value, buffer), {}, {}});
+      held_[value].push_back({builder_.add_operand(value, buffer), {}, {}});
     }
     require_held(value);
     for (const HeldValue& held : held_[value]) {
@@ -298,131 +321,10 @@ class Composer {
       }
     }
     const HeldValue first = held_[value].front();
-    HeldValue made{add_reorder(first.buffer, first.layout, first.view), first.view, first.view};
+    HeldValue made{
+        builder_.add_reorder(first.buffer, first.layout, first.view), first.view, first.view};
     held_[value].push_back(made);
     return made;
-  }
-
-  std::size_t add_reorder(std::size_t source,
-                          const dnnl::memory::desc& from,
-                          const dnnl::memory::desc& to) {
-    Buffer buffer;
-    buffer.role = Buffer::Role::kIntermediate;
-    buffer.view = to;
-    buffer.layout = to;
-    buffer.bytes = to.get_size();
-    const std::size_t result = add_buffer(std::move(buffer));
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::reorder::primitive_desc description(
-        device_.engine, from, device_.engine, to, attributes);
-    PrimitiveStep step;
-    step.primitive = make_primitive(description, model_.plan);
-    step.arguments = {{DNNL_ARG_FROM, source, from, 0}, {DNNL_ARG_TO, result, to, 0}};
-    append({source, result}, std::move(step));
-    ++model_.reorders;
-    return result;
-  }
-
-  std::size_t add_packing(std::size_t source, const Buffer& wanted) {
-    Buffer buffer;
-    buffer.role = Buffer::Role::kIntermediate;
-    buffer.view = wanted.view;
-    buffer.layout = wanted.view;
-    buffer.bytes = wanted.view.get_size();
-    const std::size_t result = add_buffer(std::move(buffer));
-    append({source, result},
-           KernelStep([pack = wanted.pack, source, result](std::span<std::byte* const> buffers) {
-             pack(buffers[source], buffers[result]);
-           }));
-    return result;
-  }
-
-  /// Adds a part's steps with its buffers' numbers changed to the model's.
-  void append_steps(const LayerPlan& part, const std::vector<std::size_t>& map) {
-    model_.plan.scratchpad_bytes = std::max(model_.plan.scratchpad_bytes, part.scratchpad_bytes);
-    for (const Step& step : part.steps) {
-      if (const auto* kernel = std::get_if<KernelStep>(&step)) {
-        append(map,
-               KernelStep([kernel = *kernel, map, own = std::vector<std::byte*>(map.size())](
-                              std::span<std::byte* const> buffers) mutable {
-                 for (std::size_t i = 0; i < map.size(); ++i) {
-                   own[i] = buffers[map[i]];
-                 }
-                 kernel(own);
-               }));
-        continue;
-      }
-      auto primitive = std::get<PrimitiveStep>(step);
-      std::vector<std::size_t> touched;
-      for (PrimitiveStep::Argument& argument : primitive.arguments) {
-        argument.buffer = map[argument.buffer];
-        touched.push_back(argument.buffer);
-      }
-      append(touched, std::move(primitive));
-    }
-  }
-
-  void append(const std::vector<std::size_t>& touched, Step step) {
-    for (const std::size_t buffer : touched) {
-      touch(buffer, model_.plan.steps.size());
-    }
-    model_.plan.steps.push_back(std::move(step));
-  }
-
-  void touch(std::size_t buffer, std::size_t step) {
-    const auto [at, added] = lives_.try_emplace(buffer, Lifetime{0, step, step});
-    at->second.last = step;
-  }
-
-  /// Gives results that are not needed at the same time the same memory.
-  void place_buffers() {
-    for (const std::size_t output : model_.plan.outputs) {
-      touch(output, model_.plan.steps.size());
-    }
-    std::vector<std::size_t> placed;
-    std::vector<Lifetime> lifetimes;
-    for (auto& [number, life] : lives_) {
-      const Buffer& buffer = model_.plan.buffers[number];
-      if (buffer.role == Buffer::Role::kIntermediate && !buffer.pack && !apart_.contains(number)) {
-        placed.push_back(number);
-        life.bytes = buffer.bytes;
-        lifetimes.push_back(life);
-      }
-    }
-    const MemoryPlan memory = plan_memory(lifetimes);
-    for (std::size_t i = 0; i < placed.size(); ++i) {
-      model_.plan.buffers[placed[i]].arena = memory.offsets[i];
-    }
-    model_.plan.arena_bytes = memory.bytes;
-  }
-
-  std::size_t add_buffer(Buffer buffer) {
-    model_.plan.buffers.push_back(std::move(buffer));
-    return model_.plan.buffers.size() - 1;
-  }
-
-  /// Adds a buffer that bind() fills with an input or a constant.
-  std::size_t add_operand(ValueId value, Buffer buffer) {
-    const auto [at, added] = operands_.try_emplace(value, model_.operands.size());
-    if (added) {
-      model_.operands.push_back(value);
-    }
-    buffer.role = Buffer::Role::kInput;
-    buffer.operand = at->second;
-    buffer.weight = is_constant(value);
-    if (buffer.bytes == 0) {
-      buffer.bytes = static_cast<std::size_t>(byte_size(graph_.values[value].type).value);
-    }
-    return add_buffer(std::move(buffer));
-  }
-
-  [[nodiscard]] bool is_constant(ValueId value) const {
-    const std::optional<LayerId> producer = graph_.values[value].producer;
-    if (producer) {
-      return graph_.layers[*producer].role == Layer::Role::kFolded;
-    }
-    return std::find(graph_.inputs.begin(), graph_.inputs.end(), value) == graph_.inputs.end();
   }
 
   [[nodiscard]] static ValueId operand_of(const Layer& layer, std::size_t index) {
@@ -456,18 +358,15 @@ class Composer {
       return found->second;
     }
     LayerPlan& part = built_.emplace(name, offer.build()).first->second;
-    model_.plan.creation += part.creation;
+    builder_.add_creation(part.creation);
     return part;
   }
 
   const Graph& graph_;
   const LayerVariants& variants_;
   const Device& device_;
-  ModelPlan model_;
+  PlanBuilder builder_;
   std::vector<std::vector<HeldValue>> held_;  // by value; first: as it was made
-  std::map<ValueId, std::size_t> operands_;   // index into model_.operands
-  std::map<std::size_t, Lifetime> lives_;     // of buffers, in steps
-  std::set<std::size_t> apart_;               // buffers that have memory of their own
   std::unordered_map<LayerKey, OfferList> offers_;
   std::map<std::pair<std::string, std::string>, LayerPlan> built_;
 };

@@ -12,7 +12,9 @@ namespace plumb::onednn {
 
 /// Is a whole model as one plan.
 struct ModelPlan {
-  LayerPlan plan;  ///< its buffers' operands are indices into `operands`
+  LayerPlan plan;                     ///< its buffers' operands are indices into `operands`
+  std::vector<StepOrigin> origins;    ///< of plan.steps, one to one
+  std::vector<std::string> variants;  ///< of the graph's layers, one to one; empty: no step
   std::vector<ValueId> operands;
   std::size_t reorders = 0;  ///< steps that only change a layout
 };

@@ -118,6 +118,8 @@ class OnednnBackend : public Backend {
       }
       prepared.operands = std::move(model.operands);
       prepared.reorders = model.reorders;
+      prepared.steps = std::move(model.origins);
+      prepared.variants = std::move(model.variants);
       prepared.program =
           std::make_unique<PlanProgram>(device_.engine, interface_of(graph), std::move(model.plan));
     });

@@ -144,18 +144,37 @@ void PlanProgram::bind_steps(Slot& slot) {
   }
 }
 
+void PlanProgram::run(Slot& slot, const BoundStep& step) {
+  if (step.kernel != nullptr) {
+    (*step.kernel)(slot.buffers);
+  } else {
+    failure_ |= dnnl_primitive_execute(step.primitive,
+                                       stream_.get(),
+                                       static_cast<int>(step.arguments.size()),
+                                       step.arguments.data());
+  }
+}
+
 void PlanProgram::enqueue(std::size_t slot) {
   Slot& bound = *slots_[slot];
   for (const BoundStep& step : bound.steps) {
-    if (step.kernel != nullptr) {
-      (*step.kernel)(bound.buffers);
-    } else {
-      failure_ |= dnnl_primitive_execute(step.primitive,
-                                         stream_.get(),
-                                         static_cast<int>(step.arguments.size()),
-                                         step.arguments.data());
-    }
+    run(bound, step);
   }
+}
+
+std::vector<Seconds> PlanProgram::profile(std::size_t slot) {
+  using Clock = std::chrono::steady_clock;
+  Slot& bound = *slots_[slot];
+  std::vector<Seconds> times;
+  times.reserve(bound.steps.size());
+  for (const BoundStep& step : bound.steps) {
+    const auto begin = Clock::now();
+    run(bound, step);
+    stream_.wait();
+    times.emplace_back(Clock::now() - begin);
+  }
+  synchronize();
+  return times;
 }
 
 void PlanProgram::synchronize() {

@@ -26,6 +26,7 @@ class PlanProgram : public Program {
   void enqueue(std::size_t slot) override;
   void synchronize() override;
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;
+  [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
   [[nodiscard]] std::optional<Seconds> reorder_time() override;
 
  private:
@@ -43,6 +44,7 @@ class PlanProgram : public Program {
 
   void fill(const Buffer& buffer, const Tensor& operand, std::byte* destination);
   void bind_steps(Slot& slot);
+  void run(Slot& slot, const BoundStep& step);
   /// Reorders and returns the seconds of one repetition, median of a few.
   [[nodiscard]] Seconds time_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 

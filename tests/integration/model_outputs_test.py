@@ -37,7 +37,7 @@ MODELS = {
     "squeezenet1.1": 5,
     "inception-v1": 5,
     "densenet121": 20,
-    "shufflenet": None,
+    "shufflenet": 5,
     "bert-base": 5,
 }
 TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32, "tensor(bool)": numpy.bool_}
@@ -109,7 +109,8 @@ class ModelOutputs(unittest.TestCase):
                     print(f"{model} {mode}: difference {errors['largest']:.2g} (norm {errors['norm']:.2g}), {facts[mode]['layers']} layers, {facts[mode]['reorders']} reorders", flush=True)
                     with self.subTest(mode=mode):
                         self.assertLessEqual(errors[measure], LOOSER.get(model, tolerance) if "bf16" in mode else tolerance)
-                self.assertLess(facts["fusion"]["layers"], facts["plain"]["layers"])
+                if model in MODELS:  # others may have nothing to fuse
+                    self.assertLess(facts["fusion"]["layers"], facts["plain"]["layers"])
                 if reorders is not None:
                     self.assertLessEqual(facts["plain"]["reorders"], reorders)
 

@@ -103,7 +103,16 @@ TEST(ModelModes, are_timed_in_turns_and_compared_with_the_first) {
     EXPECT_GE(execution.row.samples.size(), 12U);  // three in each of four rounds
     EXPECT_EQ(execution.row.summary.n, execution.row.samples.size());
     EXPECT_GT(execution.memory.value, 0);
+    Seconds inside{};
+    for (const ExecutedLayer& layer : execution.layers) {
+      inside += layer.seconds + layer.reorder;
+    }
+    EXPECT_GT(inside / execution.row.summary.median, 0.5);
+    EXPECT_LT(inside / execution.row.summary.median, 2.0);
   }
+  ASSERT_GE(result[1].layers.size(), 2U);
+  EXPECT_EQ(result[1].layers[0].layers, (std::vector<LayerId>{0, 1, 2}));
+  EXPECT_EQ(result[1].layers[1].layers, (std::vector<LayerId>{3, 4, 5, 6, 7, 8}));
   EXPECT_FALSE(result[0].row.maximum_error.has_value());
   EXPECT_LT(result[1].row.maximum_error.value(), 1e-5);
   EXPECT_GT(result[2].row.maximum_error.value(), 1e-5);

@@ -37,6 +37,26 @@ TEST(ModelPlan, makes_a_layout_once_for_all_that_want_it) {
   EXPECT_LE(reorders, 2U);
 }
 
+TEST(ModelPlan, shuffles_channels_as_they_lie) {
+  // ShuffleNet's: no reorder but the input's and the output's, whatever order the library chooses.
+  const std::size_t reorders = expect_right(
+      {"g (float[2,24,9,9] x) => (float[2,48,9,9] y) {"
+       "  a = Conv(x, w1)  s5 = Constant<value_ints=[2,3,16,9,9]>()  b = Reshape(a, s5)"
+       "  c = Transpose<perm=[0,2,1,3,4]>(b)  s4 = Constant<value_ints=[2,48,9,9]>()"
+       "  d = Reshape(c, s4)  y = Conv(d, w2)}",
+       {{"w1", {48, 24, 1, 1}}, {"w2", {48, 48, 1, 1}}}});
+  EXPECT_LE(reorders, 2U);
+}
+
+TEST(ModelPlan, transposes_what_lies_in_channels_last) {
+  expect_right(
+      {"g (float[2,16,6,5] x) => (float[2,6,5,16] y, float[5,6,16,2] z, float[2,80,6] u) {"
+       "  a = Conv(x, w1)  y = Transpose<perm=[0,2,3,1]>(a)  z = Transpose<perm=[3,2,1,0]>(a)"
+       "  shape = Constant<value_ints=[2,80,6]>()  b = Transpose<perm=[0,1,3,2]>(a)"
+       "  u = Reshape(b, shape)}",
+       {{"w1", {16, 16, 1, 1}}}});
+}
+
 TEST(ModelPlan, brings_results_into_the_dense_order_where_they_must_be) {
   expect_right(
       {"g (float[2,8,6,6] x) => (float[2,16,6,6] y, float[2,72,4] z, float[2,8,6,6] p) {"

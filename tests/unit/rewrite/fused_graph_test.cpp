@@ -42,6 +42,7 @@ TEST(FusedGraph, reads_what_the_replaced_layers_read) {
   EXPECT_EQ(sum.key, to_key(sum.spec));
   EXPECT_EQ(fused.graph.values[result].producer, 1U);
   EXPECT_EQ(fused.graph.values[conv].producer, std::nullopt);
+  EXPECT_THAT(fused.origins, ElementsAre(ElementsAre(0U), ElementsAre(1U, 2U, 3U)));
   EXPECT_TRUE(fused.foldings.empty());
 }
 

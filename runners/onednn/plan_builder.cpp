@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/plan_builder.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace plumb::onednn {
+namespace {
+
+/// Tells whether a primitive of a plan makes the buffer. Others may be counted on to hold what they
+/// were allocated with: zeros.
+bool is_result_of_primitive(const LayerPlan& plan, std::size_t buffer) {
+  return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
+    const auto* primitive = std::get_if<PrimitiveStep>(&step);
+    return primitive != nullptr && std::any_of(primitive->arguments.begin(),
+                                               primitive->arguments.end(),
+                                               [&](const PrimitiveStep::Argument& argument) {
+                                                 return argument.buffer == buffer &&
+                                                        argument.index == DNNL_ARG_DST;
+                                               });
+  });
+}
+
+Buffer intermediate(const dnnl::memory::desc& layout) {
+  Buffer buffer;
+  buffer.role = Buffer::Role::kIntermediate;
+  buffer.view = layout;
+  buffer.layout = layout;
+  buffer.bytes = layout.get_size();
+  return buffer;
+}
+
+}  // namespace
+
+void PlanBuilder::set_variant(std::string variant) {
+  model_.variants.resize(graph_.layers.size());
+  model_.variants.at(layer_.value()) = std::move(variant);
+}
+
+std::size_t PlanBuilder::add_buffer(Buffer buffer) {
+  model_.plan.buffers.push_back(std::move(buffer));
+  return model_.plan.buffers.size() - 1;
+}
+
+std::size_t PlanBuilder::add_operand(ValueId value, Buffer buffer) {
+  const auto [at, added] = operands_.try_emplace(value, model_.operands.size());
+  if (added) {
+    model_.operands.push_back(value);
+  }
+  buffer.role = Buffer::Role::kInput;
+  buffer.operand = at->second;
+  buffer.weight = is_constant(value);
+  if (buffer.bytes == 0) {
+    buffer.bytes = static_cast<std::size_t>(byte_size(graph_.values[value].type).value);
+  }
+  return add_buffer(std::move(buffer));
+}
+
+std::size_t PlanBuilder::add_reorder(std::size_t source,
+                                     const dnnl::memory::desc& from,
+                                     const dnnl::memory::desc& to) {
+  ++model_.reorders;
+  return add_copy(source, from, to, true);
+}
+
+std::size_t PlanBuilder::add_move(std::size_t source,
+                                  const dnnl::memory::desc& from,
+                                  const dnnl::memory::desc& to) {
+  return add_copy(source, from, to, false);
+}
+
+std::size_t PlanBuilder::add_copy(std::size_t source,
+                                  const dnnl::memory::desc& from,
+                                  const dnnl::memory::desc& to,
+                                  bool reorder) {
+  const std::size_t result = add_buffer(intermediate(to));
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const dnnl::reorder::primitive_desc description(
+      device_.engine, from, device_.engine, to, attributes);
+  PrimitiveStep step;
+  step.primitive = make_primitive(description, model_.plan);
+  step.arguments = {{DNNL_ARG_FROM, source, from, 0}, {DNNL_ARG_TO, result, to, 0}};
+  append({source, result}, std::move(step), reorder);
+  return result;
+}
+
+std::size_t PlanBuilder::add_packing(std::size_t source, const Buffer& wanted) {
+  const std::size_t result = add_buffer(intermediate(wanted.view));
+  append({source, result},
+         KernelStep([pack = wanted.pack, source, result](std::span<std::byte* const> buffers) {
+           pack(buffers[source], buffers[result]);
+         }),
+         true);
+  return result;
+}
+
+void PlanBuilder::add_part(const LayerPlan& part, const std::vector<std::size_t>& map) {
+  for (std::size_t index = 0; index < part.buffers.size(); ++index) {
+    if (part.buffers[index].role == Buffer::Role::kIntermediate &&
+        !is_result_of_primitive(part, index)) {
+      apart_.insert(map[index]);
+    }
+  }
+  model_.plan.scratchpad_bytes = std::max(model_.plan.scratchpad_bytes, part.scratchpad_bytes);
+  for (const Step& step : part.steps) {
+    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+      append(map,
+             KernelStep([kernel = *kernel, map, own = std::vector<std::byte*>(map.size())](
+                            std::span<std::byte* const> buffers) mutable {
+               for (std::size_t i = 0; i < map.size(); ++i) {
+                 own[i] = buffers[map[i]];
+               }
+               kernel(own);
+             }),
+             false);
+      continue;
+    }
+    auto primitive = std::get<PrimitiveStep>(step);
+    std::vector<std::size_t> touched;
+    for (PrimitiveStep::Argument& argument : primitive.arguments) {
+      argument.buffer = map[argument.buffer];
+      touched.push_back(argument.buffer);
+    }
+    append(touched, std::move(primitive), false);
+  }
+}
+
+ModelPlan PlanBuilder::finish(std::vector<std::size_t> outputs) {
+  model_.plan.implementation = "plumb:model";
+  model_.plan.outputs = std::move(outputs);
+  model_.variants.resize(graph_.layers.size());
+  place_buffers();
+  return std::move(model_);
+}
+
+bool PlanBuilder::is_constant(ValueId value) const {
+  const std::optional<LayerId> producer = graph_.values[value].producer;
+  if (producer) {
+    return graph_.layers[*producer].role == Layer::Role::kFolded;
+  }
+  return std::find(graph_.inputs.begin(), graph_.inputs.end(), value) == graph_.inputs.end();
+}
+
+void PlanBuilder::append(const std::vector<std::size_t>& touched, Step step, bool reorder) {
+  for (const std::size_t buffer : touched) {
+    touch(buffer, model_.plan.steps.size());
+  }
+  model_.plan.steps.push_back(std::move(step));
+  model_.origins.push_back({layer_, reorder});
+}
+
+void PlanBuilder::touch(std::size_t buffer, std::size_t step) {
+  const auto [at, added] = lives_.try_emplace(buffer, Lifetime{0, step, step});
+  at->second.last = step;
+}
+
+/// Gives results that are not needed at the same time the same memory.
+void PlanBuilder::place_buffers() {
+  for (const std::size_t output : model_.plan.outputs) {
+    touch(output, model_.plan.steps.size());
+  }
+  std::vector<std::size_t> placed;
+  std::vector<Lifetime> lifetimes;
+  for (auto& [number, life] : lives_) {
+    const Buffer& buffer = model_.plan.buffers[number];
+    if (buffer.role == Buffer::Role::kIntermediate && !buffer.pack && !apart_.contains(number)) {
+      placed.push_back(number);
+      life.bytes = buffer.bytes;
+      lifetimes.push_back(life);
+    }
+  }
+  const MemoryPlan memory = plan_memory(lifetimes);
+  for (std::size_t i = 0; i < placed.size(); ++i) {
+    model_.plan.buffers[placed[i]].arena = memory.offsets[i];
+  }
+  model_.plan.arena_bytes = memory.bytes;
+}
+
+}  // namespace plumb::onednn

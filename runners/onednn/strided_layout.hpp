@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <oneapi/dnnl/dnnl.hpp>
+#include <optional>
+#include <span>
+
+#include "runners/onednn/held_value.hpp"
+
+namespace plumb::onednn {
+
+/// Tells whether a value lies in an order of its own dimensions, `dims`, without blocks and gaps,
+/// that is not the dense one: channels last, for example.
+[[nodiscard]] bool lies_strided(const HeldValue& held, const dnnl::memory::dims& dims);
+
+/// Describes the same bytes under other extents. Empty: elements that are neighbours under the new
+/// extents lie apart.
+[[nodiscard]] std::optional<dnnl::memory::desc> reshaped(const dnnl::memory::desc& layout,
+                                                         const dnnl::memory::dims& dims);
+
+/// Is a transposition that keeps the order in which dimensions lie: those that move share the
+/// places in memory that they had, in the order of the result.
+struct StridedTranspose {
+  dnnl::memory::desc from;    ///< the source's bytes in the result's dimensions
+  dnnl::memory::desc layout;  ///< of the result
+};
+/// Plans result[i] = source[perm[i]] over dimensions of a source that lies strided.
+[[nodiscard]] StridedTranspose strided_transpose(const dnnl::memory::desc& source,
+                                                 std::span<const std::int64_t> perm);
+
+}  // namespace plumb::onednn

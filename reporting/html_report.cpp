@@ -1,43 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
-#include <ostream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "harness/base/error.hpp"
 #include "reporting/html/embedded_page.hpp"
+#include "reporting/html/page_writer.hpp"
 #include "reporting/json_documents.hpp"
 #include "reporting/report_writers.hpp"
 #include "reporting/single_layers.hpp"
 
 namespace plumb {
 namespace {
-
-/// Writes JSON that is safe inside <script>: no '<', '>' or '&' and no line separator that
-/// JavaScript would see.
-std::string script_safe(const Json& document) {
-  const std::string plain = document.dump(-1, ' ', true, Json::error_handler_t::replace);
-  std::string safe;
-  safe.reserve(plain.size());
-  for (const char c : plain) {
-    switch (c) {
-      case '<':
-        safe += "\\u003c";
-        break;
-      case '>':
-        safe += "\\u003e";
-        break;
-      case '&':
-        safe += "\\u0026";
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return safe;
-}
 
 /// Describes the steps of a cover and, for each, the steps it waits for.
 class CoverGraph {
@@ -167,34 +143,10 @@ Json page_data(const RunReport& report) {
   return data;
 }
 
-/// Writes the template with each @@NAME@@ replaced once; what is filled in is not searched again.
-void fill(std::string_view text,
-          const std::map<std::string_view, std::string_view>& parts,
-          std::ostream& out) {
-  while (true) {
-    const std::size_t begin = text.find("@@");
-    const std::size_t end = begin == std::string_view::npos ? begin : text.find("@@", begin + 2);
-    if (end == std::string_view::npos) {
-      out << text;
-      return;
-    }
-    out << text.substr(0, begin) << parts.at(text.substr(begin + 2, end - begin - 2));
-    text.remove_prefix(end + 2);
-  }
-}
-
 }  // namespace
 
 void write_html_report(const RunReport& report, std::ostream& out) {
-  const EmbeddedPage page = embedded_page();
-  const std::string data = script_safe(page_data(report));
-  fill(page.html,
-       {{"CSS", page.css},
-        {"DATA", data},
-        {"LICENCE", page.licence},
-        {"CHARTS", page.charts},
-        {"SCRIPT", page.script}},
-       out);
+  write_page(page_data(report), embedded_page().report_script, out);
 }
 
 }  // namespace plumb

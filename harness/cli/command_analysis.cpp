@@ -7,8 +7,10 @@
 #include <iostream>
 #include <memory>
 
+#include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_analysis.hpp"
+#include "harness/cli/run_dashboard.hpp"
 #include "harness/cli/whole_file.hpp"
 #include "reporting/documents.hpp"
 
@@ -19,6 +21,8 @@ struct AnalysisOptions {
   std::string run = "@latest";
   std::vector<std::string> models;
   std::string output;
+  bool dashboard = false;
+  double days = 90.0;
 };
 
 void add_run_options(CLI::App& command, AnalysisOptions& options) {
@@ -34,8 +38,19 @@ RunReport analyze(const CommandContext& context, const AnalysisOptions& options)
 
 void write_report(CommandContext& context, const AnalysisOptions& options) {
   const ReportFormat& format = report_format_for(options.output);
-  const RunReport report = analyze(context, options);
-  write_whole_file(options.output, [&](std::ostream& out) { format.write(report, out); });
+  if (options.dashboard) {
+    if (format.extension != ".html") {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("a dashboard is an .html file, and not '{}'", options.output));
+    }
+    Dashboard dashboard = dashboard_of(
+        *open_store(context.store_url), current_time(), Seconds(options.days * 86400.0));
+    dashboard.version = context.version;
+    write_whole_file(options.output, [&](std::ostream& out) { write_dashboard(dashboard, out); });
+  } else {
+    const RunReport report = analyze(context, options);
+    write_whole_file(options.output, [&](std::ostream& out) { format.write(report, out); });
+  }
   fmt::print(stderr, "report: {}\n", std::filesystem::absolute(options.output).string());
 }
 
@@ -63,8 +78,8 @@ void add_whatif(CLI::App& app, CommandContext& context) {
 
 void add_report(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<AnalysisOptions>();
-  CLI::App* const command =
-      app.add_subcommand("report", "write a report of a run; the extension chooses the format");
+  CLI::App* const command = app.add_subcommand(
+      "report", "write a report of a run, or of all; the extension chooses the format");
   add_run_options(*command, *options);
   std::string extensions;
   for (const ReportFormat& format : report_formats()) {
@@ -72,6 +87,16 @@ void add_report(CLI::App& app, CommandContext& context) {
         fmt::format("{}{} ({})", extensions.empty() ? "" : ", ", format.extension, format.what);
   }
   command->add_option("-o,--output", options->output, "file to write: " + extensions)->required();
+  CLI::Option* const dashboard =
+      command
+          ->add_flag("--dashboard",
+                     options->dashboard,
+                     "all runs of the store over time instead of one run (.html)")
+          ->excludes("RUN", "--model");
+  command->add_option("--days", options->days, "how far the dashboard goes back")
+      ->check(CLI::Range(0.0, 36500.0))
+      ->needs(dashboard)
+      ->capture_default_str();
   command->callback([&context, options] { write_report(context, *options); });
 }
 

@@ -5,11 +5,12 @@
 
 namespace plumb {
 
-/// Holds the files that a report's page is made of, embedded at build time.
+/// Holds the files that pages are made of, embedded at build time.
 struct EmbeddedPage {
   std::string_view html;  ///< with @@CSS@@, @@DATA@@, @@LICENCE@@, @@CHARTS@@, @@SCRIPT@@
   std::string_view css;
-  std::string_view script;
+  std::string_view report_script;
+  std::string_view dashboard_script;
   std::string_view charts;   ///< Chart.js, minified
   std::string_view licence;  ///< of Chart.js
 };

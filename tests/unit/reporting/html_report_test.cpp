@@ -15,14 +15,6 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
   return count;
 }
 
-/// Returns the text between the opening tag of the data and the next "</script>", as a browser
-/// does.
-std::string data_of(const std::string& page) {
-  const std::string tag = "<script type=\"application/json\" id=\"data\">";
-  const std::size_t begin = page.find(tag) + tag.size();
-  return page.substr(begin, page.find("</script>", begin) - begin);
-}
-
 TEST(HtmlReport, holds_the_run_as_json) {
   const auto data = nlohmann::json::parse(data_of(written(sample_report(), ".html")));
   EXPECT_EQ(data["header"]["run"], "01JFKD2M4N5P6Q7R8S9T0VWXYZ");

@@ -16,14 +16,6 @@ using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-SuiteMetrics suite_of(RunReport report) {
-  SuiteMetrics suite;
-  suite.series = run_series_of(report.run.header);
-  suite.device = device_name(report.run.header.environment);
-  suite.newest = std::make_shared<const RunMetrics>(run_metrics(std::move(report), 2));
-  return suite;
-}
-
 std::vector<prometheus::MetricFamily> families_of(const std::vector<SuiteMetrics>& suites) {
   std::vector<prometheus::MetricFamily> families;
   metric_families(

@@ -233,4 +233,18 @@ bool is_clean_utf8(const std::string& text) {
   }
 }
 
+SuiteMetrics suite_of(RunReport report) {
+  SuiteMetrics suite;
+  suite.series = run_series_of(report.run.header);
+  suite.device = device_name(report.run.header.environment);
+  suite.newest = std::make_shared<const RunMetrics>(run_metrics(std::move(report), 2));
+  return suite;
+}
+
+std::string data_of(const std::string& page) {
+  const std::string tag = "<script type=\"application/json\" id=\"data\">";
+  const std::size_t begin = page.find(tag) + tag.size();
+  return page.substr(begin, page.find("</script>", begin) - begin);
+}
+
 }  // namespace plumb

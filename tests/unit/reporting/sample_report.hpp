@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "reporting/prometheus/metric_families.hpp"
 #include "reporting/report.hpp"
 
 namespace plumb {
@@ -19,6 +20,13 @@ extern const std::string kHostileName;
 
 /// Writes a report in the format that the extension chooses.
 [[nodiscard]] std::string written(const RunReport& report, const std::string& extension);
+
+/// Makes a series whose newest run a report is of, with the two slowest layers.
+[[nodiscard]] SuiteMetrics suite_of(RunReport report);
+
+/// Returns a page's data: the text between its opening tag and the next "</script>", as a browser
+/// finds it.
+[[nodiscard]] std::string data_of(const std::string& page);
 
 /// Tells whether text is valid UTF-8 without control characters other than tab and new line.
 [[nodiscard]] bool is_clean_utf8(const std::string& text);

@@ -1,0 +1,152 @@
+// The dashboard over the runs of a store: what Grafana shows of them, for whoever has only the store. Drawn from the JSON document in #data.
+
+const board = JSON.parse(document.getElementById('data').textContent);
+const page = document.getElementById('page');
+const kDay = 86400e3;
+const kNear = 0.8, kFar = 0.5;  // as in dashboards/grafana/dashboards.py
+// From red far from the bound to green at it.
+const hue = (ratio) => 'hsl(' + Math.round(130 * Math.max(0, Math.min(1, ratio))) + ' 60% 36%)';
+const kChange = {broken: 'bad', regressed: 'bad', suspected: 'warn', improved: 'good'};
+const title = (model) => model.model + ' · ' + model.batch + ' · ' + model.dtype + Object.entries(model.dims).map(([axis, extent]) => ' · ' + axis + ' ' + extent).join('');
+const place = (series) => series.device + ' · ' + series.stack + (series.threads === '1' ? '' : ' · ' + series.threads + ' threads');
+const newest = (model) => model.points[model.points.length - 1];
+const percent = (ratio) => known(ratio) ? (100 * ratio).toFixed(0) + ' %' : '–';
+const nearness = (ratio) => !known(ratio) ? 'none' : ratio >= kNear ? 'good' : ratio >= kFar ? 'warn' : 'bad';
+const day = (moment) => new Date(moment).toISOString().slice(5, 10);
+
+function tile(label, text, state, explanation) {
+  return make('div', {class: 'tile ' + state, title: explanation}, make('strong', {}, text), make('span', {}, label));
+}
+
+function tiles() {
+  const number = (state, metric) => board.models.filter((model) => model.states.some((s) => s.state === state && s.metric === metric)).length;
+  const counted = (label, state, metric, colour, explanation) => {
+    const n = number(state, metric);
+    return tile(label, String(n), n ? colour : 'calm', explanation);
+  };
+  const ratios = board.models.map((model) => newest(model).ratio).filter((ratio) => ratio > 0);
+  const mean = ratios.length ? Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length) : null;
+  const oldest = Math.max(...board.suites.map((suite) => suite.age_seconds));
+  page.append(make('div', {class: 'tiles'},
+    counted('broken', 'broken', 'latency', 'bad', 'worked in the baseline and does not any more'),
+    counted('regressed', 'regressed', 'latency', 'bad', 'slower than the baseline in the newest two comparable runs'),
+    counted('suspected', 'suspected', 'latency', 'warn', 'only the newest run is slower'),
+    counted('capability lost', 'regressed', 'bound_library', 'warn', 'the library bound got worse, confirmed'),
+    counted('improved', 'improved', 'latency', 'good', 'faster than the baseline'),
+    tile('bound ÷ end to end', percent(mean), nearness(mean), 'geometric mean over the models; 100 % is at the bound'),
+    tile('oldest suite', age(oldest), oldest > 36 * 3600 ? 'warn' : 'calm', 'time since the suite that waits longest last finished')));
+}
+
+// A cell of a heat map: coloured by how near to its bound it is.
+const heat = (ratio) => ({node: make('span', known(ratio) ? {class: 'heat', style: 'background:' + hue(ratio)} : {}, percent(ratio)), value: ratio});
+
+function distance() {
+  const places = [...new Set(board.models.map(place))], names = [...new Set(board.models.map(title))];
+  const at = new Map(board.models.map((model) => [title(model) + '\n' + place(model), newest(model).ratio]));
+  page.append(make('h2', {}, 'Distance to the bound'));
+  const view = table('Library bound ÷ end to end of the newest runs: green at the bound, red far from it. A model without an end-to-end time or with an incomplete bound has none.',
+    ['model', ...places.map((each) => '#' + each)], names.map((each) => [each, ...places.map((where) => heat(at.get(each + '\n' + where)))]));
+  view.classList.add('matrix');
+  page.append(view);
+}
+
+// One row for each model, one cell for its newest run of each day, from left to right.
+function distanceOverTime() {
+  const models = board.models.filter((model) => model.points.some((point) => known(point.ratio)));
+  if (!models.length) return;
+  // A column is a day, or a run where all lie within few days.
+  const cut = Date.parse(board.last) - Date.parse(board.first) > 5 * kDay ? 10 : 19;
+  const column = (point) => point.started.slice(0, cut);
+  const moments = [...new Set(models.flatMap((model) => model.points.map(column)))].sort();
+  const label = 330, width = Math.min(60, Math.max(6, Math.floor(880 / moments.length))), height = 20;
+  const picture = svg('svg', {width: label + width * moments.length + 10, height: height * models.length + 26, role: 'img', 'aria-label': 'Bound ÷ end to end of every run'});
+  models.forEach((model, row) => {
+    picture.append(svg('text', {x: 4, y: height * row + 14}, title(model) + ' — ' + model.stack));
+    for (const point of model.points) {
+      const cell = svg('rect', {x: label + width * moments.indexOf(column(point)), y: height * row + 1, width: width - 1, height: height - 2, fill: known(point.ratio) ? hue(point.ratio) : 'none'});
+      cell.append(svg('title', {}, title(model) + ', ' + moment(point.started) + ': ' + percent(point.ratio) + ' of ' + time(point.seconds)));
+      picture.append(cell);
+    }
+  });
+  const apart = Math.ceil(moments.length / 10);
+  moments.forEach((each, i) => { if (i % apart === 0) picture.append(svg('text', {x: label + width * i, y: height * models.length + 18}, each.slice(5, cut > 10 ? 16 : 10).replace('T', ' '))); });
+  page.append(make('p', {class: 'caption'}, 'The same over time: where a model\'s distance to its bound changed.'), make('div', {class: 'cells'}, picture));
+}
+
+function changes() {
+  const rows = board.models.flatMap((model) => model.states.filter((s) => kChange[s.state]).map((s) => [title(model), place(model), s.mode, s.metric,
+    {node: make('span', {class: 'heat ' + kChange[s.state]}, s.state), value: null}, ratioCell(s.ratio)]));
+  page.append(make('h2', {}, 'Changes against the baseline'));
+  page.append(rows.length ? table('Ratio: newest ÷ baseline, above 1 is slower. Regressed: the newest two comparable runs both show it.', ['model', 'where', 'mode', 'quantity', 'verdict', '#ratio'], rows)
+    : make('p', {}, 'None: every quantity is equivalent to its baseline, or has none.'));
+}
+
+// Where the library behind a stack is another than in the run before.
+function upgradesOf(model) {
+  return model.points.flatMap((point, i) => i > 0 && point.library && point.library !== model.points[i - 1].library ? [{at: Date.parse(point.started), to: point.library}] : []);
+}
+
+const kMarks = {id: 'marks', afterDatasetsDraw(drawn, _, options) {
+  const context = drawn.ctx, area = drawn.chartArea;
+  for (const mark of options.marks) {
+    const x = drawn.scales.x.getPixelForValue(mark.at);
+    context.save();
+    context.strokeStyle = context.fillStyle = style('--accent');
+    context.setLineDash([3, 3]);
+    context.beginPath();
+    context.moveTo(x, area.top);
+    context.lineTo(x, area.bottom);
+    context.stroke();
+    context.fillText(mark.to, x + 4, area.top + 12);
+    context.restore();
+  }
+}};
+
+function latencies() {
+  page.append(make('h2', {}, 'History'));
+  page.append(make('p', {class: 'quiet'}, 'Median end to end with its interval, beside what the library and the hardware could do. Dashed: another version of the library.'));
+  const grid = make('div', {class: 'grid'});
+  for (const model of board.models.filter((each) => each.points.some((point) => known(point.seconds)))) {
+    const line = (label, colour, value, more) => ({label, borderColor: colour, backgroundColor: colour, borderWidth: 1.5, pointRadius: model.points.length > 40 ? 0 : 2, spanGaps: true,
+      data: model.points.map((point) => ({x: Date.parse(point.started), y: known(value(point)) ? 1e3 * value(point) : null})), ...more});
+    grid.append(make('div', {}, make('h3', {}, title(model) + ' — ' + place(model)), chart('Latency of ' + title(model) + ' over time', 240, {
+      type: 'line',
+      data: {datasets: [
+        line('end to end', '#bf3989', (point) => point.seconds),
+        line('high', '#bf398940', (point) => point.high, {pointRadius: 0, borderWidth: 0}),
+        line('low', '#bf398940', (point) => point.low, {pointRadius: 0, borderWidth: 0, fill: '-1'}),
+        line('library bound', '#4493f8', (point) => point.library_seconds),
+        line('hardware bound', '#8c959f', (point) => point.hardware_seconds)]},
+      options: {
+        scales: {x: {type: 'linear', ticks: {maxTicksLimit: 7, callback: (value) => day(value)}, grid: {display: false}}, y: {beginAtZero: true, title: {display: true, text: 'ms'}}},
+        plugins: {marks: {marks: upgradesOf(model)}, legend: {labels: {boxWidth: 12, filter: (item) => item.text !== 'low' && item.text !== 'high'}},
+          tooltip: {callbacks: {title: (items) => moment(new Date(items[0].parsed.x).toISOString()), label: (item) => item.dataset.label + ': ' + time(item.parsed.y / 1e3)}}},
+      },
+      plugins: [kMarks],
+    })));
+  }
+  page.append(grid);
+}
+
+function suites() {
+  page.append(make('h2', {}, 'Suites'));
+  page.append(table('The newest finished run of every suite, on every device and stack.',
+    ['suite', 'device', 'stack', 'library', '#finished ago', '#took', '#complete models', '#rows without a time', '#disturbed', 'environment changed'],
+    board.suites.map((suite) => [suite.suite, suite.device, suite.stack, suite.library || '–', ageCell(suite.age_seconds), {text: age(suite.duration_seconds), value: suite.duration_seconds},
+      {text: suite.complete_models + ' of ' + suite.models, value: suite.complete_models}, countCell(suite.failed_rows),
+      {text: percent(suite.disturbed_ratio), value: suite.disturbed_ratio}, known(suite.environment_changed) ? (suite.environment_changed ? 'yes' : 'no') : '–'])));
+}
+
+page.append(make('h1', {}, 'How far is every model from its bound, and what changed?'));
+page.append(make('p', {class: 'quiet wide'}, board.runs + ' runs from ' + moment(board.first) + ' to ' + moment(board.last) + ' · written ' + moment(board.now)));
+if (board.models.length) {
+  tiles();
+  distance();
+  distanceOverTime();
+  changes();
+  latencies();
+}
+if (board.suites.length) suites();
+else page.append(make('p', {}, 'The store holds no finished run within these days.'));
+page.append(make('footer', {}, 'Written by plumb ' + board.version + '. Charts by Chart.js, MIT licence (see the source of this page).'));
+document.body.dataset.ready = 'yes';

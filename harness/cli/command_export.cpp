@@ -14,6 +14,7 @@
 #include "harness/cli/run_history.hpp"
 #include "harness/cli/whole_file.hpp"
 #include "harness/suite/suite.hpp"
+#include "reporting/prometheus/label_text.hpp"
 #include "reporting/prometheus/open_metrics.hpp"
 
 namespace plumb {
@@ -25,7 +26,31 @@ struct ExportOptions {
   double since_days = 0.0;
   double step_seconds = 0.0;
   std::size_t layers = 10;
+  std::vector<std::string> labels;
 };
+
+/// Reads NAME=VALUE pairs. Throws Error{kUser} for what Prometheus would not take.
+MetricLabels parse_labels(const std::vector<std::string>& texts) {
+  MetricLabels labels;
+  for (const std::string& text : texts) {
+    const std::size_t equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+      return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    });
+    const bool known = std::any_of(
+        labels.begin(), labels.end(), [&](const auto& label) { return label.name == name; });
+    if (equals == std::string::npos || name.empty() || !plain || known ||
+        (name.front() >= '0' && name.front() <= '9') || name.starts_with("__")) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' is no label: write NAME=VALUE, the name of letters, digits and "
+                              "'_', each once, as in job=plumb",
+                              text));
+    }
+    add_label(labels, name, label_text(text.substr(equals + 1)));
+  }
+  return labels;
+}
 
 OpenMetricsHistory history_of(const Store& store,
                               const std::vector<RunRecord>& newest_first,
@@ -37,7 +62,7 @@ OpenMetricsHistory history_of(const Store& store,
       series[run_series_of(run.header)].push_back(run);
     }
   }
-  OpenMetricsHistory result;
+  OpenMetricsHistory result(parse_labels(options.labels));
   for (const auto& [name, runs] : series) {
     RunHistory history(options.layers);
     for (std::size_t i = runs.size(); i-- > 0;) {
@@ -93,6 +118,10 @@ void add_export(CLI::App& app, CommandContext& context) {
                    "repeat each value every so many seconds while it held, as scraping would have; "
                    "Prometheus forgets a value after 300 (default: once a run)")
       ->check(CLI::Range(1.0, 86400.0 * 365));
+  command->add_option(
+      "--label",
+      options->labels,
+      "NAME=VALUE that every series gets, as scraping gives it job and instance; may be repeated");
   command->add_option("--layers", options->layers, "slowest layers of each model")
       ->check(CLI::Range(0, 1000))
       ->capture_default_str();

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "reporting/prometheus/gauge_family.hpp"
+#include "harness/base/error.hpp"
 
 namespace plumb {
 namespace {
@@ -22,12 +22,27 @@ std::string escaped(const std::string& text) {
   return result;
 }
 
-std::string labels_text(const std::vector<prometheus::ClientMetric::Label>& labels) {
+std::string labels_text(const MetricLabels& common, const MetricLabels& own) {
   std::string text;
-  for (const auto& label : labels) {
-    text += fmt::format("{}{}=\"{}\"", text.empty() ? "{" : ",", label.name, escaped(label.value));
+  for (const MetricLabels* labels : {&common, &own}) {
+    for (const auto& label : *labels) {
+      text +=
+          fmt::format("{}{}=\"{}\"", text.empty() ? "{" : ",", label.name, escaped(label.value));
+    }
   }
   return text.empty() ? text : text + "}";
+}
+
+void refuse_double(const MetricLabels& common, const std::string& name, const MetricLabels& own) {
+  for (const auto& label : own) {
+    if (std::any_of(common.begin(), common.end(), [&](const auto& each) {
+          return each.name == label.name;
+        })) {
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("{} has a label '{}' already: give another one than that", name, label.name));
+    }
+  }
 }
 
 }  // namespace
@@ -43,7 +58,9 @@ void OpenMetricsHistory::add(std::span<const SuiteMetrics> suites,
       family.help = given.help;
     }
     for (const prometheus::ClientMetric& metric : given.metric) {
-      family.series[labels_text(metric.label)].push_back({from, until, metric.gauge.value});
+      refuse_double(common_, given.name, metric.label);
+      family.series[labels_text(common_, metric.label)].push_back(
+          {from, until, metric.gauge.value});
     }
   });
 }

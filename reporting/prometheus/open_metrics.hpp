@@ -8,8 +8,10 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
+#include "reporting/prometheus/gauge_family.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb {
@@ -18,7 +20,11 @@ namespace plumb {
 /// `promtool tsdb create-blocks-from openmetrics` reads it: every series in order of time.
 class OpenMetricsHistory {
  public:
-  /// Adds the state that held from `from` until `until`.
+  /// Gives every series the labels `common` besides its own, as scraping adds job and instance.
+  explicit OpenMetricsHistory(MetricLabels common = {}) : common_(std::move(common)) {}
+
+  /// Adds the state that held from `from` until `until`. Throws Error{kUser} if a series has one of
+  /// the common labels already.
   void add(std::span<const SuiteMetrics> suites, Timestamp from, Timestamp until);
 
   /// Writes all that was added: each value once, or with `step` again and again while it held, as
@@ -35,6 +41,7 @@ class OpenMetricsHistory {
     std::string help;
     std::map<std::string, std::vector<Point>> series;  ///< by labels as they are written
   };
+  MetricLabels common_;
   std::vector<std::string> order_;  ///< of families, as they came first
   std::unordered_map<std::string, Family> families_;
 };

@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "harness/base/error.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb {
@@ -15,13 +16,6 @@ using ::testing::EndsWith;
 using ::testing::SizeIs;
 
 const Timestamp kStart = parse_timestamp("2026-01-01T00:00:00Z");
-
-SuiteMetrics suite_of(RunReport report) {
-  SuiteMetrics suite;
-  suite.series = run_series_of(report.run.header);
-  suite.newest = std::make_shared<const RunMetrics>(run_metrics(std::move(report), 2));
-  return suite;
-}
 
 std::vector<std::string> lines_with(const std::string& text, const std::string& part) {
   std::vector<std::string> lines;
@@ -88,6 +82,21 @@ TEST(OpenMetricsHistory, hostile_names_are_escaped) {
   for (const std::string& line : lines_with(text, "")) {
     EXPECT_TRUE(line.starts_with("# ") || line.starts_with("plumb_")) << line;
   }
+}
+
+TEST(OpenMetricsHistory, common_labels_stand_in_every_series) {
+  const std::vector<SuiteMetrics> state{suite_of(sample_report())};
+  OpenMetricsHistory history(MetricLabels{{"job", "plumb"}, {"instance", "a\"b"}});
+  history.add(state, kStart, kStart);
+  for (const std::string& line : lines_with(written_history(history), " 1767225600.000")) {
+    EXPECT_THAT(line, testing::HasSubstr(R"({job="plumb",instance="a\"b",)"));
+  }
+}
+
+TEST(OpenMetricsHistory, refuses_a_label_that_a_series_has) {
+  const std::vector<SuiteMetrics> state{suite_of(sample_report())};
+  OpenMetricsHistory history(MetricLabels{{"stack", "other"}});
+  EXPECT_THROW(history.add(state, kStart, kStart), Error);
 }
 
 TEST(OpenMetricsHistory, nothing_is_an_empty_document) {

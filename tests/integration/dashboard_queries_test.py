@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Asks a real Prometheus, which holds a month of history and scrapes `plumb serve`, every query of every panel: none may be empty.
+
+Usage: dashboard_queries_test.py BUILD_FOLDER [unittest arguments]. The history comes from runs of the fake worker at moments of the past. Exits
+with 77 (skipped) without Prometheus or libfaketime.
+"""
+
+import math
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from dashboard_files import dashboards, panels, queries, variables
+from local_server import LocalServer, Prometheus, free_address, wait_until
+from run_history import FAKETIME, RunHistory, rule
+
+RunHistory.build = pathlib.Path(sys.argv.pop(1)).resolve()
+
+DAY = 86400
+#: Graphs are about this wide, so that a month has steps of half an hour, as Grafana would choose.
+STEP = 1800
+#: Winograd no longer is the fastest.
+OTHER_ALGORITHM = rule("v1:conv;*", variant="algorithm=winograd", seconds=1.0)
+SLOWER = rule("model:lenet", seconds=0.01)
+
+
+def chosen(prometheus, dashboard, now):
+    """What the reader would see chosen when the dashboard opens, by the variables' names."""
+    values = {"__interval": f"{STEP}s", "__range": f"{30 * DAY}s"}
+    for name, variable in variables(dashboard).items():
+        if variable["type"] in ("custom", "textbox"):
+            values[name] = variable["current"]["value"]
+        elif variable["includeAll"]:
+            values[name] = variable["allValue"]
+        elif variable["type"] == "query":
+            selector, label = re.fullmatch(r"label_values\((.*), (\w+)\)", variable["query"]).groups()
+            found = prometheus.get(f"label/{label}/values", **{"match[]": filled(selector, values), "start": now - 30 * DAY, "end": now})
+            values[name] = sorted(found, reverse=variable["sort"] == 2)[0]
+    return values
+
+
+def filled(query, values):
+    """The query with the choices put in; what is none of them (`$1`) stays."""
+    return re.sub(r"\$\{?(\w+)\}?", lambda found: values.get(found[1], found[0]), query)
+
+
+class DashboardQueries(RunHistory):
+    def history(self):
+        """A month of nights: an upgrade that changes an algorithm, a regression that stays, a second stack since ten days."""
+        for days in range(30, 0, -1):
+            upgraded = days <= 14
+            rules = (SLOWER if days <= 3 else "") + (OTHER_ALGORITHM if upgraded else "")
+            self.stack("current", self.script("2.0" if upgraded else "1.0", rules))
+            self.run_ago(days - 0.5, "current")
+            if days <= 10:
+                self.stack("next", self.script("3.0"))
+                self.run_ago(days - 0.4, "next")
+
+    def reserved(self, exported, address):
+        """The metrics that docs/METRICS.md reserves, for nothing that runs here measures them yet."""
+        lines, where = [], f'job="plumb",instance="{address}",device="D",stack="current"'
+        model = 'model="lenet",batch="1",dtype="f32",whatif="fusion"'
+        for name, labels, value in (
+                ("plumb_run_temperature_celsius", 'suite="nightly"', 61), ("plumb_run_throttled", 'suite="nightly"', 0),
+                ("plumb_whatif_prediction_error_ratio", model, 0.03), ("plumb_whatif_speedup_ratio", model + ',result="realised"', 1.2)):
+            self.assertNotRegex(exported, rf"{name}\{{[^}}]*{labels.split(',')[-1]}", "exported by now: no longer reserved")
+            lines += [f"{name}{{{where},{labels}}} {value} {int(time.time()) - days * DAY}" for days in range(30, 0, -1)]
+        return "\n".join(lines) + "\n"
+
+    def prometheus(self):
+        self.history()
+        address = free_address()
+        export = self.folder / "history.om"
+        self.plumb("export", "--openmetrics", "--label", "job=plumb", "--label", f"instance={address}", "-o", export)
+        text = export.read_text()
+        self.assertTrue(text.endswith("# EOF\n"))
+        export.write_text(text.replace("# EOF\n", self.reserved(text, address) + "# EOF\n"))
+        data = self.folder / "data"
+        done = subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", export, data], capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        LocalServer(self, "plumb", [self.program(), "serve", "--listen", address], address, "/healthz", self.environment)
+        configuration = self.folder / "prometheus.yml"
+        configuration.write_text(f"scrape_configs:\n  - job_name: plumb\n    scrape_interval: 1s\n    static_configs: [{{targets: ['{address}']}}]\n")
+        prometheus = Prometheus(self, configuration, data)
+        wait_until(lambda: prometheus.instant("plumb_run_info", time.time()), "Prometheus scraped the exporter")
+        return prometheus
+
+    def test_no_query_is_empty(self):
+        prometheus = self.prometheus()
+        now = time.time()
+        asked = 0
+        for name, dashboard in dashboards().items():
+            values = chosen(prometheus, dashboard, now)
+            instant = {target["expr"] for panel in panels(dashboard) for target in panel["targets"] if target["instant"]}
+            for place, query in queries(dashboard):
+                with self.subTest(dashboard=name, place=place):
+                    asked += 1
+                    query_now = filled(query, values)
+                    self.assertNotRegex(query_now, r"\$[A-Za-z{]")
+                    if query in instant:
+                        series = prometheus.instant(query_now, now)
+                        points = [each["value"] for each in series]
+                    else:
+                        series = prometheus.range(query_now, now - 30 * DAY, now, STEP)
+                        points = [point for each in series for point in each["values"]]
+                    self.assertTrue(points, f"nothing for {query_now}")
+                    self.assertTrue(all(math.isfinite(float(value)) for _, value in points), query_now)
+        self.assertGreater(asked, 60)
+
+
+if __name__ == "__main__":
+    import unittest
+
+    missing = [name for name in ("prometheus", "promtool") if shutil.which(name) is None] + ([] if FAKETIME else ["libfaketime"])
+    if missing:
+        print(f"skipped: {' and '.join(missing)} missing; install prometheus and libfaketime, or run ci/setup test")
+        sys.exit(77)
+    unittest.main(verbosity=2)

@@ -106,7 +106,10 @@ function latencies() {
   page.append(make('h2', {}, 'History'));
   page.append(make('p', {class: 'quiet'}, 'Median end to end with its interval, beside what the library and the hardware could do. Dashed: another version of the library.'));
   const grid = make('div', {class: 'grid'});
-  for (const model of board.models.filter((each) => each.points.some((point) => known(point.seconds)))) {
+  // What changed comes first.
+  const changed = (model) => model.states.some((s) => kChange[s.state]);
+  const models = board.models.filter((model) => model.points.some((point) => known(point.seconds)));
+  for (const model of models.sort((one, other) => changed(other) - changed(one))) {
     const line = (label, colour, value, more) => ({label, borderColor: colour, backgroundColor: colour, borderWidth: 1.5, pointRadius: model.points.length > 40 ? 0 : 2, spanGaps: true,
       data: model.points.map((point) => ({x: Date.parse(point.started), y: known(value(point)) ? 1e3 * value(point) : null})), ...more});
     grid.append(make('div', {}, make('h3', {}, title(model) + ' — ' + place(model)), chart('Latency of ' + title(model) + ' over time', 240, {

@@ -6,7 +6,6 @@ Usage: report_test.py BUILD_FOLDER [unittest arguments]. Times come from the fak
 is no Chromium.
 """
 
-import html.parser
 import os
 import pathlib
 import shutil
@@ -15,42 +14,15 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from browser_page import CHROMIUM, drawn
+
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
 PLUMB = BUILD / "bin" / "plumb"
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 # Names of two nodes of LeNet and what replaces them in the file: of equal length, and markup for who is careless.
 HOSTILE = {b"\x1a\x05conv0": b"\x1a\x05<b>x0", b"\x1a\x08maxpool0": b"\x1a\x08<i>evil1"}
 HOSTILE_FILE = "<u>evil & co --><s>.onnx"
-
-
-class Page(html.parser.HTMLParser):
-    """Keeps the elements of a page, each with its attributes and the text inside it."""
-
-    VOID = {"meta", "input", "br", "img", "link"}
-
-    def __init__(self, text):
-        super().__init__()
-        self.elements, self.open = [], []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attributes):
-        within = [element["tag"] for element in self.open]
-        element = {"tag": tag, "text": "", "within": within, **dict(attributes)}
-        self.elements.append(element)
-        if tag not in self.VOID:
-            self.open.append(element)
-
-    def handle_endtag(self, tag):
-        while self.open and self.open.pop()["tag"] != tag:
-            pass
-
-    def handle_data(self, data):
-        for element in self.open:
-            element["text"] += data
-
-    def all(self, tag):
-        return [element for element in self.elements if element["tag"] == tag]
 
 
 class Report(unittest.TestCase):
@@ -90,13 +62,7 @@ class Report(unittest.TestCase):
         everything = report.read_text(encoding="utf-8").replace(
             "</body>", "<script>for (const box of document.querySelectorAll('details')) box.open = true;</script></body>")
         (cls.folder / "open.html").write_text(everything, encoding="utf-8")
-        done = subprocess.run(
-            [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND",
-             f"--user-data-dir={cls.folder}/browser", "--virtual-time-budget=8000", "--window-size=1300,900", "--dump-dom",
-             (cls.folder / "open.html").as_uri()],
-            env={**os.environ, "HOME": str(cls.folder)}, capture_output=True, text=True, timeout=150)
-        assert done.returncode == 0 and done.stdout, done.stderr
-        return Page(done.stdout)
+        return drawn(cls.folder / "open.html")
 
     def cells(self):
         return [element["text"] for element in self.page.all("td")]

@@ -238,7 +238,7 @@ ListenAddress parse_listen_address(const std::string& text) {
     if (address.host.size() > 2 && address.host.front() == '[' && address.host.back() == ']') {
       address.host = address.host.substr(1, address.host.size() - 2);
     } else {
-      good = address.host.find(':') == std::string::npos;
+      good = address.host.find_first_of(":[]") == std::string::npos;
     }
     const char* const end = text.data() + text.size();
     const auto parsed = std::from_chars(text.data() + colon + 1, end, address.port);

@@ -66,6 +66,7 @@ int run(int argc, char** argv) {
                          add_detect,
                          add_report,
                          add_serve,
+                         add_push,
                          add_export,
                          add_stacks,
                          add_store}) {

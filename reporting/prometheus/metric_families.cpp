@@ -54,14 +54,18 @@ void metric_families(std::span<const SuiteMetrics> suites, const FamilySink& sin
   }
 }
 
+prometheus::MetricFamily build_info(const std::string& version) {
+  GaugeFamily build("plumb_build_info", "Names the version of plumb that made these metrics.");
+  build.add({}, {{"version", label_text(version)}}, 1.0);
+  return std::move(build.family());
+}
+
 std::vector<prometheus::MetricFamily> health_families(const StoreHealth& health) {
   std::vector<prometheus::MetricFamily> families;
   const auto add = [&](std::string_view name, std::string_view help, double value) {
     families.push_back(single(name, help, value));
   };
-  GaugeFamily build("plumb_build_info", "Names the version of plumb that serves these metrics.");
-  build.add({}, {{"version", label_text(health.version)}}, 1.0);
-  families.push_back(std::move(build.family()));
+  families.push_back(build_info(health.version));
   add("plumb_store_up", "Whether the store could be read (1) or not (0).", health.up ? 1.0 : 0.0);
   if (health.last_success) {
     add("plumb_store_last_success_timestamp_seconds",

@@ -49,6 +49,9 @@ using FamilySink = std::function<void(prometheus::MetricFamily&&)>;
 /// Pure.
 void metric_families(std::span<const SuiteMetrics> suites, const FamilySink& sink);
 
+/// Makes the metric that names this program's version.
+[[nodiscard]] prometheus::MetricFamily build_info(const std::string& version);
+
 /// Makes the metrics about the store and this program. Pure.
 [[nodiscard]] std::vector<prometheus::MetricFamily> health_families(const StoreHealth& health);
 

@@ -286,6 +286,48 @@ class Exporter(Command):
         done = subprocess.run([PROMTOOL, "tsdb", "create-blocks-from", "openmetrics", path, self.folder / "tsdb"], capture_output=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_push_to_a_file_and_a_gateway(self):
+        for arguments in ((), ("--gateway", "ftp://x"), ("--gateway", "http://127.0.0.1:1", "--grouping", "a-b=c")):
+            self.run_tiny()
+            self.plumb("push", *arguments, expect=2)
+        path = self.folder / "plumb.prom"
+        path.write_text("old")
+        self.plumb("push", "--textfile", path)
+        text = path.read_text()
+        self.assertIn("plumb_run_info{", text)
+        self.assertNotIn("plumb_store_up", text, "a file says nothing of a store later")
+        self.assertEqual([each.name for each in self.folder.glob("plumb.prom*")], ["plumb.prom"])
+        self.plumb("push", "--textfile", self.folder / "no/such/plumb.prom", expect=3)
+        self.plumb("push", "--gateway", "http://127.0.0.1:1", expect=3)
+        if PROMTOOL:
+            done = subprocess.run([PROMTOOL, "check", "metrics"], input=text, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+        gateway = shutil.which("prometheus-pushgateway")
+        if gateway is None:
+            self.skipTest("no Pushgateway: install the package prometheus-pushgateway, or run ci/setup test")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        process = subprocess.Popen([gateway, f"--web.listen-address=127.0.0.1:{self.port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(process.wait, 20)
+        self.addCleanup(process.terminate)
+        def ready():
+            try:
+                return self.get("/-/ready")[0] == 200
+            except OSError:
+                return False
+        self.wait_for(ready)
+        url = f"http://127.0.0.1:{self.port}/"
+        for _ in range(2):  # the second one replaces the first
+            self.plumb("push", "--gateway", url, "--grouping", "team=a/b", "--grouping", "branch=main")
+        groups = {(pairs["job"], pairs["team"], pairs["branch"], pairs["suite"], pairs["stack"])
+                  for pairs, _ in self.metrics()["plumb_model_latency_seconds"]}
+        self.assertEqual(groups, {("plumb", "a/b", "main", "tiny", "fake")})
+        self.assertEqual(len(self.metrics()["push_time_seconds"]), 1)
+        self.plumb("push", "--gateway", url, "--grouping", "team=")
+        self.assertEqual(len(self.metrics()["push_time_seconds"]), 2)
+        self.assertIn("404", self.plumb("push", "--gateway", url + "nothing", expect=3).stderr)
+
     def test_address_in_use_and_bad_addresses(self):
         self.serve()
         done = self.plumb("serve", "--listen", f"127.0.0.1:{self.port}", expect=3)

@@ -5,43 +5,11 @@
 #include <ostream>
 #include <string>
 
-#include "reporting/printable_text.hpp"
+#include "reporting/markup_text.hpp"
 #include "reporting/report_writers.hpp"
 
 namespace plumb {
 namespace {
-
-/// Escapes for an attribute of XML 1.0, which has no place for most control characters.
-std::string xml(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      case '\'':
-        safe += "&apos;";
-        break;
-      case '\t':
-      case '\n':
-      case '\r':
-        safe += ' ';
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return printable(safe);
-}
 
 /// Returns the worst outcome stored for each key that has no time.
 std::map<std::string, Outcome> failed_keys(const RunReport& report) {
@@ -72,11 +40,12 @@ std::string test_case(const ModelReport& model,
                       const std::map<std::string, Outcome>& failed,
                       Counts& counts) {
   const Layer& layer = model.graph.layers[step.layers.front()];
-  const std::string name = xml(layer.name.empty() ? layer.onnx_op : layer.name);
+  const std::string name = markup_text(layer.name.empty() ? layer.onnx_op : layer.name);
   const std::string head = fmt::format(
-      "    <testcase classname=\"{}\" name=\"{}\"", xml(model.bounds.instance.model), name);
-  const std::string key = fmt::format(
-      "      <properties><property name=\"key\" value=\"{}\"/></properties>\n", xml(step.key.text));
+      "    <testcase classname=\"{}\" name=\"{}\"", markup_text(model.bounds.instance.model), name);
+  const std::string key =
+      fmt::format("      <properties><property name=\"key\" value=\"{}\"/></properties>\n",
+                  markup_text(step.key.text));
   ++counts.tests;
   const bool free = layer.role != Layer::Role::kCompute && step.rewrite.empty();
   if (free && layer.role != Layer::Role::kUnsupported) {
@@ -99,7 +68,7 @@ std::string test_case(const ModelReport& model,
                      head,
                      key,
                      error ? "error" : "skipped",
-                     xml(reason));
+                     markup_text(reason));
 }
 
 /// Writes the layers that the suite lists by themselves, a suite for all.
@@ -109,8 +78,8 @@ std::string single_layers(const RunReport& report, const std::map<std::string, O
   for (const SingleLayerResult& result : report.layers) {
     ++counts.tests;
     cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"",
-                         xml(result.layer.file),
-                         xml(result.layer.key.text));
+                         markup_text(result.layer.file),
+                         markup_text(result.layer.key.text));
     if (result.time) {
       counts.seconds += result.time->time.median.count();
       cases += fmt::format(" time=\"{:.9f}\"/>\n", result.time->time.median.count());
@@ -119,8 +88,9 @@ std::string single_layers(const RunReport& report, const std::map<std::string, O
     const auto place = failed.find(result.layer.key.text);
     const bool error = place != failed.end() && is_error(place->second.kind);
     ++(error ? counts.errors : counts.skipped);
-    cases += fmt::format(
-        "><{} message=\"{}\"/></testcase>\n", error ? "error" : "skipped", xml(result.reason));
+    cases += fmt::format("><{} message=\"{}\"/></testcase>\n",
+                         error ? "error" : "skipped",
+                         markup_text(result.reason));
   }
   return fmt::format(
       "  <testsuite name=\"single layers\" tests=\"{}\" failures=\"0\" errors=\"{}\" "
@@ -142,7 +112,7 @@ std::string property(const std::string& name, const std::string& value) {
 void write_junit_report(const RunReport& report, std::ostream& out) {
   const std::map<std::string, Outcome> failed = failed_keys(report);
   out << fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\">\n",
-                     xml(report.run.header.suite));
+                     markup_text(report.run.header.suite));
   for (const ModelReport& model : report.models) {
     Counts counts;
     std::string cases;
@@ -152,14 +122,14 @@ void write_junit_report(const RunReport& report, std::ostream& out) {
     out << fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"0\" errors=\"{}\" "
         "skipped=\"{}\" time=\"{:.9f}\" timestamp=\"{}\">\n    <properties>\n",
-        xml(to_text(model.bounds.instance, " ")),
+        markup_text(to_text(model.bounds.instance, " ")),
         counts.tests,
         counts.errors,
         counts.skipped,
         counts.seconds,
         to_text(report.run.header.started).substr(0, 19));
     for (const Bound& bound : model.bounds.bounds) {
-      const std::string name = xml(bound.kind + "." + bound.mode);
+      const std::string name = markup_text(bound.kind + "." + bound.mode);
       if (const std::optional<Seconds> time = known_time(bound)) {
         out << property(name + ".seconds", fmt::format("{:.9f}", time->count()));
       }

@@ -8,6 +8,7 @@
 #include "harness/cli/command.hpp"
 #include "harness/cli/http_server.hpp"
 #include "harness/cli/metrics_publisher.hpp"
+#include "harness/cli/web_pages.hpp"
 
 namespace plumb {
 namespace {
@@ -27,8 +28,8 @@ HttpReply metrics_reply(const MetricsSnapshot& snapshot, bool gzip) {
   HttpReply reply;
   reply.type = kTextFormat;
   reply.gzip = gzip;
-  reply.body =
-      gzip ? gzip_body(snapshot.health, snapshot.runs) : plain_body(snapshot.health, snapshot.runs);
+  reply.body = gzip ? gzip_body(snapshot.health, snapshot.results)
+                    : plain_body(snapshot.health, snapshot.results);
   return reply;
 }
 
@@ -42,16 +43,22 @@ void serve(const CommandContext& context, const ServeOptions& options) {
        .max_age = options.max_age_days > 0 ? std::optional(Seconds(options.max_age_days * 86400.0))
                                            : std::nullopt},
       std::chrono::milliseconds(static_cast<std::int64_t>(options.refresh_seconds * 1e3)));
+  WebPages* pages = nullptr;
   HttpServer server(address, [&](const HttpRequest& request, const HttpServer::Respond& respond) {
     const std::string path = request.target.substr(0, request.target.find('?'));
     if (path == "/metrics") {
       respond(metrics_reply(*publisher.snapshot(), request.accepts_gzip));
     } else if (path == "/-/healthy" || path == "/healthz") {
       respond(text_reply(200, "plumb is serving\n"));
+    } else if (std::optional<RequestTarget> target = parse_request_target(request.target)) {
+      pages->answer(std::move(*target), respond);
     } else {
-      respond(text_reply(404, "there is nothing here; metrics are at /metrics\n"));
+      respond(text_reply(400, "this is no address\n"));
     }
   });
+  // After the server, so that no page is made for one that is gone.
+  WebPages made(context.store_url, [&] { return publisher.snapshot(); });
+  pages = &made;
   if (!server.is_loopback()) {
     spdlog::warn(
         "{} can be reached from other machines, without a password or encryption: put a reverse "
@@ -59,7 +66,7 @@ void serve(const CommandContext& context, const ServeOptions& options) {
         to_text(server.address()));
   }
   publisher.wait_for_first(kFirstLook);
-  fmt::print(stderr, "serving http://{}/metrics\n", to_text(server.address()));
+  fmt::print(stderr, "serving http://{}/ (metrics at /metrics)\n", to_text(server.address()));
   server.run(context.stop);
 }
 
@@ -67,8 +74,8 @@ void serve(const CommandContext& context, const ServeOptions& options) {
 
 void add_serve(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ServeOptions>();
-  CLI::App* const command =
-      app.add_subcommand("serve", "serve the store's newest results as Prometheus metrics");
+  CLI::App* const command = app.add_subcommand(
+      "serve", "serve the newest results: Prometheus metrics, and pages to look at");
   command->add_option("--listen", options->listen, "HOST:PORT; port 0: any that is free")
       ->capture_default_str();
   command->add_option("--refresh", options->refresh_seconds, "seconds between looks at the store")

@@ -19,7 +19,7 @@ std::shared_ptr<const ExpositionPart> written(std::span<const SuiteMetrics> suit
 }  // namespace
 
 MetricsPublisher::MetricsPublisher(CollectorSettings settings, std::chrono::milliseconds interval)
-    : collector_(std::move(settings)), interval_(interval), runs_(written({})) {
+    : collector_(std::move(settings)), interval_(interval), results_(written({})) {
   publish();
   thread_ = std::thread([this] { work(); });
 }
@@ -46,13 +46,17 @@ void MetricsPublisher::wait_for_first(std::chrono::milliseconds most) {
 void MetricsPublisher::publish() {
   StoreHealth health = collector_.health();
   health.rebuild = rebuild_;
-  health.series = runs_->series;
+  health.series = results_->series;
   ExpositionWriter writer;
   for (prometheus::MetricFamily& family : health_families(health)) {
     writer.add(std::move(family));
   }
-  auto snapshot = std::make_shared<const MetricsSnapshot>(
-      MetricsSnapshot{.health = writer.finish(false), .runs = runs_});
+  auto snapshot =
+      std::make_shared<const MetricsSnapshot>(MetricsSnapshot{.up = health.up,
+                                                              .health = writer.finish(false),
+                                                              .results = results_,
+                                                              .suites = collector_.suites(),
+                                                              .runs = collector_.runs()});
   const std::lock_guard lock(mutex_);
   snapshot_ = std::move(snapshot);
 }
@@ -63,7 +67,7 @@ void MetricsPublisher::work() {
     lock.unlock();
     const auto start = std::chrono::steady_clock::now();
     if (collector_.refresh(current_time())) {
-      runs_ = written(collector_.suites());
+      results_ = written(*collector_.suites());
       rebuild_ = std::chrono::steady_clock::now() - start;
       malloc_trim(0);  // Analysing took many times what is kept.
     }

@@ -11,10 +11,13 @@
 
 namespace plumb {
 
-/// Is what a scrape is answered with. Immutable.
+/// Is what scrapes and pages are answered with. Immutable.
 struct MetricsSnapshot {
-  std::shared_ptr<const ExpositionPart> health;
-  std::shared_ptr<const ExpositionPart> runs;
+  bool up = false;                                ///< the store could be read
+  std::shared_ptr<const ExpositionPart> health;   ///< of the store and this program
+  std::shared_ptr<const ExpositionPart> results;  ///< of models and runs
+  std::shared_ptr<const std::vector<SuiteMetrics>> suites;
+  std::shared_ptr<const std::vector<RunRecord>> runs;  ///< newest first
 };
 
 /// Reads a store in a thread of its own and keeps the newest metrics ready to be sent. Text and
@@ -39,7 +42,7 @@ class MetricsPublisher {
 
   StoreCollector collector_;
   std::chrono::milliseconds interval_;
-  std::shared_ptr<const ExpositionPart> runs_;
+  std::shared_ptr<const ExpositionPart> results_;
   std::optional<Seconds> rebuild_;
   std::string told_;  ///< the problem that was logged last
 

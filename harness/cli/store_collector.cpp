@@ -48,7 +48,7 @@ bool StoreCollector::read(Timestamp now) {
     return false;
   }
   std::vector<RunRecord> runs = store_->runs();
-  runs_ = runs.size();
+  runs_ = std::make_shared<const std::vector<RunRecord>>(runs);
   if (settings_.max_age) {
     std::erase_if(runs, [&](const RunRecord& run) {
       return Seconds(now - run.header.started) > *settings_.max_age;
@@ -57,7 +57,7 @@ bool StoreCollector::read(Timestamp now) {
   std::string fingerprint = fingerprint_of(runs);
   const bool changed = !last_success_ || fingerprint != fingerprint_;
   if (changed) {
-    suites_ = history_.suites(*store_, runs);
+    suites_ = std::make_shared<const std::vector<SuiteMetrics>>(history_.suites(*store_, runs));
     fingerprint_ = std::move(fingerprint);
   }
   revision_ = revision;
@@ -82,7 +82,7 @@ StoreHealth StoreCollector::health() const {
   StoreHealth health;
   health.up = problem_.empty();
   health.last_success = last_success_;
-  health.runs = runs_;
+  health.runs = runs_->size();
   health.unreadable_runs = history_.unreadable();
   health.version = settings_.version;
   return health;
@@ -91,7 +91,7 @@ StoreHealth StoreCollector::health() const {
 std::vector<prometheus::MetricFamily> StoreCollector::Collect() const {
   std::vector<prometheus::MetricFamily> families = health_families(health());
   metric_families(
-      suites_, [&](prometheus::MetricFamily&& family) { families.push_back(std::move(family)); });
+      *suites_, [&](prometheus::MetricFamily&& family) { families.push_back(std::move(family)); });
   return families;
 }
 

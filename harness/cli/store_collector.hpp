@@ -31,7 +31,11 @@ class StoreCollector final : public prometheus::Collectable {
   /// that is gone, locked or damaged is no error here: see health() and problem(). `now` ages runs.
   bool refresh(Timestamp now);
 
-  [[nodiscard]] const std::vector<SuiteMetrics>& suites() const { return suites_; }
+  [[nodiscard]] const std::shared_ptr<const std::vector<SuiteMetrics>>& suites() const {
+    return suites_;
+  }
+  /// Returns all runs, newest first, as Store::runs() gives them.
+  [[nodiscard]] const std::shared_ptr<const std::vector<RunRecord>>& runs() const { return runs_; }
   /// `series` and `rebuild` are left to whoever serves the metrics.
   [[nodiscard]] StoreHealth health() const;
   /// Says why the store cannot be read; empty if it can.
@@ -50,8 +54,10 @@ class StoreCollector final : public prometheus::Collectable {
   std::string identity_;
   std::optional<std::int64_t> revision_;
   std::string fingerprint_;  ///< of the runs that suites_ was made of
-  std::vector<SuiteMetrics> suites_;
-  std::size_t runs_ = 0;
+  std::shared_ptr<const std::vector<SuiteMetrics>> suites_ =
+      std::make_shared<const std::vector<SuiteMetrics>>();
+  std::shared_ptr<const std::vector<RunRecord>> runs_ =
+      std::make_shared<const std::vector<RunRecord>>();
   std::optional<Timestamp> last_success_;
   std::string problem_ = "the store has not been read yet";
 };

@@ -40,7 +40,7 @@ class Exporter(Command):
         self.addCleanup(server.send_signal, signal.SIGTERM)
         self.server = server
         for line in server.stderr:
-            if found := re.fullmatch(r"serving http://127\.0\.0\.1:(\d+)/.*\n", line):
+            if found := re.fullmatch(r"serving http://127\.0\.0\.1:(\d+)/ .*\n", line):
                 self.port = int(found[1])
                 return self.port
         self.fail("the server did not start")
@@ -187,6 +187,13 @@ class Exporter(Command):
             self.assertRegex(answer[:12], rb"^HTTP/1\.1 (404|400)", path)
             self.assertNotIn(b"root:", answer)
             self.assertNotIn(b"SQLite", answer)
+        for path, status in (("/", 200), ("/runs/nonsense", 404), ("/runs/@latest", 200), ("/models/nonsense", 404), ("/models/lenet", 200),
+                             ("/compare", 400), ("/compare?base=x&cand=y", 404), ("/runs/..%2F..%2Fetc%2Fpasswd", 404), ("/runs/%zz", 400)):
+            answer, body, headers = self.get(path)
+            self.assertEqual(answer, status, path)
+            self.assertNotIn(b"root:", body)
+            self.assertNotIn(str(self.folder).encode(), body)
+            self.assertTrue(headers["Content-Security-Policy"].startswith("default-src 'none'"), path)
         self.raw(b"GET /metr", wait=0.1)
         self.raw(b"", wait=0.1)
         status, _, headers = self.get()
@@ -308,7 +315,8 @@ class Exporter(Command):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        process = subprocess.Popen([gateway, f"--web.listen-address=127.0.0.1:{self.port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen([gateway, f"--web.listen-address=127.0.0.1:{self.port}", f"--persistence.file={self.folder}/gateway"],
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # Debian's keeps its groups by default
         self.addCleanup(process.wait, 20)
         self.addCleanup(process.terminate)
         def ready():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Opens pages in headless Chromium, without a network, and reads what they drew."""
+"""Opens pages in headless Chromium, without a network but this machine's, and reads what they drew."""
 
 import html.parser
 import os
@@ -39,20 +39,21 @@ class Page(html.parser.HTMLParser):
         return [element for element in self.elements if element["tag"] == tag]
 
 
-def browse(page, *options, window="1300,900"):
-    """Opens a file as a reader would and returns what Chromium printed. Its profile lies beside the page."""
-    folder = pathlib.Path(page).parent
+def browse(page, *options, window="1300,900", folder=None):
+    """Opens a file or an address as a reader would and returns what Chromium printed. Its profile lies in `folder`, or beside the file."""
+    folder = folder or pathlib.Path(page).parent
+    address = page if str(page).startswith("http://") else pathlib.Path(page).as_uri()
     done = subprocess.run(
-        [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND", f"--user-data-dir={folder}/browser",
-         "--virtual-time-budget=8000", f"--window-size={window}", *options, pathlib.Path(page).as_uri()],
+        [CHROMIUM, "--headless=new", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={folder}/browser",
+         "--virtual-time-budget=8000", f"--window-size={window}", *options, address],
         env={**os.environ, "HOME": str(folder)}, capture_output=True, text=True, timeout=150)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def drawn(page):
+def drawn(page, folder=None):
     """The page as it is once its scripts ran."""
-    text = browse(page, "--dump-dom")
+    text = browse(page, "--dump-dom", folder=folder)
     assert text, "Chromium drew nothing"
     return Page(text)
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "harness/cli/http_server.hpp"
+#include "harness/cli/metrics_publisher.hpp"
+#include "harness/cli/request_target.hpp"
+
+namespace plumb {
+
+/// Answers the pages beside the metrics, one after the other in a thread of its own:
+///
+///   /                       models and runs
+///   /runs/RUN               the HTML report of a run
+///   /models/MODEL           a model as the newest runs have it
+///   /compare?base=RUN&cand=RUN[&vary=FACT…]
+///
+/// They read the store and never write to it.
+class WebPages {
+ public:
+  using Newest = std::function<std::shared_ptr<const MetricsSnapshot>()>;
+
+  WebPages(std::string store_url, Newest newest);
+  WebPages(const WebPages&) = delete;
+  WebPages& operator=(const WebPages&) = delete;
+  /// Ends with the page in progress; those that wait are never answered.
+  ~WebPages();
+
+  /// Answers later; at once, with status 503, if too many wait. From the server's thread.
+  void answer(RequestTarget target, const HttpServer::Respond& respond);
+
+ private:
+  struct Worker;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace plumb

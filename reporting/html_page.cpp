@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/html_page.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "reporting/html/embedded_page.hpp"
+#include "reporting/markup_text.hpp"
+
+namespace plumb {
+
+HtmlPage::HtmlPage(const std::string& title) : title_(markup_text(title)) {
+  body_ = fmt::format("<h1>{}</h1>\n", title_);
+}
+
+void HtmlPage::heading(const std::string& text) {
+  body_ += fmt::format("<h2>{}</h2>\n", markup_text(text));
+}
+
+void HtmlPage::paragraph(const std::string& text) {
+  body_ += fmt::format("<p class=\"quiet wide\">{}</p>\n", markup_text(text));
+}
+
+void HtmlPage::verdict(const std::string& strong, const std::string& text, bool partial) {
+  body_ += fmt::format("<div class=\"verdict{}\"><strong>{}</strong> {}</div>\n",
+                       partial ? " partial" : "",
+                       markup_text(strong),
+                       markup_text(text));
+}
+
+void HtmlPage::link(const std::string& text, const std::string& address) {
+  body_ += fmt::format("<p><a href=\"{}\">{}</a></p>\n", markup_text(address), markup_text(text));
+}
+
+void HtmlPage::cell(const char* element, const HtmlCell& cell) {
+  body_ += fmt::format("<{}{}>", element, cell.number ? " class=\"number\"" : "");
+  const std::string text = markup_text(cell.text);
+  if (!cell.choice.empty()) {
+    body_ +=
+        fmt::format("<label><input type=\"radio\" required name=\"{}\" value=\"{}\"{}> {}</label>",
+                    markup_text(cell.choice),
+                    markup_text(cell.value),
+                    cell.chosen ? " checked" : "",
+                    text);
+  } else if (!cell.link.empty()) {
+    body_ += fmt::format("<a href=\"{}\">{}</a>", markup_text(cell.link), text);
+  } else {
+    body_ += text;
+  }
+  body_ += fmt::format("</{}>", element);
+}
+
+void HtmlPage::table(const std::vector<HtmlCell>& head,
+                     const std::vector<std::vector<HtmlCell>>& rows) {
+  body_ += "<div class=\"scroll\"><table><thead><tr>";
+  for (const HtmlCell& each : head) {
+    cell("th", each);
+  }
+  body_ += "</tr></thead><tbody>\n";
+  for (const auto& row : rows) {
+    body_ += "<tr>";
+    for (const HtmlCell& each : row) {
+      cell("td", each);
+    }
+    body_ += "</tr>\n";
+  }
+  body_ += "</tbody></table></div>\n";
+}
+
+void HtmlPage::begin_form(const std::string& address) {
+  body_ += fmt::format("<form action=\"{}\">\n", markup_text(address));
+}
+
+void HtmlPage::end_form(const std::string& button) {
+  body_ += fmt::format("<p><button type=\"submit\">{}</button></p></form>\n", markup_text(button));
+}
+
+void HtmlPage::write(std::ostream& out) const {
+  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>"
+      << title_ << "</title>\n<style>" << embedded_page().css
+      << ".scroll { margin-bottom: 1.2rem; } th { cursor: default; } a { color: var(--accent); "
+         "}</style>\n</head>\n<body>\n<main>\n"
+      << body_ << "</main>\n</body>\n</html>\n";
+}
+
+}  // namespace plumb

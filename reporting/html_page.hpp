@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+namespace plumb {
+
+/// Is one cell of a table on a page.
+struct HtmlCell {
+  std::string text;
+  std::string link;     ///< address within this server; empty: none
+  bool number = false;  ///< stands to the right
+  std::string choice;   ///< name of a radio button in front, whose value is `value`; empty: none
+  std::string value;
+  bool chosen = false;
+};
+
+/// Builds a page without scripts, in the style of the HTML report. All text is escaped.
+class HtmlPage {
+ public:
+  explicit HtmlPage(const std::string& title);
+
+  void heading(const std::string& text);
+  void paragraph(const std::string& text);
+  /// Adds text that stands out; `partial`: as a warning.
+  void verdict(const std::string& strong, const std::string& text, bool partial);
+  void link(const std::string& text, const std::string& address);
+  void table(const std::vector<HtmlCell>& head, const std::vector<std::vector<HtmlCell>>& rows);
+  /// Begins and ends a form that sends what is chosen inside it to an address of this server.
+  void begin_form(const std::string& address);
+  void end_form(const std::string& button);
+
+  /// Writes the whole page.
+  void write(std::ostream& out) const;
+
+ private:
+  void cell(const char* element, const HtmlCell& cell);
+
+  std::string title_;
+  std::string body_;
+};
+
+}  // namespace plumb

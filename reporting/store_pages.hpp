@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+
+#include "reporting/change_documents.hpp"
+#include "reporting/prometheus/metric_families.hpp"
+
+namespace plumb {
+
+/// Returns the address of a run's report, of a model's page and of a comparison.
+[[nodiscard]] std::string run_address(const RunId& run);
+[[nodiscard]] std::string model_address(const std::string& model);
+
+/// Writes the page `/`: every model as its newest run has it, and the runs with a choice of two to
+/// compare. `up`: the store could be read.
+void write_overview_page(std::span<const RunRecord> runs,
+                         std::span<const SuiteMetrics> suites,
+                         bool up,
+                         std::ostream& out);
+
+/// Writes the page of one model, as the newest run of each series has it. Returns false, and
+/// writes nothing, if none has it.
+bool write_model_page(const std::string& model,
+                      std::span<const SuiteMetrics> suites,
+                      std::ostream& out);
+
+/// Writes what changed between two runs.
+void write_comparison_page(const RunComparisonReport& report, std::ostream& out);
+
+/// Writes a page that says why there is no other.
+void write_message_page(const std::string& title, const std::string& text, std::ostream& out);
+
+}  // namespace plumb

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/store_pages.hpp"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+
+#include "tests/unit/reporting/sample_report.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string overview(const RunReport& report, bool up = true) {
+  const std::vector<RunRecord> runs{report.run};
+  const std::vector<SuiteMetrics> suites{suite_of(report)};
+  std::ostringstream out;
+  write_overview_page(runs, suites, up, out);
+  return out.str();
+}
+
+TEST(StorePages, the_overview_has_models_with_their_bounds_and_runs_with_their_reports) {
+  const std::string page = overview(sample_report());
+  EXPECT_THAT(page, HasSubstr("<a href=\"/models/tiny\">tiny, batch 1, f32</a>"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"number\">5.000 ms</td>"));
+  EXPECT_THAT(page, HasSubstr("<a href=\"/runs/01JFKD2M4N5P6Q7R8S9T0VWXYZ\">"));
+  EXPECT_THAT(page, HasSubstr("name=\"cand\" value=\"01JFKD2M4N5P6Q7R8S9T0VWXYZ\" checked"));
+  EXPECT_THAT(page, Not(HasSubstr("cannot be read")));
+  EXPECT_THAT(overview(sample_report(), false), HasSubstr("cannot be read"));
+}
+
+TEST(StorePages, hostile_names_are_text_and_whole_addresses) {
+  const RunReport report = hostile_report();
+  const std::vector<SuiteMetrics> suites{suite_of(report)};
+  std::ostringstream model;
+  EXPECT_TRUE(write_model_page(kHostileName, suites, model));
+  RunComparisonReport compared;
+  compared.baseline = compared.candidate = report.run;
+  compared.environment_diff = {{kHostileName, kHostileName, kHostileName, true}};
+  MetricComparison metric;
+  metric.series = metric.reason = kHostileName;
+  metric.causes = {{kHostileName, 1.0, kHostileName}};
+  compared.comparison.metrics = {metric};
+  std::ostringstream comparison;
+  write_comparison_page(compared, comparison);
+  std::ostringstream message;
+  write_message_page(kHostileName, kHostileName, message);
+  for (const std::string& page : {overview(report), model.str(), comparison.str(), message.str()}) {
+    EXPECT_TRUE(is_clean_utf8(page));
+    EXPECT_THAT(page, Not(HasSubstr("<script")));
+    EXPECT_THAT(page, HasSubstr("&lt;/script&gt;"));
+    EXPECT_THAT(page, Not(HasSubstr("@@DATA@@\"'")));
+  }
+  EXPECT_THAT(overview(report), HasSubstr("href=\"/models/%3C%2Fscript%3E"));
+}
+
+TEST(StorePages, what_is_not_known_is_a_dash) {
+  RunReport report = sample_report();
+  for (Bound& bound : report.models[0].bounds.bounds) {
+    bound.complete = false;
+  }
+  report.models[0].bounds.executions.clear();
+  const std::vector<SuiteMetrics> suites{suite_of(report)};
+  std::ostringstream out;
+  write_model_page("tiny", suites, out);
+  EXPECT_THAT(out.str(), HasSubstr("<td class=\"number\">–</td><td>incomplete</td>"));
+  EXPECT_THAT(overview(report), HasSubstr("<td class=\"number\">–</td><td>–</td>"));
+}
+
+TEST(StorePages, an_unknown_model_has_no_page) {
+  std::ostringstream out;
+  EXPECT_FALSE(write_model_page("nothing", {}, out));
+  EXPECT_TRUE(out.str().empty());
+}
+
+}  // namespace
+}  // namespace plumb

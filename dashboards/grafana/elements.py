@@ -111,7 +111,8 @@ HEAT = {"color": {"mode": "continuous-RdYlGr"}, "min": 0, "max": 1, "thresholds"
 def timeline(title, description, *queries, unit="none", size=(24, 8), mappings=(), status=False):
     """One row for each series: coloured by state as long as it lasts, or (`status`) one cell for each step, from red at 0 to green at 1."""
     return panel("status-history" if status else "state-timeline", title, description, queries, unit, size,
-                 defaults={**(HEAT if status else {"thresholds": steps(BLUE), "color": {"mode": "thresholds"}}), "mappings": list(mappings), "noValue": "–",
+                 defaults={**(HEAT if status else {"thresholds": steps(BLUE), "color": {"mode": "thresholds"}}),
+                           "mappings": list(mappings), "noValue": "–",
                            "custom": {"fillOpacity": 80, "lineWidth": 0, **({} if status else {"spanNulls": True})}},
                  options={"showValue": "never" if status else "auto", "rowHeight": 0.9,
                           "legend": {"displayMode": "list", "placement": "bottom", "showLegend": not status},
@@ -185,5 +186,5 @@ def address(name, label, value, description):
 
 def annotation(name, query, title, text, color):
     """Marks on every graph where the query has a value."""
-    return {"name": name, "datasource": SOURCE, "enable": True, "iconColor": color, "expr": query, "step": "1h", "titleFormat": title, "textFormat": text,
-            "tagKeys": ""}
+    return {"name": name, "datasource": SOURCE, "enable": True, "iconColor": color, "expr": query, "step": "1h",
+            "titleFormat": title, "textFormat": text, "tagKeys": ""}

@@ -16,7 +16,7 @@ import time
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from dashboard_files import ROOT
 from local_server import LocalServer, Prometheus, free_address, wait_until
-from run_history import FAKETIME, RunHistory, rule
+from run_history import FAKETIME, SUITE, RunHistory, rule
 
 RunHistory.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
@@ -68,9 +68,10 @@ class Alerts(RunHistory):
         self.receiver = Receiver(self)
         exporter, gateway, manager = free_address(), free_address(), free_address()
         LocalServer(self, "plumb", [self.program(), "serve", "--listen", exporter, "--refresh", "0.1"], exporter, "/healthz", self.environment)
-        self.gateway = LocalServer(self, "pushgateway", ["prometheus-pushgateway", f"--web.listen-address={gateway}"], gateway, "/-/ready")
-        configuration = self.shipped("alertmanager/alertmanager.yml", ("127.0.0.1:9095", self.receiver.address), ("group_wait: 5m", "group_wait: 300ms"),
-                                     ("group_interval: 30m", "group_interval: 300ms"))
+        self.gateway = LocalServer(self, "pushgateway", [
+            "prometheus-pushgateway", f"--web.listen-address={gateway}", f"--persistence.file={self.folder}/gateway"], gateway, "/-/ready")
+        configuration = self.shipped("alertmanager/alertmanager.yml", ("127.0.0.1:9095", self.receiver.address),
+                                     ("group_wait: 5m", "group_wait: 300ms"), ("group_interval: 30m", "group_interval: 300ms"))
         self.manager = LocalServer(self, "alertmanager", [
             "prometheus-alertmanager", f"--config.file={configuration}", f"--storage.path={self.folder}/alertmanager",
             f"--web.listen-address={manager}", "--cluster.listen-address="], manager, "/-/ready")
@@ -99,7 +100,7 @@ class Alerts(RunHistory):
 
     def assert_raises(self, *names):
         """Waits until just these alerts are raised, and that it stays so."""
-        wait_until(lambda: self.raised() == set(names), lambda: f"raised: {names or 'nothing'}; now {self.raised()}")
+        wait_until(lambda: self.raised() == set(names), lambda: f"raised: {names or 'nothing'}; now {self.prometheus.alerts()}")
         end = time.monotonic() + QUIET_SECONDS
         while time.monotonic() < end:
             time.sleep(0.2)
@@ -148,6 +149,21 @@ class Alerts(RunHistory):
         self.assert_raises("PlumbRegressed", "PlumbBroken", "PlumbSuiteIncomplete")
         (message,) = wait_until(lambda: self.receiver.told("/on-call", "firing"), "somebody is called")
         self.assertLessEqual({"PlumbBroken"}, {alert["labels"]["alertname"] for alert in message["alerts"]})
+
+    def test_pushed_results_alert_and_show_too(self):
+        self.nights_before()
+        self.servers()
+        store = f"sqlite:{self.folder}/ci.db"
+        for rules in ("", SLOWER, SLOWER):
+            self.stack("ci", self.script(rules=rules))
+            self.json("--store", store, "run", self.suite(SUITE, "ci"), "--stack", "ci")
+        self.plumb("--store", store, "push", "--gateway", self.gateway.url)
+        wait_until(lambda: "PlumbRegressed" in self.raised(), lambda: f"the pushed regression is raised; now {self.raised()}")
+        alerts = [alert["labels"] for alert in self.prometheus.alerts()]
+        self.assertEqual({(alert["job"], alert["instance"], alert["stack"]) for alert in alerts}, {("plumb", "pushed", "ci")})
+        wait_until(lambda: self.receiver.told("/on-call", "firing"), "somebody is called")
+        shown = self.now('plumb_model_latency_seconds{job=~".+", instance=~".+", stack="ci", stat="median"}')
+        self.assertEqual({each["metric"]["model"] for each in shown}, {"lenet", "squeezenet1.1"}, "the dashboards find what was pushed")
 
 
 if __name__ == "__main__":

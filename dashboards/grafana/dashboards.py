@@ -25,6 +25,7 @@ def named(*names_and_colors):
 STATE_NAMES, NO_YES, DOWN_UP = named(*STATES.items()), named(("no", GREEN), ("yes", RED)), named(("down", RED), ("up", GREEN))
 TO_MODEL = ("Model", "/d/plumb-model?${__url_time_range}&var-model=${__data.fields.Model}&var-batch=${__data.fields.Batch}"
                      "&var-dtype=${__data.fields.Type}")
+TO_REPORT = ("Report", "${reports}/models/${__data.fields.Model}", True)
 TO_RUNNERS = ("Runner health", "/d/plumb-runners?${__url_time_range}&var-suite=${__data.fields.Suite}")
 MODEL_LINE = "{{model}} · batch {{batch}} · {{dtype}} {{dims}} · {{device}}"
 RUN_LINE = "{{suite}} · {{device}} · {{stack}}"
@@ -153,7 +154,7 @@ OVERVIEW = {
                   [(None, "none", f"{latest('plumb_regression_state', MODEL, state='broken|regressed|suspected|improved')} == 1"),
                    ("Ratio", "none", f"{latest('plumb_regression_ratio', MODEL)} * ignoring (state) group_right () "
                                      f"({latest('plumb_regression_state', MODEL, state='broken|regressed|suspected|improved')} == 1)")],
-                  links={"Model": TO_MODEL}, colors={"Ratio": SLOWER}, sort=("Ratio", True)),
+                  links={"Model": (TO_MODEL, TO_REPORT)}, colors={"Ratio": SLOWER}, sort=("Ratio", True)),
         ]),
         ("Fleet", [
             table("Suites", "Every suite on every device and stack: when it last finished, and how well", ("suite", "device", "stack"),
@@ -162,13 +163,13 @@ OVERVIEW = {
                    ("Failed rows", "none", "sum by (suite, device, stack) "
                                            f"({latest('plumb_run_rows', RUN, outcome='crashed|timed_out|out_of_memory')})"),
                    ("Disturbed", "percentunit", latest("plumb_run_disturbed_ratio", RUN))],
-                  links={"Suite": TO_RUNNERS}, colors={"Age": AGE, "Incomplete models": NONE_IS_CALM, "Disturbed": DISTURBED}, sort=("Age", True)),
+                  links={"Suite": (TO_RUNNERS,)}, colors={"Age": AGE, "Incomplete models": NONE_IS_CALM, "Disturbed": DISTURBED}, sort=("Age", True)),
         ]),
     ],
 }
 
 ONE_MODEL = {
-    "name": "model", "title": "Plumbline / Model", "span": "30d",
+    "name": "model", "title": "Plumbline / Model", "span": "30d", "report": "/models/${model:percentencode}",
     "description": "One model: its time, its bounds, what optimisations would bring, and when something changed",
     "variables": [*variables("plumb_model_latency_seconds", "device", "stack", "model", "batch", "dtype", "dims",
                              single=("model", "batch", "dtype")), KIND],
@@ -221,7 +222,7 @@ ONE_MODEL = {
 }
 
 LAYERS = {
-    "name": "layers", "title": "Plumbline / Layers", "span": "30d",
+    "name": "layers", "title": "Plumbline / Layers", "span": "30d", "report": "/models/${model:percentencode}",
     "description": "Where the time of a model goes: its slowest layers, how they are executed, and what changed about that",
     "variables": variables("plumb_layer_seconds", "device", "stack", "model", "batch", "dtype", "dims", single=("model", "batch", "dtype")),
     "annotations": [upgrades(), change_points()],
@@ -283,7 +284,7 @@ COMPARISON = {
                    ("Speed-up", "none", speed_up("plumb_model_latency_seconds", stat="median")),
                    ("Bound, baseline", "s", of_stack("$baseline", "plumb_model_bound_seconds", kind="library", stat="value")),
                    ("Bound, candidate", "s", of_stack("$candidate", "plumb_model_bound_seconds", kind="library", stat="value"))],
-                  links={"Model": TO_MODEL}, colors={"Speed-up": FASTER}, sort=("Speed-up", False), size=(24, 11)),
+                  links={"Model": (TO_MODEL, TO_REPORT)}, colors={"Speed-up": FASTER}, sort=("Speed-up", False), size=(24, 11)),
             *(graph(f"End to end, {stack}", f"Medians of the {stack}",
                     (history("plumb_model_latency_seconds", BESIDE_STACK, stack=f"${stack}", stat="median"), MODEL_LINE), unit="s")
               for stack in ("baseline", "candidate")),

@@ -131,7 +131,7 @@ def table(title, description, of, values, size=(24, 9), links=None, colors=None,
         if heading:
             shown[f"Value #{letter}" if len(values) > 1 else "Value"] = (heading, unit)
     overrides = [override(heading, unit=unit) for heading, unit in shown.values()]
-    overrides += [override(heading, links=[link(*where)]) for heading, where in (links or {}).items()]
+    overrides += [override(heading, links=[link(*each) for each in several]) for heading, several in (links or {}).items()]
     overrides += [override(heading, thresholds=levels, custom__cellOptions={"type": "color-background", "mode": "basic"})
                   for heading, levels in (colors or {}).items()]
     organize = {"renameByName": {name: heading for name, (heading, _) in shown.items()},

@@ -34,13 +34,13 @@ def placed(rows):
     return panels
 
 
-def dashboard(name, title, description, variables, annotations, rows, span):
-    """The whole of one dashboard, as Grafana reads it."""
+def dashboard(name, title, description, variables, annotations, rows, span, report="/"):
+    """The whole of one dashboard, as Grafana reads it; `report` is its page at `plumb serve`."""
     others = {**link("Plumbline", ""), "type": "dashboards", "tags": ["plumb"], "asDropdown": True, "includeVars": True, "keepTime": True}
     return {
         "uid": f"plumb-{name}", "title": title, "description": description, "tags": ["plumb"], "schemaVersion": 39, "version": 1,
         "editable": False, "graphTooltip": 1, "timezone": "browser", "refresh": "5m", "time": {"from": f"now-{span}", "to": "now"},
-        "timepicker": {}, "links": [others, link("Reports", "${reports}", blank=True)],
+        "timepicker": {}, "links": [others, link("Reports", "${reports}" + report, blank=True)],
         "templating": {"list": variables}, "annotations": {"list": annotations}, "panels": placed(rows),
     }
 

@@ -131,6 +131,8 @@ class Dashboards(unittest.TestCase):
         known = {dashboard["uid"]: dashboard for dashboard in dashboards().values()}
         addresses = re.findall(r'"/d/([^"?]+)\?([^"]*)"', json.dumps(list(known.values())))
         self.assertGreater(len(addresses), 2)
+        pages = set(re.findall(r'"\$\{reports\}(/\w*)', json.dumps(list(known.values()))))
+        self.assertEqual(pages, {"/", "/models"}, "plumb serve has these pages")
         for target, question in addresses:
             self.assertIn(target, known)
             for name in re.findall(r"var-(\w+)=", question):

@@ -47,7 +47,7 @@ class Rules(unittest.TestCase):
             self.assertRegex(tests, rf"- alertname: {name}\n +eval_time: \w+\n +exp_alerts:\n", f"{name} has no firing test")
 
     def test_every_record_is_tested(self):
-        records = re.findall(r"- record: (\S+)", (PROMETHEUS / "records.yml").read_text())
+        records = re.findall(r"- record: (\S+)", (PROMETHEUS / "records.yml").read_text() + (PROMETHEUS / "alerts.yml").read_text())
         self.assertGreater(len(records), 0)
         tests = (PROMETHEUS / "records_test.yml").read_text()
         for name in records:

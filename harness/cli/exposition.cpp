@@ -31,10 +31,12 @@ struct ExpositionWriter::Deflater {
   }
   Deflater(const Deflater&) = delete;
   Deflater& operator=(const Deflater&) = delete;
+  Deflater(Deflater&&) = delete;
+  Deflater& operator=(Deflater&&) = delete;
   ~Deflater() { deflateEnd(&stream); }
 
   void add(const std::string& text, int flush, std::string& out) {
-    std::array<char, 65536> buffer;
+    std::array<char, 65536> buffer{};
     // zlib does not write to what it reads.
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data()));
     stream.avail_in = static_cast<uInt>(text.size());
@@ -81,12 +83,12 @@ BodyPieces plain_body(const std::shared_ptr<const ExpositionPart>& first,
 BodyPieces gzip_body(const std::shared_ptr<const ExpositionPart>& first,
                      const std::shared_ptr<const ExpositionPart>& last) {
   using namespace std::string_literals;
-  static const auto kHeader =
+  static const auto header =
       std::make_shared<const std::string>("\x1f\x8b\x08\x00\x00\x00\x00\x00\x04\xff"s);
   const auto checksum = static_cast<std::uint32_t>(
       crc32_combine(first->checksum, last->checksum, static_cast<z_off_t>(last->plain.size())));
   const std::size_t size = first->plain.size() + last->plain.size();
-  return {kHeader,
+  return {header,
           {first, &first->deflated},
           {last, &last->deflated},
           std::make_shared<const std::string>(little_endian(checksum) +

@@ -27,6 +27,8 @@ class ExpositionWriter {
   ExpositionWriter();
   ExpositionWriter(const ExpositionWriter&) = delete;
   ExpositionWriter& operator=(const ExpositionWriter&) = delete;
+  ExpositionWriter(ExpositionWriter&&) = delete;
+  ExpositionWriter& operator=(ExpositionWriter&&) = delete;
   ~ExpositionWriter();
 
   void add(prometheus::MetricFamily&& family);

@@ -57,6 +57,8 @@ class Session : public std::enable_shared_from_this<Session> {
   }
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+  Session(Session&&) = delete;
+  Session& operator=(Session&&) = delete;
   ~Session() { --*open_; }
 
   void read() {

@@ -60,6 +60,8 @@ class HttpServer {
   HttpServer(const ListenAddress& address, Handler handler, const HttpLimits& limits = {});
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;
+  HttpServer(HttpServer&&) = delete;
+  HttpServer& operator=(HttpServer&&) = delete;
   ~HttpServer();
 
   /// Returns where it listens, with the port that was found.

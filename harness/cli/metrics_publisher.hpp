@@ -28,6 +28,8 @@ class MetricsPublisher {
   MetricsPublisher(CollectorSettings settings, std::chrono::milliseconds interval);
   MetricsPublisher(const MetricsPublisher&) = delete;
   MetricsPublisher& operator=(const MetricsPublisher&) = delete;
+  MetricsPublisher(MetricsPublisher&&) = delete;
+  MetricsPublisher& operator=(MetricsPublisher&&) = delete;
   /// Waits for a reading in progress.
   ~MetricsPublisher();
 

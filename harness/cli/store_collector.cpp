@@ -44,15 +44,18 @@ void StoreCollector::connect() {
 
 bool StoreCollector::read(Timestamp now) {
   const std::int64_t revision = store_->revision();
-  if (revision_ == revision && !settings_.max_age) {
+  if (revision_ == revision && (!next_to_age_ || now <= *next_to_age_)) {
     return false;
   }
   std::vector<RunRecord> runs = store_->runs();
   runs_ = std::make_shared<const std::vector<RunRecord>>(runs);
   if (settings_.max_age) {
-    std::erase_if(runs, [&](const RunRecord& run) {
-      return Seconds(now - run.header.started) > *settings_.max_age;
-    });
+    const auto age = std::chrono::duration_cast<std::chrono::microseconds>(*settings_.max_age);
+    std::erase_if(runs, [&](const RunRecord& run) { return run.header.started + age < now; });
+    next_to_age_.reset();
+    if (!runs.empty()) {
+      next_to_age_ = runs.back().header.started + age;
+    }
   }
   std::string fingerprint = fingerprint_of(runs);
   const bool changed = !last_success_ || fingerprint != fingerprint_;

@@ -53,7 +53,8 @@ class StoreCollector final : public prometheus::Collectable {
   std::unique_ptr<Store> store_;
   std::string identity_;
   std::optional<std::int64_t> revision_;
-  std::string fingerprint_;  ///< of the runs that suites_ was made of
+  std::optional<Timestamp> next_to_age_;  ///< when the oldest run that is kept is too old
+  std::string fingerprint_;               ///< of the runs that suites_ was made of
   std::shared_ptr<const std::vector<SuiteMetrics>> suites_ =
       std::make_shared<const std::vector<SuiteMetrics>>();
   std::shared_ptr<const std::vector<RunRecord>> runs_ =

@@ -26,6 +26,8 @@ class WebPages {
   WebPages(std::string store_url, Newest newest);
   WebPages(const WebPages&) = delete;
   WebPages& operator=(const WebPages&) = delete;
+  WebPages(WebPages&&) = delete;
+  WebPages& operator=(WebPages&&) = delete;
   /// Ends with the page in progress; those that wait are never answered.
   ~WebPages();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporting/prometheus/metric_families.hpp"
 
+#include <set>
+
 #include "reporting/prometheus/label_text.hpp"
 #include "reporting/prometheus/model_metrics.hpp"
 #include "reporting/prometheus/suite_metrics.hpp"
@@ -20,6 +22,19 @@ prometheus::MetricFamily single(std::string_view name, std::string_view help, do
   GaugeFamily family(name, help);
   family.add({}, {}, value);
   return std::move(family.family());
+}
+
+/// Leaves out series whose names differ in nothing that a label can hold: two metrics with the
+/// same labels would spoil the whole scrape.
+std::vector<const SuiteMetrics*> with_distinct_labels(std::span<const SuiteMetrics> suites) {
+  std::set<MetricLabels> seen;
+  std::vector<const SuiteMetrics*> distinct;
+  for (const SuiteMetrics& suite : suites) {
+    if (seen.insert(suite_labels(suite)).second) {
+      distinct.push_back(&suite);
+    }
+  }
+  return distinct;
 }
 
 }  // namespace
@@ -42,10 +57,11 @@ void metric_families(std::span<const SuiteMetrics> suites, const FamilySink& sin
     }
     give(family, sink);
   }
+  const std::vector<const SuiteMetrics*> distinct = with_distinct_labels(suites);
   for (const MetricRow<SuiteMetrics>& row : suite_metric_table()) {
     GaugeFamily family(row.name, row.help);
-    for (const SuiteMetrics& suite : suites) {
-      row.add(suite, family);
+    for (const SuiteMetrics* suite : distinct) {
+      row.add(*suite, family);
     }
     give(family, sink);
   }

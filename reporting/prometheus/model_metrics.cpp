@@ -7,6 +7,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "reporting/prometheus/label_text.hpp"
 #include "reporting/prometheus/suite_metrics.hpp"
@@ -133,10 +134,13 @@ void add_speedup(const ModelMetrics& model, GaugeFamily& family) {
 }
 
 void add_operators(const ModelMetrics& model, GaugeFamily& family) {
+  // A model's operators may have any name, and different ones the same label.
+  std::map<std::pair<std::string, std::string>, Seconds> sums;
   for (const ModelTimes::Operator& each : model.times->operators) {
-    family.add(model.labels,
-               {{"mode", each.mode}, {"operator", label_text(each.name)}},
-               each.seconds.count());
+    sums[{each.mode, label_text(each.name)}] += each.seconds;
+  }
+  for (const auto& [name, seconds] : sums) {
+    family.add(model.labels, {{"mode", name.first}, {"operator", name.second}}, seconds.count());
   }
 }
 

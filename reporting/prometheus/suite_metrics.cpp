@@ -199,10 +199,12 @@ GaugeFamily stack_info(std::span<const SuiteMetrics> suites) {
   for (const SuiteMetrics* suite : newest_first(suites)) {
     const RunSeries& series = suite->series;
     const Environment& environment = suite->newest->run.header.environment;
-    if (seen.emplace(series.stack, series.backend, series.system).second) {
+    const std::string stack = label_text(series.stack);
+    const std::string backend = label_text(series.backend);
+    if (seen.emplace(stack, backend, series.system).second) {
       family.add({},
-                 {{"stack", label_text(series.stack)},
-                  {"backend", label_text(series.backend)},
+                 {{"stack", stack},
+                  {"backend", backend},
                   {"system", series.system},
                   {"library", fact(environment.identity, "library")},
                   {"version", fact(environment.facts, "library.version")}},

@@ -18,6 +18,8 @@ class SqliteTransaction {
   ~SqliteTransaction();
   SqliteTransaction(const SqliteTransaction&) = delete;
   SqliteTransaction& operator=(const SqliteTransaction&) = delete;
+  SqliteTransaction(SqliteTransaction&&) = delete;
+  SqliteTransaction& operator=(SqliteTransaction&&) = delete;
 
   void commit();
 

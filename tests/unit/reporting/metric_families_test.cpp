@@ -140,6 +140,25 @@ TEST(MetricFamilies, hostile_names_stay_inside_their_quotes) {
   }
 }
 
+TEST(MetricFamilies, names_that_become_one_label_are_one_series) {
+  RunReport report = sample_report();
+  report.run.header.suite = "a\nb";
+  report.models[0].graph.layers[0].onnx_op = "x\ny";
+  report.models[0].graph.layers[1].onnx_op = "x?y";
+  RunMetrics metrics = run_metrics(report, 2);
+  metrics.times[0].operators = {{"plain", "x\ny", Seconds(1)}, {"plain", "x?y", Seconds(2)}};
+  SuiteMetrics one = suite_of(report);
+  one.newest = std::make_shared<const RunMetrics>(std::move(metrics));
+  SuiteMetrics other = one;
+  other.series.suite = "a?b";
+  const auto lines = lines_of({one, other});
+  std::set<std::string> seen;
+  for (const std::string& each : lines) {
+    EXPECT_TRUE(seen.insert(each.substr(0, each.rfind(' '))).second) << each;
+  }
+  EXPECT_THAT(lines, Contains(testing::EndsWith(R"(operator="x?y"} 3)")));
+}
+
 TEST(MetricFamilies, a_series_that_never_finished_says_only_since_when) {
   SuiteMetrics suite = suite_of(sample_report());
   suite.newest.reset();

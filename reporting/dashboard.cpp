@@ -35,13 +35,17 @@ Json library_of(const SuiteMetrics& suite) {
   return library == identity.end() ? Json() : Json(library->second);
 }
 
-/// Finds the execution that is followed over time: one query after the other, nothing switched on.
-const ExecutionTime* followed(const ModelBounds& model) {
+/// Returns the execution that is followed over time: one query after the other, nothing switched
+/// on. Without samples if the run has none.
+ExecutionTime followed(const ModelBounds& model) {
+  ExecutionTime wanted;
+  wanted.mode = "plain";
+  wanted.scenario = "single_stream";
   const auto found =
-      std::find_if(model.executions.begin(), model.executions.end(), [](const ExecutionTime& each) {
-        return each.mode == "plain" && each.scenario == "single_stream" && each.samples > 0;
+      std::find_if(model.executions.begin(), model.executions.end(), [&](const auto& each) {
+        return each.mode == wanted.mode && each.scenario == wanted.scenario && each.samples > 0;
       });
-  return found == model.executions.end() ? nullptr : &*found;
+  return found == model.executions.end() ? wanted : *found;
 }
 
 Json point_json(const SuiteMetrics& suite, const ModelBounds& model) {
@@ -54,20 +58,19 @@ Json point_json(const SuiteMetrics& suite, const ModelBounds& model) {
              {"library_seconds", Json()},
              {"hardware_seconds", Json()},
              {"ratio", Json()}};
-  const ExecutionTime* const execution = followed(model);
-  if (execution == nullptr) {
-    return point;
+  const ExecutionTime execution = followed(model);
+  if (execution.samples > 0) {
+    point["seconds"] = execution.median.count();
+    point["low"] = execution.interval.low.count();
+    point["high"] = execution.interval.high.count();
   }
-  point["seconds"] = execution->median.count();
-  point["low"] = execution->interval.low.count();
-  point["high"] = execution->interval.high.count();
   for (const Bound& bound : model.bounds) {
-    if (!must_not_exceed(bound, *execution)) {
+    if (!must_not_exceed(bound, execution)) {
       continue;
     }
     point[bound.kind + "_seconds"] = bound.seconds.count();
-    if (bound.kind == "library" && execution->median > Seconds(0.0)) {
-      point["ratio"] = bound.seconds / execution->median;
+    if (bound.kind == "library" && execution.median > Seconds(0.0)) {
+      point["ratio"] = bound.seconds / execution.median;
     }
   }
   return point;

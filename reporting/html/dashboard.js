@@ -37,14 +37,19 @@ function tiles() {
     tile('oldest suite', age(oldest), oldest > 36 * 3600 ? 'warn' : 'calm', 'time since the suite that waits longest last finished')));
 }
 
-// A cell of a heat map: coloured by how near to its bound it is.
-const heat = (ratio) => ({node: make('span', known(ratio) ? {class: 'heat', style: 'background:' + hue(ratio)} : {}, percent(ratio)), value: ratio});
+// A cell of the heat map: coloured by how near to its bound the model is; below it what was measured, or else the bound.
+function heat(point) {
+  if (!point) return {text: '–', value: null};
+  const below = known(point.seconds) ? time(point.seconds) : known(point.library_seconds) ? 'bound ' + time(point.library_seconds) : '';
+  const ratio = make('span', known(point.ratio) ? {class: 'heat', style: 'background:' + hue(point.ratio)} : {}, percent(point.ratio));
+  return {node: make('div', {}, make('span', {class: 'quiet'}, below + '  '), ratio), value: point.ratio};
+}
 
 function distance() {
   const places = [...new Set(board.models.map(place))], names = [...new Set(board.models.map(title))];
-  const at = new Map(board.models.map((model) => [title(model) + '\n' + place(model), newest(model).ratio]));
+  const at = new Map(board.models.map((model) => [title(model) + '\n' + place(model), newest(model)]));
   page.append(make('h2', {}, 'Distance to the bound'));
-  const view = table('Library bound ÷ end to end of the newest runs: green at the bound, red far from it. A model without an end-to-end time or with an incomplete bound has none.',
+  const view = table('Library bound ÷ end to end of the newest runs: green at the bound, red far from it, and beside it the median. A model without an end-to-end time shows its bound.',
     ['model', ...places.map((each) => '#' + each)], names.map((each) => [each, ...places.map((where) => heat(at.get(each + '\n' + where)))]));
   view.classList.add('matrix');
   page.append(view);
@@ -108,7 +113,7 @@ function latencies() {
   const grid = make('div', {class: 'grid'});
   // What changed comes first.
   const changed = (model) => model.states.some((s) => kChange[s.state]);
-  const models = board.models.filter((model) => model.points.some((point) => known(point.seconds)));
+  const models = board.models.filter((model) => model.points.some((point) => known(point.seconds) || known(point.library_seconds)));
   for (const model of models.sort((one, other) => changed(other) - changed(one))) {
     const line = (label, colour, value, more) => ({label, borderColor: colour, backgroundColor: colour, borderWidth: 1.5, pointRadius: model.points.length > 40 ? 0 : 2, spanGaps: true,
       data: model.points.map((point) => ({x: Date.parse(point.started), y: known(value(point)) ? 1e3 * value(point) : null})), ...more});
@@ -141,7 +146,7 @@ function suites() {
 }
 
 page.append(make('h1', {}, 'How far is every model from its bound, and what changed?'));
-page.append(make('p', {class: 'quiet wide'}, board.runs + ' runs from ' + moment(board.first) + ' to ' + moment(board.last) + ' · written ' + moment(board.now)));
+page.append(make('p', {class: 'quiet wide'}, board.runs + (board.runs === 1 ? ' run from ' : ' runs from ') + moment(board.first) + ' to ' + moment(board.last) + ' · written ' + moment(board.now)));
 if (board.models.length) {
   tiles();
   distance();

@@ -67,6 +67,15 @@ TEST(Dashboard, keeps_stacks_apart) {
   EXPECT_EQ(shown(dashboard_of_runs({sample_report(), other}))["models"].size(), 2U);
 }
 
+TEST(Dashboard, shows_bounds_of_a_model_that_was_not_executed) {
+  RunReport report = sample_report();
+  report.models[0].bounds.executions.clear();
+  const auto point = shown(dashboard_of_runs({report}))["models"][0]["points"][0];
+  EXPECT_TRUE(point["seconds"].is_null());
+  EXPECT_TRUE(point["ratio"].is_null());
+  EXPECT_GT(point["hardware_seconds"], 0.0);
+}
+
 TEST(Dashboard, shows_what_is_not_known_as_null) {
   const auto data = shown(dashboard_of_runs({hostile_report()}));
   const auto& point = data["models"][0]["points"][0];

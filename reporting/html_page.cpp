@@ -4,11 +4,30 @@
 #include <fmt/format.h>
 
 #include <ostream>
+#include <utility>
 
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/markup_text.hpp"
 
 namespace plumb {
+
+HtmlCell text_cell(std::string text) {
+  HtmlCell cell;
+  cell.text = std::move(text);
+  return cell;
+}
+
+HtmlCell number_cell(std::string text) {
+  HtmlCell cell = text_cell(std::move(text));
+  cell.number = true;
+  return cell;
+}
+
+HtmlCell link_cell(std::string text, std::string address) {
+  HtmlCell cell = text_cell(std::move(text));
+  cell.link = std::move(address);
+  return cell;
+}
 
 HtmlPage::HtmlPage(const std::string& title) : title_(markup_text(title)) {
   body_ = fmt::format("<h1>{}</h1>\n", title_);

@@ -17,6 +17,10 @@ struct HtmlCell {
   bool chosen = false;
 };
 
+[[nodiscard]] HtmlCell text_cell(std::string text);
+[[nodiscard]] HtmlCell number_cell(std::string text);
+[[nodiscard]] HtmlCell link_cell(std::string text, std::string address);
+
 /// Builds a page without scripts, in the style of the HTML report. All text is escaped.
 class HtmlPage {
  public:

@@ -15,28 +15,11 @@ namespace plumb {
 namespace {
 
 constexpr std::size_t kRunsShown = 200;
-constexpr std::size_t kQuietLayersShown = 10;
 
 using Row = std::vector<HtmlCell>;
 
-HtmlCell text(std::string words) {
-  return {.text = std::move(words), .link = {}, .choice = {}, .value = {}};
-}
-
-HtmlCell number(std::string words) {
-  HtmlCell cell = text(std::move(words));
-  cell.number = true;
-  return cell;
-}
-
-HtmlCell link_to(std::string words, std::string address) {
-  HtmlCell cell = text(std::move(words));
-  cell.link = std::move(address);
-  return cell;
-}
-
 HtmlCell choice(const std::string& name, const RunId& run, bool chosen) {
-  HtmlCell cell = text(name);
+  HtmlCell cell = text_cell(name);
   cell.choice = name;
   cell.value = run;
   cell.chosen = chosen;
@@ -99,17 +82,17 @@ std::string state_text(const SuiteMetrics& suite, const ModelInstance& instance)
 
 Row model_row(const SuiteMetrics& suite, const ModelBounds& model) {
   const ExecutionTime* const execution = best_execution(model);
-  return {
-      link_to(to_text(model.instance, ", "), model_address(model.instance.model)),
-      text(fmt::format("{} ({})", suite.series.stack, suite.series.backend)),
-      text(suite.device),
-      number(fmt::format("{} of {}", model.measured_layers, model.total_layers)),
-      number(bound_text(bound_of(model, "hardware", ""))),
-      number(bound_text(bound_of(model, "library", "fusion"))),
-      number(execution == nullptr ? "–" : time_text(execution->median)),
-      text(execution == nullptr ? "–" : execution->mode),
-      text(state_text(suite, model.instance)),
-      link_to(minutes(suite.newest->run.header.started), run_address(suite.newest->run.header.id))};
+  return {link_cell(to_text(model.instance, ", "), model_address(model.instance.model)),
+          text_cell(fmt::format("{} ({})", suite.series.stack, suite.series.backend)),
+          text_cell(suite.device),
+          number_cell(fmt::format("{} of {}", model.measured_layers, model.total_layers)),
+          number_cell(bound_text(bound_of(model, "hardware", ""))),
+          number_cell(bound_text(bound_of(model, "library", "fusion"))),
+          number_cell(execution == nullptr ? "–" : time_text(execution->median)),
+          text_cell(execution == nullptr ? "–" : execution->mode),
+          text_cell(state_text(suite, model.instance)),
+          link_cell(minutes(suite.newest->run.header.started),
+                    run_address(suite.newest->run.header.id))};
 }
 
 void add_models(HtmlPage& page, std::span<const SuiteMetrics> suites) {
@@ -124,16 +107,16 @@ void add_models(HtmlPage& page, std::span<const SuiteMetrics> suites) {
     page.paragraph("No finished run has a model.");
     return;
   }
-  page.table({text("model"),
-              text("stack"),
-              text("device"),
-              number("layers"),
-              number("hardware bound"),
-              number("library bound, fused"),
-              number("fastest end to end"),
-              text("mode"),
-              text("against the baseline"),
-              text("run")},
+  page.table({text_cell("model"),
+              text_cell("stack"),
+              text_cell("device"),
+              number_cell("layers"),
+              number_cell("hardware bound"),
+              number_cell("library bound, fused"),
+              number_cell("fastest end to end"),
+              text_cell("mode"),
+              text_cell("against the baseline"),
+              text_cell("run")},
              rows);
 }
 
@@ -152,28 +135,28 @@ void add_runs(HtmlPage& page, std::span<const RunRecord> runs) {
     }
     rows.push_back({choice("base", run.header.id, i == 1),
                     choice("cand", run.header.id, i == 0),
-                    link_to(run.header.id, run_address(run.header.id)),
-                    text(run.header.suite),
-                    text(run.header.stack),
-                    text(minutes(run.header.started)),
-                    text(std::string(to_text(run.state))),
-                    number(std::to_string(run.rows_ok)),
-                    number(std::to_string(run.rows_failed)),
-                    number(std::to_string(run.rows_reused)),
-                    text(tags)});
+                    link_cell(run.header.id, run_address(run.header.id)),
+                    text_cell(run.header.suite),
+                    text_cell(run.header.stack),
+                    text_cell(minutes(run.header.started)),
+                    text_cell(std::string(to_text(run.state))),
+                    number_cell(std::to_string(run.rows_ok)),
+                    number_cell(std::to_string(run.rows_failed)),
+                    number_cell(std::to_string(run.rows_reused)),
+                    text_cell(tags)});
   }
   page.begin_form("/compare");
-  page.table({text("baseline"),
-              text("candidate"),
-              text("report"),
-              text("suite"),
-              text("stack"),
-              text("started (UTC)"),
-              text("state"),
-              number("ok"),
-              number("failed"),
-              number("reused"),
-              text("tags")},
+  page.table({text_cell("baseline"),
+              text_cell("candidate"),
+              text_cell("report"),
+              text_cell("suite"),
+              text_cell("stack"),
+              text_cell("started (UTC)"),
+              text_cell("state"),
+              number_cell("ok"),
+              number_cell("failed"),
+              number_cell("reused"),
+              text_cell("tags")},
              rows);
   if (runs.size() > kRunsShown) {
     page.paragraph(fmt::format("and {} older ones: plumb runs", runs.size() - kRunsShown));
@@ -199,52 +182,39 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
   std::vector<Row> rows;
   for (const ExecutionTime& execution : model.executions) {
     const bool timed = execution.samples > 0;
-    rows.push_back({text("end to end, " + execution.scenario),
-                    text(execution.mode),
-                    number(timed ? time_text(execution.median) : "–"),
-                    text(timed ? interval_text(execution.interval)
-                               : std::string(to_text(execution.outcome.kind)))});
+    rows.push_back({text_cell("end to end, " + execution.scenario),
+                    text_cell(execution.mode),
+                    number_cell(timed ? time_text(execution.median) : "–"),
+                    text_cell(timed ? interval_text(execution.interval)
+                                    : std::string(to_text(execution.outcome.kind)))});
   }
   for (const Bound& bound : model.bounds) {
-    rows.push_back({text(bound.kind),
-                    text(bound.mode),
-                    number(bound.complete ? time_text(bound.seconds) : "–"),
-                    text(bound.complete ? interval_text(bound.interval) : "incomplete")});
+    rows.push_back({text_cell(bound.kind),
+                    text_cell(bound.mode),
+                    number_cell(bound.complete ? time_text(bound.seconds) : "–"),
+                    text_cell(bound.complete ? interval_text(bound.interval) : "incomplete")});
   }
-  page.table({text("what"), text("mode"), number("time"), text("95 %")}, rows);
+  page.table({text_cell("what"), text_cell("mode"), number_cell("time"), text_cell("95 %")}, rows);
   rows.clear();
   for (const WhatIfResult& whatif : run.whatifs[index].whatifs) {
-    rows.push_back({text(whatif.name),
-                    number(whatif.predicted_speedup ? ratio_text(*whatif.predicted_speedup) : "–"),
-                    text(whatif.why_not.empty() ? whatif.mode : whatif.why_not)});
+    rows.push_back(
+        {text_cell(whatif.name),
+         number_cell(whatif.predicted_speedup ? ratio_text(*whatif.predicted_speedup) : "–"),
+         text_cell(whatif.why_not.empty() ? whatif.mode : whatif.why_not)});
   }
-  page.table({text("what if"), number("speed-up"), text("how")}, rows);
+  page.table({text_cell("what if"), number_cell("speed-up"), text_cell("how")}, rows);
   rows.clear();
   for (const ModelTimes::Layer& layer : run.times[index].slowest) {
-    rows.push_back(
-        {text(layer.name), text(layer.op), number(time_text(layer.seconds)), text(layer.variant)});
+    rows.push_back({text_cell(layer.name),
+                    text_cell(layer.op),
+                    number_cell(time_text(layer.seconds)),
+                    text_cell(layer.variant)});
   }
-  page.table({text("slowest layer"), text("operator"), number("time"), text("variant")}, rows);
-}
-
-Row metric_row(const MetricComparison& metric) {
-  const bool compared = metric.ratio.has_value();
-  std::string why = metric.reason;
-  for (const Cause& cause : metric.causes) {
-    why += fmt::format("{}{} ({:.0f} %): {}",
-                       why.empty() ? "" : "; ",
-                       cause.cause,
-                       100.0 * cause.share,
-                       cause.evidence);
-  }
-  const auto percent = [](double ratio) { return fmt::format("{:+.2f} %", 100.0 * (ratio - 1.0)); };
-  return {text(std::string(to_text(metric.verdict))),
-          text(metric.series),
-          number(compared ? time_text(Seconds(metric.baseline)) : "–"),
-          number(compared ? time_text(Seconds(metric.candidate)) : "–"),
-          number(compared ? percent(*metric.ratio) : "–"),
-          text(compared ? fmt::format("{} … {}", percent(metric.low), percent(metric.high)) : "–"),
-          text(why)};
+  page.table({text_cell("slowest layer"),
+              text_cell("operator"),
+              number_cell("time"),
+              text_cell("variant")},
+             rows);
 }
 
 }  // namespace
@@ -291,58 +261,6 @@ bool write_model_page(const std::string& model,
     page.write(out);
   }
   return found;
-}
-
-void write_comparison_page(const RunComparisonReport& report, std::ostream& out) {
-  const RunComparison& comparison = report.comparison;
-  HtmlPage page(
-      fmt::format("{} against {}", report.candidate.header.id, report.baseline.header.id));
-  page.link("all models and runs", "/");
-  const bool good = comparison.verdict == ComparisonVerdict::kImproved ||
-                    comparison.verdict == ComparisonVerdict::kEquivalent;
-  page.verdict(std::string(to_text(comparison.verdict)) + ".",
-               fmt::format("Suite {}, stacks {} and {}; {:.2f} % between processes.",
-                           report.candidate.header.suite,
-                           report.baseline.header.stack,
-                           report.candidate.header.stack,
-                           100.0 * comparison.deviation.relative),
-               !good);
-  page.link("report of the baseline", run_address(report.baseline.header.id));
-  page.link("report of the candidate", run_address(report.candidate.header.id));
-  std::vector<Row> rows;
-  for (const EnvironmentDifference& difference : report.environment_diff) {
-    rows.push_back({text(difference.name),
-                    text(difference.baseline),
-                    text(difference.candidate),
-                    text(difference.identity ? "identity" : "recorded")});
-  }
-  if (!rows.empty()) {
-    page.heading("Environment");
-    page.table({text("fact"), text("baseline"), text("candidate"), text("")}, rows);
-  }
-  rows.clear();
-  std::size_t quiet = 0;
-  for (const MetricComparison& metric : comparison.metrics) {
-    const bool unchanged = metric.verdict == ComparisonVerdict::kEquivalent ||
-                           metric.verdict == ComparisonVerdict::kInconclusive;
-    const bool layer = metric.kind == "layer" || metric.kind == "capability";
-    if (!layer || !unchanged || ++quiet <= kQuietLayersShown) {
-      rows.push_back(metric_row(metric));
-    }
-  }
-  page.heading("What changed");
-  page.table({text("verdict"),
-              text("metric"),
-              number("baseline"),
-              number("candidate"),
-              number("change"),
-              text("95 %"),
-              text("why")},
-             rows);
-  if (quiet > kQuietLayersShown) {
-    page.paragraph(fmt::format("and {} layers without a change", quiet - kQuietLayersShown));
-  }
-  page.write(out);
 }
 
 void write_message_page(const std::string& title, const std::string& text, std::ostream& out) {

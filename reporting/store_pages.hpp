@@ -5,12 +5,11 @@
 #include <span>
 #include <string>
 
-#include "reporting/change_documents.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb {
 
-/// Returns the address of a run's report, of a model's page and of a comparison.
+/// Returns the address of a run's report and of a model's page.
 [[nodiscard]] std::string run_address(const RunId& run);
 [[nodiscard]] std::string model_address(const std::string& model);
 
@@ -26,9 +25,6 @@ void write_overview_page(std::span<const RunRecord> runs,
 bool write_model_page(const std::string& model,
                       std::span<const SuiteMetrics> suites,
                       std::ostream& out);
-
-/// Writes what changed between two runs.
-void write_comparison_page(const RunComparisonReport& report, std::ostream& out);
 
 /// Writes a page that says why there is no other.
 void write_message_page(const std::string& title, const std::string& text, std::ostream& out);

@@ -10,17 +10,9 @@
 #include <string>
 
 #include "harness/cli/exposition.hpp"
+#include "harness/cli/listen_address.hpp"
 
 namespace plumb {
-
-/// Is where a server listens.
-struct ListenAddress {
-  std::string host;  ///< a name or an address
-  std::uint16_t port = 0;
-};
-/// Parses "HOST:PORT" or "[::1]:PORT"; port 0 is any free one. Throws Error{kUser}.
-[[nodiscard]] ListenAddress parse_listen_address(const std::string& text);
-[[nodiscard]] std::string to_text(const ListenAddress& address);
 
 /// Is a GET or HEAD request.
 struct HttpRequest {

@@ -15,6 +15,7 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/run_analysis.hpp"
 #include "harness/cli/stored_comparison.hpp"
+#include "reporting/comparison_page.hpp"
 #include "reporting/report.hpp"
 #include "reporting/store_pages.hpp"
 

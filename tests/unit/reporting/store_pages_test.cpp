@@ -5,6 +5,7 @@
 
 #include <sstream>
 
+#include "reporting/comparison_page.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb {

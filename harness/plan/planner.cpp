@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/base/hash64.hpp"
@@ -19,13 +20,6 @@ namespace {
 double weight_of(const LayerCost& cost) {
   const auto bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
   return cost.macs > 0 ? static_cast<double>(cost.macs) : static_cast<double>(bytes.value) / 1000.0;
-}
-
-bool has_constant_operand(const LayerKey& key) {
-  const LayerSpec spec = parse_key(key);
-  return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
-    return input.has_value() && input->constant;
-  });
 }
 
 /// Is a collection of items by key, in order of first sight.
@@ -47,25 +41,51 @@ class Items {
   std::unordered_map<LayerKey, std::size_t> index_;
 };
 
-/// Finds the matches that no other match contains: where a whole chain can be fused, its parts are
-/// not worth measuring.
-std::vector<Match> largest_matches(const Graph& graph) {
+bool contains(const Match& whole, const Match& part) {
+  return whole.layers.size() > part.layers.size() &&
+         std::includes(
+             whole.layers.begin(), whole.layers.end(), part.layers.begin(), part.layers.end());
+}
+
+bool overlap(const Match& left, const Match& right) {
+  return std::any_of(left.layers.begin(), left.layers.end(), [&](LayerId id) {
+    return std::binary_search(right.layers.begin(), right.layers.end(), id);
+  });
+}
+
+/// Finds the matches worth measuring: those that no other contains and, where two of these share
+/// layers, what is left of each when the other is taken: of a sum of two convolutions one takes the
+/// addition along.
+std::vector<Match> worthwhile_matches(const Graph& graph) {
   const std::vector<Match> all = matches(graph);
-  const auto inside_another = [&](const Match& match) {
-    return std::any_of(all.begin(), all.end(), [&](const Match& other) {
-      return other.layers.size() > match.layers.size() && std::includes(other.layers.begin(),
-                                                                        other.layers.end(),
-                                                                        match.layers.begin(),
-                                                                        match.layers.end());
-    });
-  };
-  std::vector<Match> largest;
+  std::vector<const Match*> largest;
+  std::vector<const Match*> parts;
   for (const Match& match : all) {
-    if (!inside_another(match)) {
-      largest.push_back(match);
+    const bool part = std::any_of(
+        all.begin(), all.end(), [&](const Match& other) { return contains(other, match); });
+    (part ? parts : largest).push_back(&match);
+  }
+  std::vector<std::pair<const Match*, const Match*>> rivals;
+  for (const Match* const match : largest) {
+    for (const Match* const other : largest) {
+      if (match != other && overlap(*match, *other)) {
+        rivals.emplace_back(match, other);
+      }
     }
   }
-  return largest;
+  std::vector<Match> result;
+  for (const Match* const match : largest) {
+    result.push_back(*match);
+  }
+  for (const Match* const part : parts) {
+    const bool left_over = std::any_of(rivals.begin(), rivals.end(), [&](const auto& pair) {
+      return contains(*pair.first, *part) && !overlap(*part, *pair.second);
+    });
+    if (left_over) {
+      result.push_back(*part);
+    }
+  }
+  return result;
 }
 
 /// A row that settles its key and cache mode: measured in full, or refused for good.
@@ -108,7 +128,7 @@ std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
         collected.add(layer.key, weight_of(layer.cost), 1);
       }
     }
-    for (const Match& match : largest_matches(model.graph)) {
+    for (const Match& match : worthwhile_matches(model.graph)) {
       collected.add(match.key, weight_of(match.cost), 1);
     }
   }
@@ -121,16 +141,7 @@ std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
     return hash64(std::as_bytes(std::span(item.key.text))) % shard.count != shard.index - 1;
   });
   for (WorkItem& item : items) {
-    const bool weights = has_constant_operand(item.key);
-    for (const CacheMode cache : caches) {
-      // Without weights, cold weights are no other case than hot.
-      if (cache != CacheMode::kWeights || weights) {
-        item.caches.push_back(cache);
-      }
-    }
-    if (item.caches.empty()) {
-      item.caches.push_back(CacheMode::kNone);
-    }
+    item.caches.assign(caches.begin(), caches.end());
   }
   std::stable_sort(items.begin(), items.end(), [](const WorkItem& left, const WorkItem& right) {
     return left.weight != right.weight ? left.weight > right.weight : left.key < right.key;

@@ -51,6 +51,10 @@ class Program {
                     std::span<const Tensor> operands,
                     bool shared_activations) = 0;
 
+  /// Writes a slot's activations anew where they lie, without changing them, as the layers before
+  /// would: the outputs, which hold something that nobody needs any more, then the inputs.
+  virtual void hand_on_activations(std::size_t slot) { static_cast<void>(slot); }
+
   /// Starts one execution on a slot. Nothing else: no allocation, no check, no reorder.
   virtual void enqueue(std::size_t slot) = 0;
   /// Waits for everything enqueued.

@@ -68,7 +68,8 @@ void CandidateTiming::time_cold(Candidate& candidate,
   costs.flush = instruments_.flush.cost();
   costs.execution = candidate.execution;
   costs.wall = request_.sampling.budget * kColdWall;
-  const Rotation rotation = plan_rotation(costs);
+  // Without weights nothing rotates: only the activations are handed on.
+  const Rotation rotation = costs.slot.value > 0 ? plan_rotation(costs) : Rotation{1, false, 31};
 
   std::vector<std::size_t> ring;
   for (std::size_t i = rotation.flush ? 0 : 1; i < rotation.slots; ++i) {

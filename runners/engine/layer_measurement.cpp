@@ -27,19 +27,9 @@ constexpr double kHopelessAtOnce =
 /// Lets drop_losers() drop only what is beyond the memory for waiting programs.
 constexpr Seconds kNobodyLoses{std::numeric_limits<double>::infinity()};
 
-bool has_constants(const LayerSpec& spec) {
-  return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
-    return input.has_value() && input->constant;
-  });
-}
-
-/// Removes doubles; weights of a layer without constant operands cannot be cold: hot it is.
-std::vector<CacheMode> applicable(const std::vector<CacheMode>& asked, const LayerSpec& spec) {
+std::vector<CacheMode> without_doubles(const std::vector<CacheMode>& asked) {
   std::vector<CacheMode> result;
-  for (CacheMode cache : asked) {
-    if (cache == CacheMode::kWeights && !has_constants(spec)) {
-      cache = CacheMode::kNone;
-    }
+  for (const CacheMode cache : asked) {
     if (std::find(result.begin(), result.end(), cache) == result.end()) {
       result.push_back(cache);
     }
@@ -62,7 +52,7 @@ void LayerMeasurement::run() {
   Measurement row;
   guarded(row, [&] {
     const LayerSpec spec = parse_key(request_.key);
-    caches_ = applicable(caches_, spec);
+    caches_ = without_doubles(caches_);
     // The worker's log: names the key if the library takes the process down, and the seed of its
     // inputs.
     fmt::print(stderr, "measuring {} (seed {})\n", request_.key.text, request_.seed);

@@ -23,13 +23,15 @@ RotatingRegion::RotatingRegion(Program& program,
 }
 
 void RotatingRegion::before_sample() {
-  if (next_ != 0 || flush_ == nullptr) {
-    return;
+  if (next_ == 0 && flush_ != nullptr) {
+    flush_->run();
+    if (warm_) {
+      program_.enqueue(0);
+      program_.synchronize();
+    }
   }
-  flush_->run();
   if (warm_) {
-    program_.enqueue(0);
-    program_.synchronize();
+    program_.hand_on_activations(slots_[next_]);
   }
 }
 

@@ -24,8 +24,8 @@ class HotRegion final : public TimedRegion {
 class RotatingRegion final : public TimedRegion {
  public:
   /// `flush` may be null: the slots are a ring large enough by themselves. With it, it runs before
-  /// each pass over the slots, and `warm` then executes slot 0 once, so that what all slots share
-  /// is warm again. Keeps references.
+  /// each pass over the slots. With `warm`, slot 0 is then executed once, so that what all slots
+  /// share is warm again, and activations are handed on before every sample. Keeps references.
   RotatingRegion(Program& program, std::vector<std::size_t> slots, CacheFlush* flush, bool warm);
   void run(std::size_t repetitions) override;
   void before_sample() override;

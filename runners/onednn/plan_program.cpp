@@ -22,6 +22,15 @@ Bytes bytes_of(std::size_t size) {
   return Bytes{static_cast<std::int64_t>(size)};
 }
 
+/// Writes to each cache line what it holds.
+void write_again(std::byte* data, std::size_t size) {
+  constexpr std::size_t kLine = 64;
+  volatile std::byte* const bytes = data;
+  for (std::size_t at = 0; at < size; at += kLine) {
+    bytes[at] = bytes[at];
+  }
+}
+
 void reorder(const dnnl::memory& from, const dnnl::memory& to, dnnl::stream& stream) {
   dnnl::reorder(from, to).execute(stream, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
   stream.wait();
@@ -141,6 +150,19 @@ void PlanProgram::bind_steps(Slot& slot) {
       bound.arguments.push_back({DNNL_ARG_SCRATCHPAD, slot.memories.back().get()});
     }
     slot.steps.push_back(std::move(bound));
+  }
+}
+
+void PlanProgram::hand_on_activations(std::size_t slot) {
+  const std::vector<std::byte*>& buffers = slots_[slot]->buffers;
+  for (const std::size_t output : plan_.outputs) {
+    write_again(buffers[output], plan_.buffers[output].bytes);
+  }
+  for (std::size_t index = 0; index < plan_.buffers.size(); ++index) {
+    const Buffer& buffer = plan_.buffers[index];
+    if (buffer.role == Buffer::Role::kInput && !buffer.weight) {
+      write_again(buffers[index], buffer.bytes);
+    }
   }
 }
 

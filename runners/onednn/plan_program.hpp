@@ -23,6 +23,7 @@ class PlanProgram : public Program {
   [[nodiscard]] ProgramFacts facts() const override;
   /// Binding slot n drops the slots from n on.
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
+  void hand_on_activations(std::size_t slot) override;
   void enqueue(std::size_t slot) override;
   void synchronize() override;
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;

@@ -329,13 +329,17 @@ TEST_F(Service, all_cold_slots_share_nothing) {
   EXPECT_THAT(backend.script.log, Contains("bind a 1"));
 }
 
-TEST_F(Service, a_layer_without_weights_is_measured_hot_and_once) {
+TEST_F(Service, a_layer_without_weights_has_its_activations_handed_on_before_each_sample) {
   ScriptedBackend backend({variant("a", 1e-3)});
   MeasureRequest both = request();
   both.caches = {CacheMode::kWeights, CacheMode::kNone, CacheMode::kNone};
   const auto rows = measure(backend, both);
-  ASSERT_THAT(rows, SizeIs(1));
+  ASSERT_THAT(rows, SizeIs(2));
   EXPECT_EQ(rows[0].cache, CacheMode::kNone);
+  EXPECT_EQ(rows[1].cache, CacheMode::kWeights);
+  EXPECT_EQ(rows[1].repetitions, 1);
+  EXPECT_EQ(std::count(backend.script.log.begin(), backend.script.log.end(), "hand on a 0"),
+            static_cast<std::ptrdiff_t>(rows[1].samples.size()));
 }
 
 TEST_F(Service, describes_how_it_measures) {

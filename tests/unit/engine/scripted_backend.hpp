@@ -61,6 +61,9 @@ class ScriptedProgram final : public Program {
       input_ = operands[0];
     }
   }
+  void hand_on_activations(std::size_t slot) override {
+    script_.log.push_back("hand on " + variant_.variant.text + " " + std::to_string(slot));
+  }
   void enqueue(std::size_t slot) override {
     if (variant_.throws == "bad_alloc") {
       throw std::bad_alloc();

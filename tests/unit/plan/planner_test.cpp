@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/planner.hpp"
 
+#include <gtest/gtest.h>
+
 #include "harness/base/error.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
 
 namespace plumb {
 namespace {
@@ -89,12 +92,29 @@ TEST(Planner, puts_the_heaviest_first) {
   }
 }
 
-TEST(Planner, asks_for_cold_weights_only_where_there_are_weights) {
+TEST(Planner, asks_for_every_layer_in_every_cache_mode) {
   const std::vector<PlannedModel> models{model_of("a", {matmul(4, 8, 16), relu(64)})};
   const std::vector<WorkItem> items = work_items(models, {}, kBoth, Shard{});
   ASSERT_EQ(items.size(), 2U);
   EXPECT_EQ(items[0].caches, kBoth);
-  EXPECT_EQ(items[1].caches, std::vector<CacheMode>{CacheMode::kNone});
+  EXPECT_EQ(items[1].caches, kBoth);
+}
+
+TEST(Planner, measures_what_is_left_of_a_chain_when_another_takes_the_addition) {
+  GraphSketch b;
+  const ValueId x = b.input({1, 8, 4, 4});
+  const ValueId left = b.batch_norm(b.conv(x, 8, 3));
+  const ValueId right = b.batch_norm(b.conv(x, 8, 1));
+  PlannedModel model;
+  model.graph = b.build({b.relu(b.add(left, right))});
+  std::map<std::string, int> epilogues;
+  for (const WorkItem& item : work_items({&model, 1}, {}, kBoth, Shard{})) {
+    const LayerSpec spec = parse_key(item.key);
+    if (spec.op == "conv" && spec.has_input(2)) {  // BatchNorm is folded into it
+      ++epilogues[spec.epilogue.empty() ? "none" : spec.epilogue.back().fn];
+    }
+  }
+  EXPECT_EQ(epilogues, (std::map<std::string, int>{{"none", 2}, {"relu", 2}}));
 }
 
 TEST(Planner, gives_each_key_to_exactly_one_shard) {

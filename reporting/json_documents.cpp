@@ -83,6 +83,18 @@ void write_json(const Json& document, std::ostream& out) {
   out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
+Json differences_json(const ExecutionTime& execution) {
+  Json rows = Json::array();
+  for (const LayerInModel& layer : execution.differences) {
+    rows.push_back({{"layer", layer.name},
+                    {"key", layer.key.text},
+                    {"variant", layer.variant},
+                    {"inside_seconds", layer.inside.count()},
+                    {"alone_seconds", layer.alone.count()}});
+  }
+  return rows;
+}
+
 Json executions_json(const std::vector<ExecutionTime>& executions) {
   Json rows = Json::array();
   for (const ExecutionTime& execution : executions) {
@@ -99,7 +111,8 @@ Json executions_json(const std::vector<ExecutionTime>& executions) {
                     {"p99_seconds", seconds(execution.p99)},
                     {"samples", execution.samples},
                     {"memory_bytes", execution.memory.value},
-                    {"reorders", execution.reorders}});
+                    {"reorders", execution.reorders},
+                    {"differences", differences_json(execution)}});
   }
   return rows;
 }
@@ -159,9 +172,11 @@ Json what_if_json(const WhatIfResult& result) {
       {"baseline_seconds", interval_or_null(result.baseline)},
       {"predicted_seconds", interval_or_null(result.predicted)},
       {"predicted_speedup", result.predicted_speedup ? Json(*result.predicted_speedup) : Json()},
-      {"realised_seconds", Json()},
-      {"realised_speedup", Json()},
-      {"prediction_error", Json()},
+      {"execution_mode", result.execution_mode},
+      {"realised_baseline_seconds", interval_or_null(result.realised_baseline)},
+      {"realised_seconds", interval_or_null(result.realised)},
+      {"realised_speedup", result.realised_speedup ? Json(*result.realised_speedup) : Json()},
+      {"prediction_error", result.prediction_error ? Json(*result.prediction_error) : Json()},
       {"layers", layers},
       {"prerequisites", result.prerequisites}};
   if (result.predicted) {

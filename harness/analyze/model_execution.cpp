@@ -7,10 +7,26 @@
 #include <vector>
 
 #include "harness/analyze/bounds.hpp"
+#include "harness/analyze/plan_estimate.hpp"
 #include "harness/results/execution_mode.hpp"
 
 namespace plumb {
 namespace {
+
+constexpr std::size_t kMostDifferences = 20;
+
+/// Puts an estimate in the place of the one that the mode has, or behind the last of its kind.
+void put_prediction(Bound estimate, std::vector<Bound>& bounds) {
+  auto place = bounds.end();
+  for (auto bound = bounds.begin(); bound != bounds.end(); ++bound) {
+    if (bound->kind == estimate.kind && bound->mode == estimate.mode) {
+      *bound = std::move(estimate);
+      return;
+    }
+    place = bound->kind == estimate.kind ? bound + 1 : place;
+  }
+  bounds.insert(place, std::move(estimate));
+}
 
 void add_findings(const Execution& execution, const ExecutionTime& time, ModelBounds& model) {
   if (time.samples == 0) {
@@ -77,7 +93,10 @@ ExecutionTime execution_time(const Execution& execution) {
   return time;
 }
 
-void add_executions(std::span<const Execution> executions, ModelBounds& model) {
+void add_executions(std::span<const Execution> executions,
+                    const Graph& graph,
+                    const ResultSet& results,
+                    ModelBounds& model) {
   std::vector<const Execution*> newest;
   for (const Execution& execution : executions) {
     const auto same = std::find_if(newest.begin(), newest.end(), [&](const Execution* other) {
@@ -91,6 +110,11 @@ void add_executions(std::span<const Execution> executions, ModelBounds& model) {
   }
   for (const Execution* execution : newest) {
     model.executions.push_back(execution_time(*execution));
+    model.executions.back().differences =
+        largest_differences(*execution, graph, results, kMostDifferences);
+    if (std::optional<Bound> estimate = estimate_of_plan(*execution, results)) {
+      put_prediction(std::move(*estimate), model.bounds);
+    }
     add_findings(*execution, model.executions.back(), model);
   }
 }

@@ -10,7 +10,17 @@
 namespace plumb {
 
 struct Bound;
+class ResultSet;
 struct ModelBounds;
+
+/// Is a layer inside an executed model beside the same variant of it alone.
+struct LayerInModel {
+  std::string name;
+  LayerKey key;
+  std::string variant;
+  Seconds inside{};  ///< in the passes that time each step by itself
+  Seconds alone{};   ///< its own row in this run: activations handed on, weights cold
+};
 
 /// Sums up one end-to-end execution of a model, floor subtracted.
 struct ExecutionTime {
@@ -24,6 +34,7 @@ struct ExecutionTime {
   std::size_t samples = 0;  ///< 0: there is no time
   Bytes memory;
   std::int64_t reorders = 0;
+  std::vector<LayerInModel> differences;  ///< where layers take another time inside than alone
 };
 
 [[nodiscard]] ExecutionTime execution_time(const Execution& execution);
@@ -32,9 +43,13 @@ struct ExecutionTime {
 /// `library` with fusion or without, as the execution.
 [[nodiscard]] bool must_not_exceed(const Bound& bound, const ExecutionTime& execution);
 
-/// Adds a run's executions of a model to its bounds, the newest of each mode and scenario, and what
+/// Adds a run's executions of a model to its bounds, the newest of each mode and scenario, with the
+/// estimate that their plans' layers give (`predicted`, instead of that of the cover), and what
 /// must be known of them to its findings: no time and why, a disturbed host, a bound of the same
 /// mode above what was measured (by interval ends, DESIGN §4). Pure.
-void add_executions(std::span<const Execution> executions, ModelBounds& model);
+void add_executions(std::span<const Execution> executions,
+                    const Graph& graph,
+                    const ResultSet& results,
+                    ModelBounds& model);
 
 }  // namespace plumb

@@ -116,6 +116,23 @@ std::optional<KeyTime> ResultSet::best(const LayerKey& key, CacheMode cache) con
   return time;
 }
 
+std::optional<KeyTime> ResultSet::of_variant(const LayerKey& key,
+                                             const std::string& variant,
+                                             CacheMode cache) const {
+  const auto named = [&](const Measurement& measurement) { return measurement.variant == variant; };
+  std::optional<KeyTime> time = fastest(rows_of(key), cache, named);
+  if (!time && cache == CacheMode::kWeights && !has_weights(key)) {
+    time = fastest(rows_of(key), CacheMode::kNone, named);
+  }
+  for (const StoredMeasurement* row : rows_of(key)) {
+    if (!time && named(row->measurement) && row->measurement.outcome.timed() &&
+        row->measurement.summary.n > 0) {
+      time = time_of(*row);
+    }
+  }
+  return time;
+}
+
 std::optional<KeyTime> ResultSet::library_choice(const LayerKey& key, CacheMode cache) const {
   const auto chosen = [](const Measurement& measurement) { return measurement.library_choice; };
   std::optional<KeyTime> time = fastest(rows_of(key), cache, chosen);

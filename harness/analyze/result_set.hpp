@@ -31,6 +31,11 @@ class ResultSet {
   /// full row. Falls back from kWeights to kNone where the layer has no weights. Absent: nothing
   /// timed.
   [[nodiscard]] std::optional<KeyTime> best(const LayerKey& key, CacheMode cache) const;
+  /// Returns the time of one variant: its fastest full or confirmed row, else its race. Falls back
+  /// from kWeights to kNone where the layer has no weights.
+  [[nodiscard]] std::optional<KeyTime> of_variant(const LayerKey& key,
+                                                  const std::string& variant,
+                                                  CacheMode cache) const;
   /// Returns what the library picks when asked for nothing.
   [[nodiscard]] std::optional<KeyTime> library_choice(const LayerKey& key, CacheMode cache) const;
   /// Returns why there is no time: the worst outcome seen. Absent if there is a time, or no row at

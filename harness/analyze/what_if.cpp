@@ -13,9 +13,11 @@ namespace {
 constexpr std::array kWhatIfs = std::to_array<WhatIf>({
     {"best_variant",
      "what if the library picked its fastest variant for every layer?",
+     "best_variant",
      best_variant_what_if},
-    {"fusion", "what if layers were fused wherever the library can?", fusion_what_if},
-    {"bf16", "what if the model ran in bf16?", bf16_what_if},
+    {"fusion", "what if layers were fused wherever the library can?", "fusion", fusion_what_if},
+    {"bf16", "what if the model ran in bf16?", "bf16", bf16_what_if},
+    {"all", "what if all of these were done?", "best_variant+bf16+fusion", all_what_if},
 });
 
 }  // namespace
@@ -30,6 +32,7 @@ ModelWhatIfs what_ifs_of(const WhatIfInput& input) {
   for (const WhatIf& row : kWhatIfs) {
     result.whatifs.push_back(row.evaluate(input));
     result.whatifs.back().name = row.name;
+    result.whatifs.back().execution_mode = row.execution_mode;
   }
   return result;
 }

@@ -13,7 +13,7 @@ namespace plumb {
 
 /// Is the answer to "what would this change of mode bring?".
 struct WhatIfResult {
-  std::string name;  ///< best_variant, fusion, bf16
+  std::string name;  ///< best_variant, fusion, bf16, all
   std::string mode;  ///< what would be switched on, in words
   std::optional<Seconds> baseline;
   std::optional<Seconds> predicted;
@@ -28,7 +28,13 @@ struct WhatIfResult {
   };
   std::vector<LayerSaving> layers;  ///< largest saving first
   std::vector<std::string> prerequisites;
-  std::string why_not;  ///< non-empty: no prediction, and why
+  std::string why_not;                       ///< non-empty: no prediction, and why
+  std::string execution_mode;                ///< the mode that switches it on (docs/EXECUTION.md)
+  std::optional<Seconds> realised_baseline;  ///< end to end, plain; absent: not executed
+  std::optional<Seconds> realised;           ///< end to end with it switched on
+  Interval realised_interval{};
+  std::optional<double> realised_speedup;  ///< realised_baseline ÷ realised
+  std::optional<double> prediction_error;  ///< share of realised_baseline
 };
 
 /// Is what a what-if looks at: one model's graph, its rows, and the graph in other precisions where
@@ -43,6 +49,7 @@ struct WhatIfInput {
 struct WhatIf {
   std::string_view name;
   std::string_view question;
+  std::string_view execution_mode;  ///< that switches it on, against "plain"
   WhatIfResult (*evaluate)(const WhatIfInput& input);
 };
 [[nodiscard]] std::span<const WhatIf> what_ifs();
@@ -52,5 +59,8 @@ struct ModelWhatIfs {
   std::vector<WhatIfResult> whatifs;
 };
 [[nodiscard]] ModelWhatIfs what_ifs_of(const WhatIfInput& input);
+
+/// Fills in predicted time, interval and speed-up over `baseline`, and sorts the savings.
+void conclude(WhatIfResult& result, Seconds baseline, Seconds predicted, Interval interval);
 
 }  // namespace plumb

@@ -14,7 +14,7 @@ namespace plumb {
 /// Answers: what if the model ran in bf16, accumulating in f32?
 [[nodiscard]] WhatIfResult bf16_what_if(const WhatIfInput& input);
 
-/// Fills in predicted time, interval and speed-up over `baseline`, and sorts the savings.
-void conclude(WhatIfResult& result, Seconds baseline, Seconds predicted, Interval interval);
+/// Answers: what if all of it were done: fused, the fastest variants, in bf16?
+[[nodiscard]] WhatIfResult all_what_if(const WhatIfInput& input);
 
 }  // namespace plumb

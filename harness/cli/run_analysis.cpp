@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 
+#include "harness/analyze/realised_saving.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/model_source.hpp"
@@ -165,11 +166,12 @@ RunReport analyze_run(const Store& store,
     }
     ModelReport entry;
     entry.bounds = bounds_of(model.instance, model.graph, results);
-    add_executions(executions[subject_of(model.instance)], entry.bounds);
+    add_executions(executions[subject_of(model.instance)], model.graph, results, entry.bounds);
     if (const auto found = layers_only.find(model.instance); found != layers_only.end()) {
       entry.bounds.findings.push_back(found->second);
     }
     entry.whatifs = what_ifs_of(WhatIfInput{model.instance, model.graph, results});
+    add_realised_savings(entry.bounds, entry.whatifs);
     entry.graph = std::move(model.graph);
     report.models.push_back(std::move(entry));
   }

@@ -130,6 +130,19 @@ void add_speedup(const ModelMetrics& model, GaugeFamily& family) {
                  {{"whatif", whatif.name}, {"result", "predicted"}},
                  *whatif.predicted_speedup);
     }
+    if (whatif.realised_speedup) {
+      family.add(model.labels,
+                 {{"whatif", whatif.name}, {"result", "realised"}},
+                 *whatif.realised_speedup);
+    }
+  }
+}
+
+void add_prediction_error(const ModelMetrics& model, GaugeFamily& family) {
+  for (const WhatIfResult& whatif : model.whatifs->whatifs) {
+    if (whatif.prediction_error) {
+      family.add(model.labels, {{"whatif", whatif.name}}, *whatif.prediction_error);
+    }
   }
 }
 
@@ -178,7 +191,7 @@ void add_ratio(const ModelMetrics& model, GaugeFamily& family) {
   }
 }
 
-constexpr std::array<MetricRow<ModelMetrics>, 11> kTable{{
+constexpr std::array<MetricRow<ModelMetrics>, 12> kTable{{
     {"plumb_model_latency_seconds", "Time of one execution end to end.", add_latency},
     {"plumb_model_bound_seconds", "Bound or estimate of a model's latency.", add_bound},
     {"plumb_model_bound_complete", "Whether all layers have a time (1) or not (0).", add_complete},
@@ -192,6 +205,9 @@ constexpr std::array<MetricRow<ModelMetrics>, 11> kTable{{
     {"plumb_model_operator_seconds", "Time of a model's layers by operator.", add_operators},
     {"plumb_layer_seconds", "Time of the slowest layers of a model.", add_slowest},
     {"plumb_whatif_speedup_ratio", "Speed-up by a change of mode.", add_speedup},
+    {"plumb_whatif_prediction_error_ratio",
+     "Difference of predicted and realised saving by the latency now.",
+     add_prediction_error},
     {"plumb_regression_state", "State of a metric against its baseline.", add_states},
     {"plumb_regression_ratio", "Newest value divided by the baseline's.", add_ratio},
 }};

@@ -37,7 +37,7 @@ ModelBounds bounds_with(const std::string& kind, const std::string& mode, double
 }
 
 std::vector<std::string> findings(ModelBounds model, const Execution& execution) {
-  add_executions({&execution, 1}, model);
+  add_executions({&execution, 1}, Graph{}, ResultSet({}), model);
   return model.findings;
 }
 
@@ -70,7 +70,7 @@ TEST(ModelExecution, says_why_there_is_no_time) {
   execution.mode = "plain";
   execution.row.outcome = {Outcome::Kind::kWrongResult, "element 3 is nan"};
   ModelBounds model = bounds_with("library", "plain", 1.7);
-  add_executions({&execution, 1}, model);
+  add_executions({&execution, 1}, Graph{}, ResultSet({}), model);
   EXPECT_EQ(model.executions.at(0).samples, 0U);
   EXPECT_THAT(model.findings,
               ElementsAre("not executed end to end (plain): wrong_result: element 3 is nan"));
@@ -81,7 +81,7 @@ TEST(ModelExecution, takes_the_newest_of_a_mode) {
   executions[0].row.started = Timestamp(std::chrono::microseconds(2));
   executions[1].row.started = Timestamp(std::chrono::microseconds(1));
   ModelBounds model;
-  add_executions(executions, model);
+  add_executions(executions, Graph{}, ResultSet({}), model);
   ASSERT_EQ(model.executions.size(), 2U);
   EXPECT_EQ(model.executions[0].median, Seconds(1.5));
   EXPECT_EQ(model.executions[1].mode, "x");

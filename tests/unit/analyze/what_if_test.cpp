@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "harness/results/execution_mode.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "tests/unit/analyze/row_builder.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
@@ -41,10 +42,14 @@ double microseconds(Seconds seconds) {
 }
 
 TEST(WhatIf, table_asks_each_question_once) {
-  ASSERT_THAT(what_ifs(), SizeIs(3));
+  ASSERT_THAT(what_ifs(), SizeIs(4));
   EXPECT_EQ(what_ifs()[0].name, "best_variant");
   EXPECT_EQ(what_ifs()[1].name, "fusion");
   EXPECT_EQ(what_ifs()[2].name, "bf16");
+  EXPECT_EQ(what_ifs()[3].name, "all");
+  for (const WhatIf& row : what_ifs()) {
+    EXPECT_NE(execution_mode_from(row.execution_mode), ExecutionMode{}) << row.name;
+  }
 }
 
 TEST(WhatIf, best_variant_saves_where_the_library_chose_badly) {

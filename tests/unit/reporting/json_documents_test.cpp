@@ -100,7 +100,10 @@ TEST(JsonDocuments, whatif_has_the_fields_of_the_contract) {
   expect_fields(model["whatifs"][1], fields);
   EXPECT_DOUBLE_EQ(model["whatifs"][0]["predicted_speedup"], 1.25);
   EXPECT_FALSE(model["whatifs"][0].contains("why_not"));
-  EXPECT_TRUE(model["whatifs"][0]["realised_seconds"].is_null());
+  EXPECT_DOUBLE_EQ(model["whatifs"][0]["realised_seconds"], 4.5e-3);
+  EXPECT_DOUBLE_EQ(model["whatifs"][0]["realised_speedup"], 5.0 / 4.5);
+  EXPECT_DOUBLE_EQ(model["whatifs"][0]["prediction_error"], 0.04);
+  EXPECT_TRUE(model["whatifs"][1]["realised_seconds"].is_null());
   EXPECT_TRUE(model["whatifs"][1]["predicted_seconds"].is_null());
   EXPECT_EQ(model["whatifs"][1]["why_not"], "no bf16 rows in this run");
 }

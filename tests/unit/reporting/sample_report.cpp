@@ -133,6 +133,12 @@ ModelWhatIfs sample_what_ifs() {
   better.predicted = Seconds(2.8e-3);
   better.predicted_interval = {Seconds(2.7e-3), Seconds(2.9e-3)};
   better.predicted_speedup = 1.25;
+  better.execution_mode = "best_variant";
+  better.realised_baseline = Seconds(5e-3);
+  better.realised = Seconds(4.5e-3);
+  better.realised_interval = {Seconds(4.4e-3), Seconds(4.6e-3)};
+  better.realised_speedup = 5.0 / 4.5;
+  better.prediction_error = 0.04;
   better.layers = {{"conv1", {kConv}, Seconds(2e-3), Seconds(1.3e-3), "direct → winograd"}};
   WhatIfResult unknown;
   unknown.name = "bf16";
@@ -171,7 +177,8 @@ RunReport sample_report() {
                                      .p99 = Seconds(0.0053),
                                      .samples = 31,
                                      .memory = Bytes{4096},
-                                     .reorders = 2});
+                                     .reorders = 2,
+                                     .differences = {}});
   model.whatifs = sample_what_ifs();
   report.models.push_back(model);
   report.calibration.emplace();

@@ -50,7 +50,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(tcp::socket socket,
           const HttpServer::Handler& handler,
           const HttpLimits& limits,
-          std::shared_ptr<std::size_t> open)
+          std::shared_ptr<std::atomic<std::size_t>> open)
       : stream_(std::move(socket)), handler_(handler), limits_(limits), open_(std::move(open)) {
     ++*open_;
   }
@@ -174,7 +174,8 @@ class Session : public std::enable_shared_from_this<Session> {
   beast::tcp_stream stream_;
   const HttpServer::Handler& handler_;
   const HttpLimits& limits_;
-  std::shared_ptr<std::size_t> open_;
+  // A page's thread may be the last to hold a connection.
+  std::shared_ptr<std::atomic<std::size_t>> open_;
   beast::flat_buffer buffer_{65536};
   std::optional<http::request_parser<http::empty_body>> parser_;
   http::response<http::empty_body> header_;
@@ -223,7 +224,7 @@ struct HttpServer::Listener {
 
   Handler handler;
   HttpLimits limits;
-  std::shared_ptr<std::size_t> open = std::make_shared<std::size_t>(0);
+  std::shared_ptr<std::atomic<std::size_t>> open = std::make_shared<std::atomic<std::size_t>>(0);
   asio::io_context context{1};
   tcp::acceptor acceptor{context};
   asio::steady_timer pause{context};

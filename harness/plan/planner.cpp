@@ -74,6 +74,7 @@ std::vector<Match> worthwhile_matches(const Graph& graph) {
     }
   }
   std::vector<Match> result;
+  result.reserve(all.size());
   for (const Match* const match : largest) {
     result.push_back(*match);
   }

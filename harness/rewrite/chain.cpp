@@ -213,7 +213,7 @@ std::vector<Match> find_chains(const Graph& graph,
     }
     for (Chain& chain : chains) {
       if (finder.uses().closed(chain.layers, chain.result)) {
-        result.push_back(make_match(rule, chain.layers, chain));
+        result.push_back(make_match(rule, chain.layers, static_cast<Replacement&>(chain)));
       }
     }
   }

@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <exception>
-#include <functional>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -15,10 +12,11 @@ namespace plumb {
 DynamicBatcher::DynamicBatcher(BatchExecutor& executor,
                                const BatchPolicy& policy,
                                const LoadClock& clock)
-    : executor_(executor), policy_(policy), clock_(clock), queue_(policy) {
-  const std::vector<std::size_t> buckets = executor.buckets();
-  const bool ascending =
-      std::adjacent_find(buckets.begin(), buckets.end(), std::greater_equal<>()) == buckets.end();
+    : executor_(executor),
+      policy_(policy),
+      clock_(clock),
+      queue_(policy),
+      uses_(unused_buckets(executor, policy.maximum_batch)) {
   if (policy.maximum_batch == 0 || policy.lanes == 0 || policy.lanes > 1024) {
     throw Error(
         Error::Kind::kUser,
@@ -26,16 +24,6 @@ DynamicBatcher::DynamicBatcher(BatchExecutor& executor,
                     "and at most 1024 lanes",
                     policy.maximum_batch,
                     policy.lanes));
-  }
-  if (buckets.empty() || !ascending || buckets.back() < policy.maximum_batch) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("buckets {} do not hold batches of {}: give ascending batch sizes, the "
-                            "last at least that",
-                            fmt::join(buckets, ", "),
-                            policy.maximum_batch));
-  }
-  for (const std::size_t bucket : buckets) {
-    uses_.push_back({bucket, 0, 0});
   }
   for (std::size_t lane = 0; lane < policy.lanes; ++lane) {
     lanes_.emplace_back([this, lane] { work(lane); });
@@ -66,8 +54,7 @@ void DynamicBatcher::start(std::shared_ptr<Completions> completions) {
   queue_.clear();
   completions_ = std::move(completions);
   for (BucketUse& use : uses_) {
-    use.batches = 0;
-    use.samples = 0;
+    use = {use.bucket, 0, 0};
   }
 }
 
@@ -93,7 +80,7 @@ void DynamicBatcher::flush() {
   changed_.notify_all();
 }
 
-std::vector<DynamicBatcher::BucketUse> DynamicBatcher::uses() const {
+std::vector<BucketUse> DynamicBatcher::uses() const {
   const std::scoped_lock lock(mutex_);
   return uses_;
 }
@@ -112,40 +99,15 @@ void DynamicBatcher::work(std::size_t lane) {
     }
     const std::vector<QuerySample> samples = queue_.pop();
     const std::shared_ptr<Completions> completions = completions_;
-    const auto use = std::find_if(uses_.begin(), uses_.end(), [&](const BucketUse& each) {
-      return each.bucket >= samples.size();
-    });
-    ++use->batches;
-    use->samples += samples.size();
-    const std::size_t bucket = use->bucket;
+    const std::size_t bucket = use_bucket(uses_, samples.size());
     const bool more = !queue_.empty();
     lock.unlock();
     if (more) {
       changed_.notify_one();  // another lane watches the rest
     }
-    execute(lane, samples, bucket, *completions);
+    answer_batch(executor_, {lane, bucket, samples}, *completions);
     lock.lock();
   }
-}
-
-void DynamicBatcher::execute(std::size_t lane,
-                             const std::vector<QuerySample>& samples,
-                             std::size_t bucket,
-                             Completions& completions) {
-  std::vector<SampleResponse> responses;
-  std::vector<std::uint64_t> ids;
-  for (const QuerySample& sample : samples) {
-    responses.push_back({sample.id, {}});
-    ids.push_back(sample.id);
-  }
-  // A lane is a thread's outermost function: what is not caught here ends the process.
-  try {
-    executor_.execute({lane, bucket, samples}, responses);
-  } catch (const std::exception& error) {
-    completions.fail(ids, error.what());
-    return;
-  }
-  completions.complete(responses);
 }
 
 }  // namespace plumb

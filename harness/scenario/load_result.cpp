@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "harness/measure/sample_summary.hpp"
+
 namespace plumb {
 namespace {
 
@@ -64,6 +66,9 @@ LatencySummary summarize(const LatencyHistogram& latencies) {
                  LatencySummary::kPercentiles.end(),
                  summary.percentiles.begin(),
                  [&](double percent) { return latencies.percentile(percent); });
+  const auto rank = median_interval_rank(summary.count);
+  summary.median_low = rank ? latencies.at_rank(*rank - 1) : summary.min;
+  summary.median_high = rank ? latencies.at_rank(summary.count - *rank) : summary.max;
   return summary;
 }
 

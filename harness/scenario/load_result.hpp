@@ -24,6 +24,9 @@ struct LatencySummary {
   Nanoseconds mean{};
   Nanoseconds max{};
   std::array<Nanoseconds, 6> percentiles{};  ///< of kPercentiles
+  /// The 95 % interval of the median, as of a SampleSummary: it takes latencies for independent.
+  Nanoseconds median_low{};
+  Nanoseconds median_high{};
 };
 [[nodiscard]] LatencySummary summarize(const LatencyHistogram& latencies);
 

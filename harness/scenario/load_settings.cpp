@@ -143,6 +143,10 @@ std::optional<LoadScenario> parse_load_scenario(std::string_view text) {
   return std::nullopt;
 }
 
+std::string_view to_text(LoadMode mode) {
+  return mode == LoadMode::kAccuracy ? "accuracy" : "performance";
+}
+
 EffectiveLoad resolve_load(const RequestedLoad& asked) {
   check_combination(asked);
   EffectiveLoad load;

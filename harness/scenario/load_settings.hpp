@@ -26,6 +26,8 @@ enum class LoadMode {
   kAccuracy,     ///< every sample of the data set once; every response logged; no latency judged
 };
 
+[[nodiscard]] std::string_view to_text(LoadMode mode);  ///< "performance", "accuracy"
+
 /// Says where the random numbers of a run start.
 struct LoadSeeds {
   std::uint64_t samples = 1;   ///< which samples are drawn

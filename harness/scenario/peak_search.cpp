@@ -14,7 +14,10 @@ namespace {
 using Nanoseconds = std::chrono::nanoseconds;
 using Purpose = PeakProbe::Purpose;
 
-constexpr double kLowest = 1e-6;  // of the first rate: below it nothing is looked for
+constexpr double kLowest = 1e-6;  // of a rate that somebody guessed: below it nothing is looked for
+// Of the rate without load. A system that is idle for 63 of 64 parts of the time keeps its limit no
+// better when it is idle for longer.
+constexpr double kLowestOfUnloaded = 1.0 / 64.0;
 constexpr auto kUnloadedDuration = std::chrono::milliseconds(200);
 constexpr double kProbeOverrun = 3.0;  // planned durations after which a probe is given up
 
@@ -62,12 +65,16 @@ class PeakFinder {
     return rate;
   }
 
+  [[nodiscard]] Seconds elapsed() const { return clock_.now() - begin_; }
+
   [[nodiscard]] bool may_go_on() {
-    const bool spent = search_.budget && Seconds(clock_.now() - begin_) >= *search_.budget;
+    const std::optional<Seconds> budget =
+        search_.probe_budget ? search_.probe_budget : search_.budget;
+    const bool spent = budget && elapsed() >= *budget;
     if (spent || result_.probes.size() >= search_.probes_at_most) {
-      result_.reason =
-          spent ? fmt::format("the budget of {:.6g} s ended the search", search_.budget->count())
-                : fmt::format("{} probes were not enough", result_.probes.size());
+      result_.reason = spent
+                           ? fmt::format("the budget of {:.6g} s ended the search", budget->count())
+                           : fmt::format("{} probes were not enough", result_.probes.size());
       return false;
     }
     return true;
@@ -99,6 +106,7 @@ class PeakFinder {
   }
 
   void bracket(double first) {
+    const double lowest = first * (load_.target_rate ? kLowest : kLowestOfUnloaded);
     double rate = first;
     if (!may_go_on()) {
       return;
@@ -111,7 +119,7 @@ class PeakFinder {
     }
     do {
       rate *= 0.5;
-    } while (rate > first * kLowest && may_go_on() && !probe(rate));
+    } while (rate > lowest && may_go_on() && !probe(rate));
   }
 
   void bisect() {
@@ -128,13 +136,17 @@ class PeakFinder {
       return;
     }
     for (std::uint64_t i = 0; i < search_.confirmations_at_most; ++i) {
-      if (search_.budget && Seconds(clock_.now() - begin_) >= *search_.budget) {
+      if (search_.budget && elapsed() >= *search_.budget) {
         result_.reason = fmt::format("the budget of {:.6g} s left no time to confirm a rate",
                                      search_.budget->count());
         return;
       }
       EffectiveLoad full = load_;
       full.target_rate = rate;
+      if (search_.budget) {
+        const auto left = std::chrono::round<Nanoseconds>(*search_.budget - elapsed());
+        full.maximum_duration = std::min(full.maximum_duration.value_or(left), left);
+      }
       result_.probes.push_back({Purpose::kConfirmation, rate, run_load(full, system_, clock_)});
       if (result_.probes.back().result.valid()) {
         result_.rate = rate;
@@ -158,6 +170,18 @@ class PeakFinder {
 };
 
 }  // namespace
+
+std::string_view to_text(PeakProbe::Purpose purpose) {
+  switch (purpose) {
+    case PeakProbe::Purpose::kUnloaded:
+      return "unloaded";
+    case PeakProbe::Purpose::kProbe:
+      return "probe";
+    case PeakProbe::Purpose::kConfirmation:
+      return "confirmation";
+  }
+  return "unknown";
+}
 
 PeakResult find_peak(const EffectiveLoad& load,
                      const PeakSearch& search,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/base/units.hpp"
@@ -18,7 +19,10 @@ struct PeakSearch {
   double precision = 0.05;  ///< relative: ends when a failed rate is so close above a passed one
   std::uint64_t probes_at_most = 40;
   std::uint64_t confirmations_at_most = 3;  ///< full runs, each at a rate lower by the precision
-  std::optional<Seconds> budget;            ///< after which no probe and no confirmation starts
+  /// After which no probe starts: the rest of the budget is the confirmation's.
+  std::optional<Seconds> probe_budget;
+  /// After which nothing starts; a confirmation under way ends there.
+  std::optional<Seconds> budget;
 };
 
 struct PeakProbe {
@@ -27,6 +31,8 @@ struct PeakProbe {
   double rate = 0.0;  ///< queries a second; of kUnloaded: what single_stream reached
   LoadResult result;
 };
+
+[[nodiscard]] std::string_view to_text(PeakProbe::Purpose purpose);  ///< "unloaded", "probe", …
 
 struct PeakResult {
   std::optional<double> rate;   ///< queries a second, confirmed by a valid full run: the last probe

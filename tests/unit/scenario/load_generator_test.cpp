@@ -9,7 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/scenario/arrival_schedule.hpp"
-#include "tests/unit/scenario/scripted_load.hpp"
+#include "runners/fake/scripted_load.hpp"
 
 namespace plumb {
 namespace {

@@ -11,7 +11,7 @@
 #include <sstream>
 
 #include "harness/scenario/load_generator.hpp"
-#include "tests/unit/scenario/scripted_load.hpp"
+#include "runners/fake/scripted_load.hpp"
 
 namespace plumb {
 namespace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
-#include "tests/unit/scenario/scripted_load.hpp"
+#include "runners/fake/scripted_load.hpp"
 
 namespace plumb {
 namespace {

@@ -20,7 +20,7 @@ if(PLUMB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # The pure core is what an outside project may link; the rest serves the program.
-set(PLUMB_PUBLIC_MODULES base model rewrite measure results analyze)
+set(PLUMB_PUBLIC_MODULES base model rewrite measure scenario results analyze)
 
 # plumb_module(NAME HEADERS a.hpp… SOURCES a.cpp… DEPENDS plumb::base… PRIVATE_DEPENDS fmt::fmt…)
 function(plumb_module name)

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "harness/base/timestamp.hpp"
@@ -19,6 +20,19 @@ namespace plumb {
 /// Parses one JSON document from outside. Throws Error{kUser} if it is not JSON, nests deeper than
 /// 32 or is longer than 64 MiB. Only for .cpp files: the header of the JSON library is heavy.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text);
+
+/// Writes a value (of a time: its seconds), or null where it is absent.
+template <typename Value>
+[[nodiscard]] nlohmann::json or_null(const std::optional<Value>& value) {
+  if (!value) {
+    return nullptr;
+  }
+  if constexpr (std::is_arithmetic_v<Value>) {
+    return *value;
+  } else {
+    return Seconds(*value).count();
+  }
+}
 
 /// Reads fields of a JSON object that came from outside: checks presence, type and range.
 /// Every function throws Error{kUser} that names the field. Refers to the object: do not outlive

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
+#include "harness/results/disturbance_json.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/results/sample_codec.hpp"
 
@@ -19,20 +20,12 @@ std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-json optional_value(const std::optional<Seconds>& value) {
-  return value ? json(value->count()) : json(nullptr);
-}
-
-json optional_value(const std::optional<double>& value) {
-  return value ? json(*value) : json(nullptr);
-}
-
 // A result with NaN or infinity in it is infinitely wrong, and JSON has no word for that.
 json error_value(const std::optional<double>& error) {
   if (error && !std::isfinite(*error)) {
     return "inf";
   }
-  return optional_value(error);
+  return or_null(error);
 }
 
 std::optional<double> error_from(const json& value, const JsonObject& object) {
@@ -64,25 +57,6 @@ SampleSummary summary_from(const JsonObject& object) {
   summary.mean = object.seconds("mean_seconds");
   summary.min_has_company = object.boolean("min_has_company");
   return summary;
-}
-
-json to_value(const Disturbance& disturbance) {
-  return {{"involuntary_switches", disturbance.involuntary_switches},
-          {"steal_ratio", optional_value(disturbance.steal_ratio)},
-          {"load", optional_value(disturbance.load)},
-          {"pressure_ratio", optional_value(disturbance.pressure_ratio)},
-          {"disturbed", disturbance.disturbed}};
-}
-
-Disturbance disturbance_from(const JsonObject& object) {
-  Disturbance disturbance;
-  disturbance.involuntary_switches =
-      object.integer("involuntary_switches", 0, JsonObject::kHighest);
-  disturbance.steal_ratio = object.optional_number("steal_ratio");
-  disturbance.load = object.optional_number("load");
-  disturbance.pressure_ratio = object.optional_number("pressure_ratio");
-  disturbance.disturbed = object.boolean("disturbed");
-  return disturbance;
 }
 
 template <typename Value>
@@ -132,13 +106,13 @@ std::string to_json(const Measurement& row) {
                {"repetitions", row.repetitions},
                {"summary", to_value(row.summary)},
                {"floor_seconds", row.floor.count()},
-               {"creation_seconds", optional_value(row.creation)},
-               {"first_call_seconds", optional_value(row.first_call)},
-               {"reorder_seconds", optional_value(row.reorder)},
+               {"creation_seconds", or_null(row.creation)},
+               {"first_call_seconds", or_null(row.first_call)},
+               {"reorder_seconds", or_null(row.reorder)},
                {"workspace_bytes", row.workspace.value},
                {"maximum_error", error_value(row.maximum_error)},
                {"output_hash", row.output_hash},
-               {"disturbance", to_value(row.disturbance)},
+               {"disturbance", disturbance_json(row.disturbance)},
                {"attempt", row.attempt},
                {"process", row.process},
                {"started", to_text(row.started)},

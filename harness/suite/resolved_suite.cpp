@@ -110,9 +110,12 @@ std::vector<Scenario> scenarios_of(const SuiteSpec& spec, const SuiteSpec::Model
   std::vector<Scenario> scenarios;
   for (const std::string& name :
        first_of(entry.overrides.scenario, spec.defaults.scenario, std::vector<std::string>{})) {
-    Scenario& scenario = scenarios.emplace_back(Scenario{name, {}});
+    Scenario& scenario = scenarios.emplace_back(Scenario{name, {}, {}});
     if (const auto limits = entry.limits.find(name); limits != entry.limits.end()) {
       scenario.limits = limits->second;
+    }
+    if (const auto settings = entry.settings.find(name); settings != entry.settings.end()) {
+      scenario.settings = settings->second;
     }
     if (!scenario.limits.percentile) {
       scenario.limits.percentile = standard_percentile(name);
@@ -206,6 +209,19 @@ nlohmann::json scenario_json(const Scenario& scenario) {
   add("latency_seconds", scenario.limits.latency);
   add("first_token_seconds", scenario.limits.first_token);
   add("per_token_seconds", scenario.limits.per_token);
+  const ScenarioSettings& settings = scenario.settings;
+  add("duration_seconds", settings.duration);
+  add("minimum_duration_seconds", settings.minimum_duration);
+  add("batch_timeout_seconds", settings.batch_timeout);
+  if (settings.target_rate) {
+    row["target_rate"] = *settings.target_rate;
+  }
+  if (settings.maximum_batch) {
+    row["maximum_batch"] = *settings.maximum_batch;
+  }
+  if (settings.lanes) {
+    row["lanes"] = *settings.lanes;
+  }
   return row;
 }
 

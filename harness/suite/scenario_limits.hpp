@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/base/units.hpp"
+#include "harness/suite/scenario_settings.hpp"
 
 namespace plumb {
 
@@ -22,6 +23,7 @@ struct ScenarioLimits {
 struct Scenario {
   std::string name;  ///< single_stream, multi_stream, server, interactive, offline
   ScenarioLimits limits;
+  ScenarioSettings settings{};
 
   auto operator<=>(const Scenario&) const = default;
 };

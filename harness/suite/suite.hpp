@@ -51,6 +51,7 @@ struct SuiteSpec {
     Defaults overrides;
     std::map<std::string, std::vector<DimensionRange>> dims;  ///< dim.sequence = [128, 384]
     std::map<std::string, ScenarioLimits> limits;             ///< [model.server], by scenario
+    std::map<std::string, ScenarioSettings> settings;         ///< likewise
     std::optional<std::string> note;
   };
   struct LayersEntry {

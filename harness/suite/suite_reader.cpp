@@ -58,6 +58,21 @@ ScenarioLimits read_limits(TomlSection& section) {
           .per_token = read_duration(section, "per_token")};
 }
 
+ScenarioSettings read_settings(TomlSection& section) {
+  constexpr std::int64_t kMostBatch = 1 << 20;
+  constexpr std::int64_t kMostLanes = 1024;
+  ScenarioSettings settings{.duration = read_duration(section, "duration"),
+                            .minimum_duration = read_duration(section, "minimum_duration"),
+                            .target_rate = section.real("target_rate", 0, 1e9),
+                            .maximum_batch = section.integer("maximum_batch", 1, kMostBatch),
+                            .batch_timeout = read_duration(section, "batch_timeout"),
+                            .lanes = section.integer("lanes", 1, kMostLanes)};
+  if (settings.duration && settings.minimum_duration) {
+    section.fail("a fixed 'duration' leaves no room for a 'minimum_duration': give one of them");
+  }
+  return settings;
+}
+
 SuiteSpec::ModelEntry read_model_entry(TomlSection& section, const Path& file) {
   SuiteSpec::ModelEntry model;
   model.line = section.line();
@@ -73,6 +88,7 @@ SuiteSpec::ModelEntry read_model_entry(TomlSection& section, const Path& file) {
   for (const std::string_view scenario : kScenarios) {
     section.one(scenario, fmt::format("[model.{}]", scenario), [&](TomlSection& table) {
       model.limits.emplace(scenario, read_limits(table));
+      model.settings.emplace(scenario, read_settings(table));
     });
   }
   section.entries("dim", [&](const std::string& name, const toml::node& node) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/plan/executor.hpp"
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -234,6 +235,42 @@ std::vector<Execution> Executor::execute_model(const ExecuteRequest& request) {
     lost.row.key.text = "model:" + request.name;
   }
   return executions;
+}
+
+LoadExecution Executor::load_model(const LoadRequest& request,
+                                   const std::function<void(const LoadProgress&)>& report) {
+  // A load ends itself at its budget; one that does not, with all its reading and planning, hangs.
+  constexpr double kOverrun = 2.0;
+  worker_.reset();
+  LoadExecution load = begin_load(request);
+  load.started = current_time();
+  std::optional<Seconds> most;
+  if (request.budget) {
+    most = *request.budget * kOverrun +
+           options_.row_timeout * static_cast<double>(request.buckets.size());
+  }
+  const Seconds began = now();
+  bool overrun = false;
+  const auto go_on = [&](const LoadProgress& progress) {
+    report(progress);
+    overrun = most && now() - began > *most;
+    return !overrun && !stop_.load();
+  };
+  try {
+    load = worker().load(request, options_.row_timeout, go_on);
+  } catch (const WorkerDied& death) {
+    load.outcome = death.outcome();
+    if (overrun) {
+      load.outcome = {Outcome::Kind::kTimedOut,
+                      fmt::format("it did not end within {:.6g} s, far beyond its budget",
+                                  most.value_or(Seconds(0)).count())};
+    }
+    load.wall = now() - began;
+    spdlog::warn("worker lost: {}; model {}", load.outcome.reason, load.model);
+    worker_.reset();
+  }
+  load.process = processes_;
+  return load;
 }
 
 ExecutionSummary Executor::execute(const RunId& run,

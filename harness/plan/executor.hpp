@@ -18,7 +18,8 @@ namespace plumb {
 struct Progress {
   std::size_t done = 0;
   std::size_t total = 0;
-  std::string current;  ///< what is measured now, short
+  std::string unit = "layers";  ///< what is counted
+  std::string current;          ///< what is measured now, short
   Seconds elapsed{};
   std::optional<Seconds> left;  ///< absent until there is something to judge from
 };
@@ -66,6 +67,12 @@ class Executor {
   /// Executes one model end to end in a fresh worker process, all modes in one; if that dies, each
   /// in one of its own. A worker that dies or falls silent is the mode's outcome.
   [[nodiscard]] std::vector<Execution> execute_model(const ExecuteRequest& request);
+
+  /// Loads one model by a scenario in a fresh worker process; a worker that dies, in which nothing
+  /// goes on, or that runs far beyond the budget is the result's outcome. When the user stops the
+  /// run, the worker is killed: kSkipped.
+  [[nodiscard]] LoadExecution load_model(const LoadRequest& request,
+                                         const std::function<void(const LoadProgress&)>& report);
 
   /// Measures and confirms the items; `unconfirmed` are left over from an interrupted run.
   [[nodiscard]] ExecutionSummary execute(const RunId& run,

@@ -70,6 +70,21 @@ class Program {
     return {};
   }
 
+  /// Returns where an input of slot `slot` lies dense, so that another can be written there between
+  /// executions; empty: it can only be bound.
+  [[nodiscard]] virtual std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) {
+    static_cast<void>(slot);
+    static_cast<void>(operand);
+    return {};
+  }
+  /// Returns where an output of a slot lies dense after synchronize(); empty: outputs() copies it.
+  [[nodiscard]] virtual std::span<const std::byte> output_bytes(std::size_t slot,
+                                                                std::size_t output) {
+    static_cast<void>(slot);
+    static_cast<void>(output);
+    return {};
+  }
+
   /// Measures bringing the plain operands into this program's layouts and the result back, if they
   /// differ.
   [[nodiscard]] virtual std::optional<Seconds> reorder_time() { return std::nullopt; }

@@ -120,6 +120,34 @@ class WorkerProcess::Implementation {
     }
   }
 
+  LoadExecution load(const LoadRequest& load,
+                     Seconds timeout,
+                     const std::function<bool(const LoadProgress&)>& go_on) {
+    protocol::Request request;
+    *request.mutable_load() = to_protocol(load);
+    send(request, timeout);
+    FrameChannel::Deadline deadline = deadline_in(timeout);
+    LoadProgress last;
+    while (true) {
+      const protocol::Reply reply = receive_until(deadline, timeout);
+      if (!reply.has_load_progress()) {
+        return read(reply, reply.has_load(), [&] { return from_protocol(reply.load()); });
+      }
+      const LoadProgress progress =
+          read(reply, true, [&] { return from_protocol(reply.load_progress()); });
+      if (!go_on(progress)) {
+        child_->kill();
+        ended_ = Outcome{Outcome::Kind::kSkipped, "it was stopped"};
+        throw WorkerDied(*ended_);
+      }
+      // A beat of the heart alone is no progress: a model that hangs must not hang the harness.
+      if (progress.batches != last.batches || progress.phase != last.phase) {
+        deadline = deadline_in(timeout);
+        last = progress;
+      }
+    }
+  }
+
   void measure(const MeasureRequest& measure,
                Seconds timeout,
                const std::function<void(Measurement)>& emit) {
@@ -211,9 +239,12 @@ class WorkerProcess::Implementation {
     }
   }
 
-  protocol::Reply receive(Seconds timeout) {
+  protocol::Reply receive(Seconds timeout) { return receive_until(deadline_in(timeout), timeout); }
+
+  /// `timeout` is what the deadline came from, for the message.
+  protocol::Reply receive_until(FrameChannel::Deadline deadline, Seconds timeout) {
     try {
-      const std::optional<std::string> frame = channel_.receive(deadline_in(timeout));
+      const std::optional<std::string> frame = channel_.receive(deadline);
       if (!frame) {
         throw ProtocolError(ProtocolError::Kind::kClosed, "the worker closed its channel");
       }
@@ -335,6 +366,11 @@ void WorkerProcess::execute(const ExecuteRequest& request,
                             Seconds timeout,
                             const std::function<void(Execution)>& emit) {
   implementation_->execute(request, timeout, emit);
+}
+LoadExecution WorkerProcess::load(const LoadRequest& request,
+                                  Seconds timeout,
+                                  const std::function<bool(const LoadProgress&)>& go_on) {
+  return implementation_->load(request, timeout, go_on);
 }
 int WorkerProcess::pid() const {
   return implementation_->pid();

@@ -59,6 +59,13 @@ class WorkerProcess {
                Seconds timeout,
                const std::function<void(Execution)>& emit);
 
+  /// Waits for the one answer. `timeout` bounds the time in which nothing goes on: no batch, no new
+  /// phase. `go_on` is asked about once a second; when it says no, the worker is killed and the
+  /// outcome of the WorkerDied is kSkipped.
+  [[nodiscard]] LoadExecution load(const LoadRequest& request,
+                                   Seconds timeout,
+                                   const std::function<bool(const LoadProgress&)>& go_on);
+
   [[nodiscard]] int pid() const;
   /// Returns the last lines that the worker wrote to stdout and stderr (at most 64 KiB).
   [[nodiscard]] std::string log_tail() const;

@@ -147,6 +147,8 @@ class Server {
             to_protocol(service_->variants(from_protocol(request.variants())));
       } else if (request.has_calibrate()) {
         *message.mutable_calibration() = to_protocol(service_->calibrate());
+      } else if (request.has_load()) {
+        *message.mutable_load() = to_protocol(load(from_protocol(request.load())));
       } else {
         throw Error(Error::Kind::kInternal, "the worker does not know this request");
       }
@@ -233,6 +235,25 @@ class Server {
     protocol::Reply done;
     done.mutable_done();
     reply(done);
+  }
+
+  LoadExecution load(const LoadRequest& request) {
+    LoadExecution failed = begin_load(request);
+    try {
+      return service_->load(request, [this](const LoadProgress& progress) {
+        protocol::Reply message;
+        *message.mutable_load_progress() = to_protocol(progress);
+        reply(message);
+      });
+    } catch (const ProtocolError&) {
+      throw;
+    } catch (const std::bad_alloc&) {
+      failed.outcome = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
+    } catch (const std::exception& problem) {
+      failed.outcome = {Outcome::Kind::kCrashed,
+                        fmt::format("the worker failed: {}", problem.what())};
+    }
+    return failed;
   }
 
   std::string backend_;

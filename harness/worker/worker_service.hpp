@@ -7,10 +7,12 @@
 
 #include "harness/measure/sampler.hpp"
 #include "harness/results/execution.hpp"
+#include "harness/results/load_execution.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/results/run.hpp"
 #include "harness/worker/backend.hpp"
 #include "harness/worker/execute_request.hpp"
+#include "harness/worker/load_request.hpp"
 
 namespace plumb {
 
@@ -48,6 +50,10 @@ class WorkerService {
   /// says why there is no time.
   virtual void execute(const ExecuteRequest& request,
                        const std::function<void(Execution)>& emit) = 0;
+  /// Loads a whole model by a scenario; an outcome says why there is no result. `report` is called
+  /// from another thread while it runs, never after it returns.
+  [[nodiscard]] virtual LoadExecution load(const LoadRequest& request,
+                                           const LoadReport& report) = 0;
 };
 
 }  // namespace plumb

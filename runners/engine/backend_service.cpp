@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "harness/measure/parallel_efficiency.hpp"
+#include "harness/scenario/load_clock.hpp"
 #include "runners/engine/calibration.hpp"
 #include "runners/engine/layer_measurement.hpp"
 #include "runners/engine/model_execution.hpp"
+#include "runners/engine/model_load.hpp"
 
 namespace plumb {
 
@@ -41,6 +43,11 @@ void BackendService::measure(const MeasureRequest& request,
 void BackendService::execute(const ExecuteRequest& request,
                              const std::function<void(Execution)>& emit) {
   ModelExecution(backend_, timing_, request).run(emit);
+}
+
+LoadExecution BackendService::load(const LoadRequest& request, const LoadReport& report) {
+  const std::unique_ptr<LoadClock> clock = make_steady_load_clock();
+  return load_model(backend_, timing_, options_.disturbance, *clock, request, report);
 }
 
 Calibration BackendService::calibrate() {

@@ -26,7 +26,7 @@ struct BackendServiceOptions {
 
 /// Is what a worker process does with a backend: verifies, races and times layers,
 /// executes models
-/// (docs/MEASUREMENT.md). Not thread-safe.
+/// and loads them (docs/MEASUREMENT.md, docs/SCENARIOS.md). Not thread-safe.
 class BackendService final : public WorkerService {
  public:
   /// Keeps a reference to the backend.
@@ -40,6 +40,7 @@ class BackendService final : public WorkerService {
                const std::function<void(Measurement)>& emit) override;
   [[nodiscard]] Calibration calibrate() override;
   void execute(const ExecuteRequest& request, const std::function<void(Execution)>& emit) override;
+  [[nodiscard]] LoadExecution load(const LoadRequest& request, const LoadReport& report) override;
 
  private:
   Backend& backend_;

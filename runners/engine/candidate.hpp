@@ -24,8 +24,11 @@ struct Candidate {
   bool verified = false;
 };
 
-/// Runs `step` and turns what it throws into the row's outcome: out of memory, unsupported, or
+/// Runs `step` and turns what it throws into the outcome: out of memory, unsupported, or
 /// crashed with the text. Passes Error{kInternal} on.
-void guarded(Measurement& row, const std::function<void()>& step);
+void guarded(Outcome& outcome, const std::function<void()>& step);
+inline void guarded(Measurement& row, const std::function<void()>& step) {
+  guarded(row.outcome, step);
+}
 
 }  // namespace plumb

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "runners/engine/finite_check.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb {
@@ -15,20 +15,12 @@ namespace {
 Outcome checked(const Graph& graph, const std::vector<Tensor>& outputs) {
   for (std::size_t index = 0; index < outputs.size(); ++index) {
     const Tensor& output = outputs[index];
-    if (!is_floating(output.type.dtype)) {
-      continue;
-    }
-    const ElementReader at = reader_of(output.type.dtype);
-    const auto count = static_cast<std::size_t>(element_count(output.type));
-    for (std::size_t element = 0; element < count; ++element) {
-      const double number = at(output.data.data(), element);
-      if (!std::isfinite(number)) {
-        return {Outcome::Kind::kWrongResult,
-                fmt::format("element {} of output '{}' is {}",
-                            element,
-                            graph.values[graph.outputs[index]].name,
-                            number)};
-      }
+    if (const auto found = first_not_finite(output.type.dtype, output.data)) {
+      return {Outcome::Kind::kWrongResult,
+              fmt::format("element {} of output '{}' is {}",
+                          *found,
+                          graph.values[graph.outputs[index]].name,
+                          number_at(output, *found))};
     }
   }
   return {};

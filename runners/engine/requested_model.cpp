@@ -71,6 +71,10 @@ void RequestedModel::fill() {
   }
 }
 
+std::vector<Tensor> RequestedModel::inputs_of(std::uint64_t seed) const {
+  return model_inputs(file_graph_, seed);
+}
+
 Outcome RequestedModel::operands(const FusedGraph& graph,
                                  const std::vector<ValueId>& wanted,
                                  std::vector<Tensor>& operands) const {

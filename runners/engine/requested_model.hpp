@@ -38,6 +38,9 @@ class RequestedModel {
   /// Returns the inputs as the model's file has them, in its order.
   [[nodiscard]] const std::vector<Tensor>& inputs() const { return inputs_; }
 
+  /// Makes other inputs than those of the request's seed, likewise.
+  [[nodiscard]] std::vector<Tensor> inputs_of(std::uint64_t seed) const;
+
   /// Collects inputs and constants in the types and order in which a program wants them. `graph` is
   /// the model's own or was made of it. Not ok: the value without elements, by name.
   [[nodiscard]] Outcome operands(const FusedGraph& graph,

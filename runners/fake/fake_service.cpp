@@ -21,7 +21,6 @@ namespace plumb::fake {
 namespace {
 
 constexpr Seconds kFloor{1e-7};
-constexpr std::string_view kStarted = "2026-01-01T00:00:00Z";
 /// Of the full method's samples, in parts of the median; their median is 1.
 constexpr std::array<double, 9> kSpread{
     1.000, 0.998, 1.002, 0.999, 1.001, 1.000, 1.003, 0.997, 1.010};
@@ -30,6 +29,18 @@ double fraction_of_hash(const std::string& text) {
   const std::string digest = sha256(text);
   return static_cast<double>(std::stoul(digest.substr(0, 4), nullptr, 16)) / 65536.0;
 }
+
+/// Tells whether a rule settles the whole key at once, without a variant having been tried.
+bool refuses_key(const Rule* rule) {
+  return rule != nullptr && rule->variant == "*" && !rule->outcome.timed();
+}
+
+Graph graph_in(const ExecuteRequest& request) {
+  return request.model.empty() ? read_model(request.path, {request.batch, request.dims})
+                               : graph_of_bytes(request.model);
+}
+
+}  // namespace
 
 void act(const Rule& rule) {
   if (!rule.log.empty()) {
@@ -60,18 +71,6 @@ void act(const Rule& rule) {
       throw Error(Error::Kind::kInternal, "the script says that this fails");
   }
 }
-
-/// Tells whether a rule settles the whole key at once, without a variant having been tried.
-bool refuses_key(const Rule* rule) {
-  return rule != nullptr && rule->variant == "*" && !rule->outcome.timed();
-}
-
-Graph graph_in(const ExecuteRequest& request) {
-  return request.model.empty() ? read_model(request.path, {request.batch, request.dims})
-                               : graph_of_bytes(request.model);
-}
-
-}  // namespace
 
 Seconds fake_time(const LayerKey& key, const std::string& variant, CacheMode cache) {
   LayerCost cost;
@@ -184,6 +183,19 @@ void FakeService::measure(const MeasureRequest& request,
   }
 }
 
+Seconds FakeService::model_time(const ExecuteRequest& request, const ExecutionMode& mode) {
+  Seconds time{};
+  for (const Layer& layer : graph_in(request).layers) {
+    if (layer.role == Layer::Role::kCompute) {
+      time += fake_time(layer.key, "algorithm=direct", CacheMode::kWeights);
+    }
+  }
+  for (const bool option : {mode.best_variant, mode.bf16, mode.fusion}) {
+    time *= option ? 0.9 : 1.0;
+  }
+  return time;
+}
+
 Execution FakeService::execution(const ExecuteRequest& request, const ModeRequest& mode) const {
   Execution execution;
   execution.mode = to_text(mode.mode);
@@ -194,15 +206,7 @@ Execution FakeService::execution(const ExecuteRequest& request, const ModeReques
   if (!execution.row.outcome.timed() || (rule != nullptr && rule->time)) {
     return execution;
   }
-  Seconds time{};
-  for (const Layer& layer : graph_in(request).layers) {
-    if (layer.role == Layer::Role::kCompute) {
-      time += fake_time(layer.key, "algorithm=direct", CacheMode::kWeights);
-    }
-  }
-  for (const bool option : {mode.mode.best_variant, mode.mode.bf16, mode.mode.fusion}) {
-    time *= option ? 0.9 : 1.0;
-  }
+  const Seconds time = model_time(request, mode.mode);
   for (std::size_t i = 0; i < execution.row.samples.size(); ++i) {
     execution.row.samples[i] = time * kSpread[i];
   }

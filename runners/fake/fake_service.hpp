@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/worker/worker_service.hpp"
@@ -28,6 +29,11 @@ class FakeService : public WorkerService {
   /// "algorithm=direct", each option of the mode saving a tenth; or what a rule says of the key
   /// "model:NAME" and the mode as variant.
   void execute(const ExecuteRequest& request, const std::function<void(Execution)>& emit) override;
+  /// Loads in time that passes only while somebody waits: a batch takes as long as execute() says
+  /// of the smallest bucket that holds it, one after the other. A rule of the key "model:NAME" and
+  /// the scenario as variant ("server") may refuse the load, fail every answer ("wrong_result"),
+  /// drop every query ("timed_out"), set the time of a sample, or act.
+  [[nodiscard]] LoadExecution load(const LoadRequest& request, const LoadReport& report) override;
 
  private:
   [[nodiscard]] Execution execution(const ExecuteRequest& request, const ModeRequest& mode) const;
@@ -36,9 +42,17 @@ class FakeService : public WorkerService {
                                 CacheMode cache,
                                 const Variant& variant,
                                 Purpose purpose) const;
+  /// Says what one execution of a model takes where no rule does.
+  [[nodiscard]] static Seconds model_time(const ExecuteRequest& request, const ExecutionMode& mode);
 
   Script script_;
 };
+
+/// When everything here happens.
+inline constexpr std::string_view kStarted = "2026-01-01T00:00:00Z";
+
+/// Does what a rule says is done before its row.
+void act(const Rule& rule);
 
 /// Computes the time of one execution: the longer of operations at 50 GFLOP/s (bf16: 100) and bytes
 /// at 10 GB/s, plus one microsecond; weights count twice when they are cold; a variant adds up to

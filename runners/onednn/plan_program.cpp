@@ -279,6 +279,30 @@ std::optional<Seconds> PlanProgram::reorder_time() {
   return total;
 }
 
+std::span<std::byte> PlanProgram::input_bytes(std::size_t slot, std::size_t operand) {
+  std::span<std::byte> found;
+  for (std::size_t index = 0; index < plan_.buffers.size(); ++index) {
+    const Buffer& buffer = plan_.buffers[index];
+    if (buffer.role != Buffer::Role::kInput || buffer.operand != operand) {
+      continue;
+    }
+    if (!found.empty() || buffer.weight || buffer.pack || is_reformatted(buffer)) {
+      return {};  // several copies, or one that is made from the operand
+    }
+    found = {slots_.at(slot)->buffers[index], buffer.bytes};
+  }
+  return found;
+}
+
+std::span<const std::byte> PlanProgram::output_bytes(std::size_t slot, std::size_t output) {
+  const std::size_t index = plan_.outputs.at(output);
+  if (is_reformatted(plan_.buffers[index])) {
+    return {};
+  }
+  const auto size = static_cast<std::size_t>(byte_size(spec_.outputs.at(output)).value);
+  return {slots_.at(slot)->buffers[index], size};
+}
+
 Bytes memory_needed(const LayerPlan& plan) {
   Bytes total = bytes_of(plan.scratchpad_bytes + plan.arena_bytes);
   for (const Buffer& buffer : plan.buffers) {

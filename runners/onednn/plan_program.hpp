@@ -28,6 +28,9 @@ class PlanProgram : public Program {
   void synchronize() override;
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
+  [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;
+  [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
+                                                        std::size_t output) override;
   [[nodiscard]] std::optional<Seconds> reorder_time() override;
 
  private:

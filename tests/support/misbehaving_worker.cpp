@@ -81,6 +81,23 @@ void trickle(const Scene& scene) {
   }
 }
 
+/// Says that it lives, and that nothing goes on.
+void beat_idly(const Scene& scene) {
+  protocol::Reply reply;
+  *reply.mutable_load_progress() = to_protocol(LoadProgress{"running", 1, Seconds(1)});
+  while (true) {
+    scene.send(reply);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+/// Answers a load with bytes that are none.
+void answer_nonsense(const Scene& scene) {
+  protocol::Reply reply;
+  reply.mutable_load()->set_json(std::string(1 << 20, '['));
+  scene.send(reply);
+}
+
 /// Leaves a process behind that holds stdout and stderr open, and ignores a polite request.
 void abandon_child(const Scene& scene) {
   const pid_t child = ::fork();
@@ -115,6 +132,8 @@ void tell_surroundings(const Scene& scene) {
 
 const std::map<std::string, std::function<void(const Scene&)>>& misbehaviours() {
   static const std::map<std::string, std::function<void(const Scene&)>> table{
+      {"beat_idly", beat_idly},
+      {"answer_nonsense", answer_nonsense},
       {"segfault", [](const Scene&) { die_by(SIGSEGV); }},
       {"killed", [](const Scene&) { die_by(SIGKILL); }},
       {"exit",

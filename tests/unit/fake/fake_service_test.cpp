@@ -152,5 +152,58 @@ TEST(FakeService, executes_a_model_in_the_time_of_its_layers_or_as_the_script_sa
   EXPECT_EQ(execute(script, request)[0].row.outcome.reason, "nan");
 }
 
+LoadRequest load_request(LoadScenario scenario) {
+  LoadRequest request;
+  request.buckets.resize(1);
+  request.buckets[0].model.name = "sample";
+  request.load.scenario = scenario;
+  request.load.fixed_duration = Seconds(10.0);
+  if (scenario == LoadScenario::kServer) {
+    request.load.latency_limit = Seconds(0.1);
+  }
+  return request;
+}
+
+LoadExecution loaded(const LoadRequest& request, const Rule& rule) {
+  Script script = default_script();
+  script.rules.push_back(rule);
+  return FakeService(script).load(request, [](const LoadProgress&) {});
+}
+
+TEST(FakeService, loads_a_model_the_same_way_every_time) {
+  const Rule rule{.match = "model:sample", .time = Seconds(0.001)};
+  for (const LoadScenario scenario : {LoadScenario::kSingleStream,
+                                      LoadScenario::kMultiStream,
+                                      LoadScenario::kServer,
+                                      LoadScenario::kOffline}) {
+    const LoadExecution load = loaded(load_request(scenario), rule);
+    EXPECT_EQ(verdict_of(load), LoadVerdict::kValid) << to_text(scenario);
+    EXPECT_EQ(to_json(load), to_json(loaded(load_request(scenario), rule)));
+    EXPECT_EQ(load_execution_from_json(to_json(load)).scenario, to_text(scenario));
+  }
+}
+
+TEST(FakeService, fails_or_drops_what_the_script_says) {
+  const LoadRequest request = load_request(LoadScenario::kSingleStream);
+  const LoadExecution failed = loaded(request,
+                                      {.match = "model:sample",
+                                       .outcome = {Outcome::Kind::kWrongResult, "nan"},
+                                       .time = Seconds(1)});
+  ASSERT_TRUE(failed.result);
+  EXPECT_EQ(failed.result->first_failure, "nan");
+  EXPECT_EQ(verdict_of(failed), LoadVerdict::kFailed);
+  const LoadExecution dropped = loaded(
+      request,
+      {.match = "model:sample", .outcome = {Outcome::Kind::kTimedOut, ""}, .time = Seconds(1)});
+  ASSERT_TRUE(dropped.result);
+  EXPECT_EQ(dropped.result->samples_dropped, 1U);
+  EXPECT_EQ(verdict_of(dropped), LoadVerdict::kFailed);
+  const LoadExecution refused = loaded(request,
+                                       {.match = "model:sample",
+                                        .variant = "single_stream",
+                                        .outcome = {Outcome::Kind::kUnsupported, "no"}});
+  EXPECT_EQ(verdict_of(refused), LoadVerdict::kNotExecuted);
+}
+
 }  // namespace
 }  // namespace plumb::fake

@@ -309,5 +309,45 @@ TEST_F(WorkerProcessTest, moves) {
   EXPECT_FALSE(runs(pid));
 }
 
+/// Asks a worker that misbehaves in this way to load a model.
+Outcome outcome_of_load(const std::string& how,
+                        Seconds timeout,
+                        const std::function<bool(const LoadProgress&)>& go_on) {
+  WorkerProcess worker(misbehaving(how));
+  LoadRequest request;
+  request.buckets.resize(1);
+  try {
+    static_cast<void>(worker.load(request, timeout, go_on));
+  } catch (const WorkerDied& death) {
+    EXPECT_THROW((void)worker.describe(), WorkerDied);
+    EXPECT_TRUE(ends_within_seconds(worker.pid()));
+    return death.outcome();
+  }
+  return {};
+}
+
+TEST_F(WorkerProcessTest, takes_no_heartbeat_for_progress) {
+  int beats = 0;
+  const Outcome outcome = outcome_of_load("beat_idly", Seconds(0.5), [&](const LoadProgress&) {
+    ++beats;
+    return true;
+  });
+  EXPECT_EQ(outcome.kind, Outcome::Kind::kTimedOut);
+  EXPECT_GT(beats, 1);
+}
+
+TEST_F(WorkerProcessTest, ends_a_load_when_it_is_told_to) {
+  const Outcome outcome =
+      outcome_of_load("beat_idly", Seconds(60), [](const LoadProgress&) { return false; });
+  EXPECT_EQ(outcome.kind, Outcome::Kind::kSkipped);
+}
+
+TEST_F(WorkerProcessTest, survives_a_load_that_is_none) {
+  const auto go_on = [](const LoadProgress&) { return true; };
+  for (const char* how : {"answer_nonsense", "segfault"}) {
+    EXPECT_EQ(outcome_of_load(how, Seconds(60), go_on).kind, Outcome::Kind::kCrashed) << how;
+  }
+}
+
 }  // namespace
 }  // namespace plumb

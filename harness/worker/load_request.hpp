@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/results/load_execution.hpp"
+#include "harness/scenario/batch_queue.hpp"
+#include "harness/scenario/load_settings.hpp"
+#include "harness/worker/execute_request.hpp"
+
+namespace plumb {
+
+/// Asks a worker to load one whole model by a scenario.
+struct LoadRequest {
+  /// Is the model for batches of so many samples.
+  struct Bucket {
+    std::size_t samples = 1;
+    ExecuteRequest model;
+  };
+
+  std::vector<Bucket> buckets;  ///< ascending; the first is of one sample
+  std::int64_t inputs_per_sample = 1;
+  RequestedLoad load;  ///< performance mode; the worker chooses the data set
+  BatchPolicy batches{.maximum_batch = 1, .timeout = {}, .lanes = 1};
+  std::optional<Seconds> budget;           ///< of the load, searches and confirmations included
+  Bytes data_set{std::int64_t{64} << 20};  ///< of inputs, at most; but two batches a lane
+};
+
+/// Returns what is known of a load before it begins: what was asked for.
+[[nodiscard]] LoadExecution begin_load(const LoadRequest& request);
+
+/// Says how far a load is.
+struct LoadProgress {
+  std::string phase;          ///< "preparing batches of 8", "running"
+  std::uint64_t batches = 0;  ///< executed so far, warm-up and probes included
+  Seconds elapsed{};
+};
+
+/// Takes progress, about once a second, from any thread but never from two at a time.
+using LoadReport = std::function<void(const LoadProgress&)>;
+
+}  // namespace plumb

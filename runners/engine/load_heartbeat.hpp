@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "harness/measure/sampler.hpp"
+#include "harness/worker/load_request.hpp"
+
+namespace plumb {
+
+/// Reports how far a load is: at each new phase, and about once a second, from a thread of its own.
+/// No report is made after its destruction.
+class LoadHeartbeat {
+ public:
+  /// `batches` is read from that thread.
+  LoadHeartbeat(LoadReport report, std::function<std::uint64_t()> batches, Clock clock);
+  ~LoadHeartbeat();
+  LoadHeartbeat(const LoadHeartbeat&) = delete;
+  LoadHeartbeat& operator=(const LoadHeartbeat&) = delete;
+  LoadHeartbeat(LoadHeartbeat&&) = delete;
+  LoadHeartbeat& operator=(LoadHeartbeat&&) = delete;
+
+  /// Says what is done from now on.
+  void enter(std::string phase);
+
+ private:
+  void beat();
+
+  LoadReport report_;
+  std::function<std::uint64_t()> batches_;
+  Clock clock_;
+  Seconds begin_;
+  std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  std::string phase_ = "reading";
+  bool fresh_ = true;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace plumb

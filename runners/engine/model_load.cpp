@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/model_load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "harness/scenario/budgeted_load.hpp"
+#include "harness/scenario/direct_system.hpp"
+#include "harness/scenario/dynamic_batcher.hpp"
+#include "runners/engine/candidate.hpp"
+#include "runners/engine/load_heartbeat.hpp"
+#include "runners/engine/model_executor.hpp"
+
+namespace plumb {
+namespace {
+
+bool is_stream(LoadScenario scenario) {
+  return scenario == LoadScenario::kSingleStream || scenario == LoadScenario::kMultiStream;
+}
+
+/// Asks for two batches for each lane at least, and for a whole query.
+DataSetSize data_set_of(const LoadRequest& request) {
+  const std::uint64_t query =
+      is_stream(request.load.scenario) ? resolve_load(request.load).samples_per_query : 1;
+  return {.most = request.data_set,
+          .least = std::max(2 * request.batches.lanes * request.batches.maximum_batch,
+                            static_cast<std::size_t>(query))};
+}
+
+/// Is a model ready to be loaded, by one thread or behind a batcher.
+class LoadedSystem {
+ public:
+  LoadedSystem(ModelExecutor& executor, const LoadRequest& request, const LoadClock& clock) {
+    if (is_stream(request.load.scenario) && request.batches.lanes == 1) {
+      direct_ = std::make_unique<DirectSystem>(executor, request.batches.maximum_batch);
+    } else {
+      batcher_ = std::make_unique<DynamicBatcher>(executor, request.batches, clock);
+    }
+  }
+
+  [[nodiscard]] SystemUnderTest& system() {
+    return direct_ ? static_cast<SystemUnderTest&>(*direct_) : *batcher_;
+  }
+  [[nodiscard]] bool direct() const { return direct_ != nullptr; }
+  [[nodiscard]] std::vector<BucketUse> uses() const {
+    return direct_ ? direct_->uses() : batcher_->uses();
+  }
+
+ private:
+  std::unique_ptr<DirectSystem> direct_;
+  std::unique_ptr<DynamicBatcher> batcher_;
+};
+
+/// Prepares a program for each bucket and lane, then loads.
+void run(Backend& backend,
+         const Clock& clock,
+         LoadClock& load_clock,
+         const LoadRequest& request,
+         ModelExecutor& executor,
+         LoadHeartbeat& heart,
+         LoadExecution& load) {
+  const Seconds begin = clock();
+  for (const LoadRequest::Bucket& bucket : request.buckets) {
+    heart.enter(fmt::format("preparing batches of {}", bucket.samples));
+    load.outcome = executor.add(backend, bucket, request.batches.lanes, clock);
+    if (!load.outcome.ok()) {
+      return;
+    }
+  }
+  load.preparation = clock() - begin;
+  load.memory = executor.memory();
+  load.reorders = executor.reorders();
+  load.requested.total_samples = executor.samples();
+  load.requested.loaded_samples = executor.samples();
+  LoadedSystem loaded(executor, request, load_clock);
+  load.direct = loaded.direct();
+  const std::optional<Seconds> left =
+      request.budget ? std::optional(*request.budget - load.preparation) : std::nullopt;
+  BudgetedLoad done =
+      run_within(load.requested, left, loaded.system(), load_clock, [&](const std::string& phase) {
+        heart.enter(phase);
+      });
+  load.requested = done.requested;
+  load.result = std::move(done.result);
+  if (done.peak) {
+    load.peak = summarize(*done.peak);
+  }
+  load.buckets = loaded.uses();
+}
+
+}  // namespace
+
+LoadExecution load_model(Backend& backend,
+                         LayerTiming& timing,
+                         const DisturbanceSource& disturbance,
+                         LoadClock& clock,
+                         const LoadRequest& request,
+                         const LoadReport& report) {
+  LoadExecution load = begin_load(request);
+  load.started = current_time();
+  load.floor = timing.floor().at(1);
+  fmt::print(stderr, "loading {}: {}\n", load.model, load.scenario);
+  const Seconds begin = timing.clock()();
+  const DisturbanceReading before = disturbance();
+  guarded(load.outcome, [&] {
+    ModelExecutor executor(fmt::format("{} ({})", load.model, load.mode), data_set_of(request));
+    LoadHeartbeat heart(
+        report, [&executor] { return executor.batches(); }, timing.clock());
+    run(backend, timing.clock(), clock, request, executor, heart, load);
+  });
+  load.disturbance = disturbance_between(before, disturbance());
+  load.wall = timing.clock()() - begin;
+  return load;
+}
+
+}  // namespace plumb

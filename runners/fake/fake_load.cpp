@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the fake backend loads a model: in scripted time, through the real load generator.
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "harness/base/timestamp.hpp"
+#include "harness/scenario/budgeted_load.hpp"
+#include "runners/fake/fake_service.hpp"
+#include "runners/fake/scripted_load.hpp"
+
+namespace plumb::fake {
+namespace {
+
+constexpr std::uint64_t kDataSet = 64;  // samples
+
+/// Says how long each bucket takes, and counts them.
+class BucketTimes {
+ public:
+  BucketTimes(std::vector<Seconds> times, const LoadRequest& request)
+      : times_(std::move(times)), maximum_batch_(request.batches.maximum_batch) {
+    for (const LoadRequest::Bucket& bucket : request.buckets) {
+      uses.push_back({bucket.samples, 0, 0});
+    }
+  }
+
+  /// Returns what a batch of so many samples takes.
+  Nanoseconds of(std::size_t samples) {
+    const std::size_t bucket = use_bucket(uses, samples);
+    const auto at = std::find_if(
+        uses.begin(), uses.end(), [&](const BucketUse& use) { return use.bucket == bucket; });
+    return std::chrono::round<Nanoseconds>(times_[static_cast<std::size_t>(at - uses.begin())]);
+  }
+  [[nodiscard]] std::size_t maximum_batch() const { return maximum_batch_; }
+
+  std::vector<BucketUse> uses;
+
+ private:
+  std::vector<Seconds> times_;
+  std::size_t maximum_batch_;
+};
+
+/// Answers a batch after a time, with a failure where there is a reason.
+void plan_answer(ScriptedSystem& system,
+                 std::span<const QuerySample> batch,
+                 Nanoseconds after,
+                 const std::string& failure) {
+  std::vector<std::uint64_t> ids;
+  ids.reserve(batch.size());
+  for (const QuerySample& sample : batch) {
+    ids.push_back(sample.id);
+  }
+  system.clock.plan(after, [answers = system.answers, ids = std::move(ids), failure] {
+    if (!failure.empty()) {
+      answers->fail(ids, failure);
+      return;
+    }
+    std::vector<SampleResponse> responses;
+    responses.reserve(ids.size());
+    for (const std::uint64_t id : ids) {
+      responses.push_back({id, {}});
+    }
+    answers->complete(responses);
+  });
+}
+
+/// Executes one batch after the other: each waits for the one before.
+ScriptedSystem::OnIssue one_after_the_other(BucketTimes& times, Outcome outcome) {
+  return [&times, outcome, busy = Nanoseconds{}](ScriptedSystem& system,
+                                                 const ScriptedSystem::Issue& query) mutable {
+    if (outcome.kind == Outcome::Kind::kTimedOut) {
+      return;  // dropped
+    }
+    const Nanoseconds now = system.clock.now();
+    std::span<const QuerySample> left = query.samples;
+    while (!left.empty()) {
+      const auto batch = left.first(std::min(left.size(), times.maximum_batch()));
+      left = left.subspan(batch.size());
+      busy = std::max(busy, now) + times.of(batch.size());
+      plan_answer(system, batch, busy - now, outcome.reason);
+    }
+  };
+}
+
+}  // namespace
+
+LoadExecution FakeService::load(const LoadRequest& request, const LoadReport& report) {
+  const ExecuteRequest& model = request.buckets.front().model;
+  const Rule* rule = script_.rule_for("model:" + model.name, to_text(request.load.scenario));
+  LoadExecution load = begin_load(request);
+  load.requested.total_samples = kDataSet;
+  load.direct = true;
+  load.started = parse_timestamp(kStarted);
+  report({"running", 0, Seconds{}});
+  Outcome answers;
+  if (rule != nullptr) {
+    act(*rule);
+    answers = rule->outcome;
+  }
+  const bool answered = answers.ok() || answers.kind == Outcome::Kind::kWrongResult ||
+                        answers.kind == Outcome::Kind::kTimedOut;
+  if (!answered) {
+    load.outcome = answers;
+    return load;
+  }
+  std::vector<Seconds> bucket_times;
+  for (const LoadRequest::Bucket& bucket : request.buckets) {
+    bucket_times.push_back(rule != nullptr && rule->time
+                               ? *rule->time * static_cast<double>(bucket.samples)
+                               : model_time(bucket.model, bucket.model.modes.front().mode));
+  }
+  BucketTimes times(std::move(bucket_times), request);
+  ScriptedClock clock;
+  ScriptedSystem system(clock, one_after_the_other(times, answers));
+  BudgetedLoad done =
+      run_within(load.requested, request.budget, system, clock, [](const std::string&) {});
+  load.requested = done.requested;
+  load.result = std::move(done.result);
+  if (done.peak) {
+    load.peak = summarize(*done.peak);
+  }
+  load.buckets = times.uses;
+  return load;
+}
+
+}  // namespace plumb::fake

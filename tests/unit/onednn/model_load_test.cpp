@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole models loaded by MLPerf's scenarios, on the real library. Limits are wide: the machine may
+// be busy.
+#include "runners/engine/model_load.hpp"
+
+#include <gmock/gmock.h>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
+
+#include <cstring>
+
+#include "runners/engine/model_executor.hpp"
+#include "runners/engine/requested_model.hpp"
+#include "runners/onednn/onednn_backend.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+/// Is a convolution, a pool and a product at a batch.
+std::string network(std::int64_t batch) {
+  onnx::ModelProto model;
+  const std::string n = std::to_string(batch);
+  const std::string text =
+      "<ir_version: 8, opset_import: [\"\": 17]> net (float[" + n + ",3,16,16] x) => (float[" + n +
+      ",10] y) { c = Conv<pads=[1,1,1,1]>(x, w) r = Relu(c) p = GlobalAveragePool(r) "
+      "f = Flatten(p) y = Gemm<transB=1>(f, v) }";
+  EXPECT_TRUE(onnx::OnnxParser::Parse(model, text.c_str()).IsOK());
+  const auto add = [&](const char* name, std::initializer_list<std::int64_t> dims) {
+    onnx::TensorProto& tensor = *model.mutable_graph()->add_initializer();
+    tensor.set_name(name);
+    tensor.set_data_type(onnx::TensorProto::FLOAT);
+    for (const std::int64_t extent : dims) {
+      tensor.add_dims(extent);
+    }
+  };
+  add("w", {16, 3, 3, 3});
+  add("v", {10, 16});
+  return model.SerializeAsString();
+}
+
+std::string parsed(const std::string& graph) {
+  onnx::ModelProto model;
+  const std::string text = "<ir_version: 8, opset_import: [\"\": 17]> " + graph;
+  EXPECT_TRUE(onnx::OnnxParser::Parse(model, text.c_str()).IsOK());
+  return model.SerializeAsString();
+}
+
+LoadRequest request_of(LoadScenario scenario, std::vector<std::size_t> buckets) {
+  LoadRequest request;
+  for (const std::size_t samples : buckets) {
+    ExecuteRequest model;
+    model.name = "net";
+    model.model = network(static_cast<std::int64_t>(samples));
+    request.buckets.push_back({samples, model});
+  }
+  request.load.scenario = scenario;
+  request.load.fixed_duration = Seconds(0.3);
+  request.load.warm_up = Seconds(0.02);
+  request.load.stall_limit = Seconds(20.0);
+  if (scenario == LoadScenario::kServer) {
+    request.load.latency_limit = Seconds(5.0);
+    request.load.target_rate = 2000.0;
+  }
+  request.batches.maximum_batch = buckets.back();
+  request.data_set = Bytes{1 << 20};
+  return request;
+}
+
+LoadExecution loaded(const LoadRequest& request, std::vector<LoadProgress>* progress = nullptr) {
+  const auto backend = make_onednn_backend();
+  LayerTiming timing;
+  const auto clock = make_steady_load_clock();
+  return load_model(
+      *backend,
+      timing,
+      [] { return read_disturbance(); },
+      *clock,
+      request,
+      [&](const LoadProgress& each) {
+        if (progress != nullptr) {
+          progress->push_back(each);
+        }
+      });
+}
+
+std::uint64_t samples_of(const LoadExecution& load) {
+  std::uint64_t samples = 0;
+  for (const BucketUse& use : load.buckets) {
+    samples += use.samples;
+  }
+  return samples;
+}
+
+TEST(ModelLoad, single_stream_runs_in_the_issuing_thread) {
+  std::vector<LoadProgress> progress;
+  const LoadExecution load = loaded(request_of(LoadScenario::kSingleStream, {1}), &progress);
+  ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
+  EXPECT_EQ(verdict_of(load), LoadVerdict::kValid);
+  EXPECT_TRUE(load.direct);
+  EXPECT_EQ(load.result->queries_issued, samples_of(load));
+  EXPECT_GT(load.memory.value, 0);
+  EXPECT_GE(load.result->load.total_samples, 2U);
+  ASSERT_FALSE(progress.empty());
+}
+
+TEST(ModelLoad, multi_stream_executes_a_query_as_one_batch) {
+  const LoadExecution load = loaded(request_of(LoadScenario::kMultiStream, {1, 8}));
+  ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
+  ASSERT_EQ(load.buckets.size(), 2U);
+  EXPECT_EQ(load.buckets[0].batches, 0U);
+  EXPECT_EQ(load.buckets[1].batches, load.result->queries_issued);
+  EXPECT_EQ(load.buckets[1].samples, 8 * load.result->queries_issued);
+}
+
+TEST(ModelLoad, server_batches_what_waits) {
+  LoadRequest request = request_of(LoadScenario::kServer, {1, 2, 4});
+  request.batches.timeout = 5ms;
+  request.batches.lanes = 2;
+  const LoadExecution load = loaded(request);
+  ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
+  EXPECT_FALSE(load.direct);
+  EXPECT_EQ(load.result->samples_completed, load.result->samples_issued);
+  EXPECT_EQ(samples_of(load), load.result->samples_issued);
+  EXPECT_GT(load.buckets.back().batches, 0U) << "at 2,000 a second, 10 wait for 5 ms";
+}
+
+TEST(ModelLoad, offline_answers_every_sample) {
+  const LoadExecution load = loaded(request_of(LoadScenario::kOffline, {1, 4}));
+  ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
+  EXPECT_EQ(verdict_of(load), LoadVerdict::kValid);
+  EXPECT_EQ(load.result->samples_completed, load.result->samples_issued);
+  EXPECT_GT(load.result->samples_per_second, 0.0);
+}
+
+TEST(ModelLoad, a_sample_that_gives_no_number_fails_with_its_place) {
+  // The square root of the first sample is a number; of others, which are below 0, none.
+  LoadRequest request = request_of(LoadScenario::kSingleStream, {1});
+  request.buckets[0].model.model = parsed("net (float[1] x) => (float[1] y) { y = Sqrt(x) }");
+  for (std::uint64_t seed = 1; seed < 50; ++seed) {
+    if (RequestedModel(request.buckets[0].model).inputs_of(seed)[0].as<float>()[0] > 0.0F) {
+      request.buckets[0].model.seed = seed;
+      break;
+    }
+  }
+  const LoadExecution load = loaded(request);
+  ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
+  EXPECT_GT(load.result->samples_failed, 0U);
+  EXPECT_GT(load.result->samples_completed, 0U);
+  EXPECT_THAT(load.result->first_failure, HasSubstr("output 0 is no finite number, for sample"));
+  EXPECT_EQ(verdict_of(load), LoadVerdict::kFailed);
+}
+
+TEST(ModelLoad, a_model_whose_first_answer_is_no_number_is_not_loaded) {
+  LoadRequest request = request_of(LoadScenario::kSingleStream, {1});
+  request.buckets[0].model.model =
+      parsed("net (float[64] x) => (float[64] y) { a = Abs(x) b = Neg(a) y = Log(b) }");
+  const LoadExecution load = loaded(request);
+  EXPECT_EQ(load.outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_FALSE(load.result);
+  EXPECT_EQ(verdict_of(load), LoadVerdict::kNotExecuted);
+}
+
+TEST(ModelLoad, a_model_that_cannot_be_batched_says_why) {
+  LoadRequest request = request_of(LoadScenario::kOffline, {1, 2});
+  const std::string fixed = parsed("net (float[1,4] x) => (float[1,4] y) { y = Relu(x) }");
+  request.buckets[0].model.model = fixed;
+  request.buckets[1].model.model = fixed;
+  LoadExecution load = loaded(request);
+  EXPECT_EQ(load.outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_THAT(load.outcome.reason, HasSubstr("input 0 is [1,4] for 2 samples and [1,4] for one"));
+  request.buckets[0].model.model =
+      parsed("net (float[1,4] x) => (float[4,1] y) { y = Transpose<perm=[1,0]>(x) }");
+  request.buckets[1].model.model =
+      parsed("net (float[2,4] x) => (float[4,2] y) { y = Transpose<perm=[1,0]>(x) }");
+  load = loaded(request);
+  EXPECT_EQ(load.outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_THAT(load.outcome.reason, HasSubstr("output 0 is [4,2] for 2 samples and [4,1] for one"));
+}
+
+TEST(ModelLoad, loads_in_the_mode_and_type_that_it_is_asked_for) {
+  LoadRequest request = request_of(LoadScenario::kMultiStream, {1, 8});
+  for (LoadRequest::Bucket& bucket : request.buckets) {
+    bucket.model.modes[0].mode.fusion = true;
+  }
+  LoadExecution load = loaded(request);
+  ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
+  EXPECT_EQ(load.mode, "fusion");
+  EXPECT_EQ(load.result->samples_failed, 0U);
+  for (LoadRequest::Bucket& bucket : request.buckets) {
+    bucket.model.modes[0].mode.bf16 = true;
+  }
+  load = loaded(request);
+  if (load.outcome.ok()) {  // else this processor has no bf16
+    EXPECT_EQ(load.mode, "bf16+fusion");
+    EXPECT_EQ(load.result->samples_failed, 0U);
+  } else {
+    EXPECT_EQ(load.outcome.kind, Outcome::Kind::kUnsupported) << load.outcome.reason;
+  }
+}
+
+TEST(ModelLoad, an_unusable_model_is_an_outcome) {
+  LoadRequest request = request_of(LoadScenario::kSingleStream, {1});
+  request.buckets[0].model.model = "nonsense";
+  EXPECT_EQ(loaded(request).outcome.kind, Outcome::Kind::kUnsupported);
+  request = request_of(LoadScenario::kSingleStream, {1});
+  request.buckets[0].model.modes[0].mode.best_variant = true;
+  EXPECT_EQ(loaded(request).outcome.kind, Outcome::Kind::kUnsupported) << "it names no steps";
+}
+
+TEST(ModelExecutor, gives_each_sample_of_a_batch_its_own_answer) {
+  const auto backend = make_onednn_backend();
+  const LoadRequest request = request_of(LoadScenario::kOffline, {1, 4});
+  ModelExecutor executor("net", {.most = Bytes{1}, .least = 4});
+  for (const LoadRequest::Bucket& bucket : request.buckets) {
+    const Outcome outcome = executor.add(*backend, bucket, 2, steady_clock());
+    ASSERT_TRUE(outcome.ok()) << outcome.reason;
+  }
+  const auto answers_of = [&](std::size_t bucket, std::size_t lane, std::vector<std::uint64_t> of) {
+    std::vector<QuerySample> batch;
+    for (const std::uint64_t index : of) {
+      batch.push_back({batch.size() + 1, index});
+    }
+    std::vector<SampleResponse> responses(batch.size());
+    executor.execute({lane, bucket, batch}, responses);
+    std::vector<float> answers(10 * batch.size());
+    for (std::size_t i = 0; i < responses.size(); ++i) {
+      EXPECT_EQ(responses[i].data.size(), 10 * sizeof(float));
+      std::memcpy(&answers[10 * i], responses[i].data.data(), 10 * sizeof(float));
+    }
+    return answers;
+  };
+  const std::vector<float> all = answers_of(4, 1, {3, 0, 2, 1});
+  ASSERT_EQ(all.size(), 40U);
+  const std::uint64_t order[] = {3, 0, 2, 1};
+  for (std::size_t i = 0; i < 4; ++i) {
+    const std::vector<float> one = answers_of(1, i % 2, {order[i]});
+    for (std::size_t j = 0; j < one.size(); ++j) {
+      EXPECT_NEAR(one[j], all[10 * i + j], 1e-4F) << "sample " << order[i];
+    }
+  }
+  EXPECT_EQ(executor.batches(), 5U);
+}
+
+}  // namespace
+}  // namespace plumb::onednn

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <ostream>
 
+#include "harness/scenario/mlperf_words.hpp"
 #include "reporting/aligned_table.hpp"
 #include "reporting/json_documents.hpp"
+#include "reporting/load_rows.hpp"
 #include "reporting/printable_text.hpp"
 #include "reporting/quantity_text.hpp"
 #include "reporting/report_writers.hpp"
@@ -27,6 +29,26 @@ std::string with_interval(Seconds time, const Interval& interval) {
 
 std::string age_of(const std::optional<Timestamp>& row, Timestamp now) {
   return row ? duration_text(now - *row) : "–";
+}
+
+void write_loads_of(const ModelBounds& model, std::ostream& out) {
+  if (model.loads.empty()) {
+    return;
+  }
+  AlignedTable table({{"  scenario"},
+                      {"mode"},
+                      {"verdict"},
+                      {"score"},
+                      {"median", true},
+                      {"99 %", true},
+                      {"queries", true}});
+  for (const LoadExecution& load : model.loads) {
+    std::vector<std::string> cells = load_cells(load);
+    cells.front().insert(0, "  ");
+    table.add(std::move(cells));
+  }
+  table.write(out);
+  out << "  " << kMlperfUnverified << '\n';
 }
 
 void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
@@ -51,6 +73,7 @@ void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out)
                "–"});
   }
   table.write(out);
+  write_loads_of(model, out);
   for (const std::string& finding : model.findings) {
     out << "  ! " << printable(finding) << '\n';
   }

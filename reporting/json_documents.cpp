@@ -5,6 +5,7 @@
 
 #include "harness/base/timestamp.hpp"
 #include "reporting/documents.hpp"
+#include "reporting/load_rows.hpp"
 #include "reporting/report_writers.hpp"
 #include "reporting/single_layers.hpp"
 
@@ -95,9 +96,9 @@ Json differences_json(const ExecutionTime& execution) {
   return rows;
 }
 
-Json executions_json(const std::vector<ExecutionTime>& executions) {
+Json executions_json(const ModelBounds& model) {
   Json rows = Json::array();
-  for (const ExecutionTime& execution : executions) {
+  for (const ExecutionTime& execution : model.executions) {
     const bool known = execution.samples > 0;
     const auto seconds = [&](Seconds time) { return known ? Json(time.count()) : Json(); };
     rows.push_back({{"mode", execution.mode},
@@ -112,7 +113,11 @@ Json executions_json(const std::vector<ExecutionTime>& executions) {
                     {"samples", execution.samples},
                     {"memory_bytes", execution.memory.value},
                     {"reorders", execution.reorders},
-                    {"differences", differences_json(execution)}});
+                    {"differences", differences_json(execution)},
+                    {"load", Json()}});
+  }
+  for (const LoadExecution& load : model.loads) {
+    rows.push_back(load_json(load));
   }
   return rows;
 }
@@ -152,7 +157,7 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
               {"total_layers", model.total_layers},
               {"unsupported", unsupported},
               {"bounds", bounds},
-              {"executions", executions_json(model.executions)},
+              {"executions", executions_json(model)},
               {"critical_path", path},
               {"findings", model.findings}};
 }

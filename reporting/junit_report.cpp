@@ -5,6 +5,8 @@
 #include <ostream>
 #include <string>
 
+#include "harness/scenario/mlperf_words.hpp"
+#include "reporting/load_rows.hpp"
 #include "reporting/markup_text.hpp"
 #include "reporting/report_writers.hpp"
 
@@ -30,6 +32,7 @@ bool is_error(Outcome::Kind kind) {
 
 struct Counts {
   std::size_t tests = 0;
+  std::size_t failures = 0;
   std::size_t errors = 0;
   std::size_t skipped = 0;
   double seconds = 0.0;
@@ -69,6 +72,35 @@ std::string test_case(const ModelReport& model,
                      key,
                      error ? "error" : "skipped",
                      markup_text(reason));
+}
+
+/// Writes a scenario: invalid is a failure; not executed an error, or skipped where it is refused.
+std::string load_case(const ModelReport& model, const LoadExecution& load, Counts& counts) {
+  const LoadVerdict verdict = verdict_of(load);
+  ++counts.tests;
+  const std::string head = fmt::format(
+      "    <testcase classname=\"{}\" name=\"{}\" time=\"{:.9f}\">\n      <properties><property "
+      "name=\"score\" value=\"{}\"/></properties>\n",
+      markup_text(model.bounds.instance.model),
+      markup_text(fmt::format("scenario {} ({})", load.scenario, load.mode)),
+      load.wall.count(),
+      markup_text(score_text(load)));
+  if (verdict == LoadVerdict::kValid) {
+    return head + "    </testcase>\n";
+  }
+  std::string_view element = "failure";
+  if (verdict == LoadVerdict::kNotExecuted) {
+    const bool refused = load.outcome.kind == Outcome::Kind::kUnsupported;
+    element = refused ? "skipped" : "error";
+    ++(refused ? counts.skipped : counts.errors);
+  } else {
+    ++counts.failures;
+  }
+  return fmt::format(
+      "{}      <{} message=\"{}\"/>\n    </testcase>\n",
+      head,
+      element,
+      markup_text(fmt::format("{}: {}", verdict_text(load), fmt::join(reasons_of(load), "; "))));
 }
 
 /// Writes the layers that the suite lists by themselves, a suite for all.
@@ -119,11 +151,15 @@ void write_junit_report(const RunReport& report, std::ostream& out) {
     for (const CoverStep& step : model.bounds.cover) {
       cases += test_case(model, step, failed, counts);
     }
+    for (const LoadExecution& load : model.bounds.loads) {
+      cases += load_case(model, load, counts);
+    }
     out << fmt::format(
-        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"0\" errors=\"{}\" "
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" "
         "skipped=\"{}\" time=\"{:.9f}\" timestamp=\"{}\">\n    <properties>\n",
         markup_text(to_text(model.bounds.instance, " ")),
         counts.tests,
+        counts.failures,
         counts.errors,
         counts.skipped,
         counts.seconds,
@@ -134,6 +170,9 @@ void write_junit_report(const RunReport& report, std::ostream& out) {
         out << property(name + ".seconds", fmt::format("{:.9f}", time->count()));
       }
       out << property(name + ".complete", bound.complete ? "true" : "false");
+    }
+    if (!model.bounds.loads.empty()) {
+      out << property("mlperf.notice", markup_text(std::string(kMlperfUnverified)));
     }
     out << property("layers.measured", std::to_string(model.bounds.measured_layers));
     out << property("layers.total", std::to_string(model.bounds.total_layers));

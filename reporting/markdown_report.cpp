@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "harness/scenario/mlperf_words.hpp"
+#include "reporting/load_rows.hpp"
 #include "reporting/printable_text.hpp"
 #include "reporting/quantity_text.hpp"
 #include "reporting/report_writers.hpp"
@@ -147,6 +149,23 @@ std::string slowest_layers(const ModelBounds& model) {
   return text;
 }
 
+std::string loads_table(const ModelBounds& model) {
+  if (model.loads.empty()) {
+    return "";
+  }
+  std::string text =
+      "\n| scenario | mode | verdict | score | median | 99 % | queries |\n"
+      "| --- | --- | --- | --- | ---: | ---: | ---: |\n";
+  for (const LoadExecution& load : model.loads) {
+    std::string row = "|";
+    for (const std::string& each : load_cells(load)) {
+      row += " " + cell(each) + " |";
+    }
+    text += row + "\n";
+  }
+  return text + fmt::format("\n{}\n", kMlperfUnverified);
+}
+
 std::string model_section(const ModelReport& model) {
   std::string text = fmt::format("\n### {}\n\n", cell(to_text(model.bounds.instance, ", ")));
   std::vector<std::string> notes = model.bounds.findings;
@@ -160,6 +179,7 @@ std::string model_section(const ModelReport& model) {
   if (notes.size() > kMostNotes) {
     text += fmt::format("- and {} more\n", notes.size() - kMostNotes);
   }
+  text += loads_table(model.bounds);
   text +=
       "\n| what if | now | predicted | speed-up | realised | speed-up | how |\n| --- | ---: | ---: "
       "| ---: | ---: | ---: | --- |\n";

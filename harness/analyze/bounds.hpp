@@ -8,6 +8,7 @@
 
 #include "harness/analyze/model_execution.hpp"
 #include "harness/analyze/model_instance.hpp"
+#include "harness/analyze/model_load.hpp"
 #include "harness/analyze/result_set.hpp"
 #include "harness/model/graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
@@ -56,6 +57,7 @@ struct ModelBounds {
                                           ///< their times add up to it
   std::vector<LayerId> critical_path;     ///< the layers of critical_steps, source to sink
   std::vector<ExecutionTime> executions;  ///< end to end, in the same run; see add_executions()
+  std::vector<LoadExecution> loads;       ///< by MLPerf's scenarios, likewise; see add_loads()
   std::vector<std::string>
       findings;  ///< fell back to a reference; a bound above another it must not exceed…
 };

@@ -13,6 +13,8 @@
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/load_options.hpp"
+#include "harness/cli/model_loads.hpp"
 #include "harness/cli/model_runs.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/progress_line.hpp"
@@ -39,6 +41,7 @@ struct RunOptions {
   std::string row_timeout = "60s";
   std::string only;
   std::vector<std::string> modes;
+  LoadOptions loads;
   int threads = 1;
   bool resume = false;
 };
@@ -96,6 +99,7 @@ ResolvedSuite effective_suite(const RunOptions& options) {
               "suite '{}' has no model '{}'", suite.name, fmt::join(options.models, "', '")));
     }
   }
+  apply(options.loads, suite);
   return suite;
 }
 
@@ -168,7 +172,7 @@ class SuiteRun {
       return summary.budget_ended || context_.stop.load();
     };
     if (options_.only != "layers" && summary.state == RunState::kFinished &&
-        !execute_models(executor_, store_, header_.id, suite_, models_, shard, modes_, stopped)) {
+        !execute_end_to_end(shard, began, stopped)) {
       summary.state = RunState::kInterrupted;
     }
     store_.finish_run(header_.id, summary.state, current_time());
@@ -187,6 +191,28 @@ class SuiteRun {
   }
 
  private:
+  /// Executes each model by itself, unless scenarios were asked for instead, then its scenarios.
+  bool execute_end_to_end(const Shard& shard, Seconds began, const std::function<bool()>& stopped) {
+    if (options_.loads.scenarios.empty() &&
+        !execute_models(executor_, store_, header_.id, suite_, models_, shard, modes_, stopped)) {
+      return false;
+    }
+    const auto left = [this, began]() -> std::optional<Seconds> {
+      if (!suite_.budget) {
+        return std::nullopt;
+      }
+      const Seconds now = std::chrono::steady_clock::now().time_since_epoch();
+      return std::max(*suite_.budget - (now - began), Seconds(0.0));
+    };
+    std::filesystem::path logs = options_.loads.mlperf_logs;
+    if (!logs.empty() && options_.stacks.size() > 1) {
+      logs /= header_.stack;
+    }
+    const LoadLimits limits{left, parse_duration(options_.row_timeout), logs};
+    return execute_loads(
+        executor_, store_, header_.id, suite_, models_, shard, modes_, limits, stopped);
+  }
+
   ExecutorOptions executor_options(const std::string& stack) {
     ExecutorOptions executor;
     executor.worker = worker_options(stack, options_.threads);
@@ -286,26 +312,14 @@ class SuiteRun {
   bool resumed_ = false;
 };
 
-/// Says what of the suite this version leaves out.
-void warn_of_scenarios(const ResolvedSuite& suite) {
-  const auto count = std::count_if(suite.models.begin(), suite.models.end(), [](const auto& model) {
-    return !model.scenarios.empty();
-  });
-  if (count > 0) {
-    spdlog::warn(
-        "{} of {} models have scenarios: they are not executed yet; layers and single "
-        "executions are measured",
-        count,
-        suite.models.size());
-  }
-}
-
 void run_suite(CommandContext& context, RunOptions options) {
   const ResolvedSuite suite = effective_suite(options);
   if (!options.shard.empty()) {
     static_cast<void>(parse_shard(options.shard));
   }
-  warn_of_scenarios(suite);
+  if (options.only != "layers") {
+    check_loads(suite);
+  }
   const std::vector<PlannedModel> models = load_models(suite, {});
   const auto store = open_store(context.store_url);
   if (options.stacks.empty()) {
@@ -316,6 +330,9 @@ void run_suite(CommandContext& context, RunOptions options) {
     const RunId id = SuiteRun(context, options, suite, models, *store, stack).execute();
     reports.push_back(analyze_run(*store, store->find_run(id), {}));
     store_analysis(*store, reports.back());
+    if (context.exit_status == 0 && options.only != "layers" && !context.stop.load()) {
+      context.exit_status = exit_status_of(loads_of(*store, id));
+    }
     if (!context.json) {
       write_bounds(reports.back(), Style::kText, std::cout);
     }
@@ -367,6 +384,7 @@ void add_run(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   run->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
       ->capture_default_str();
+  add_load_options(*run, options->loads);
   run->callback([&context, options] { run_suite(context, *options); });
 }
 

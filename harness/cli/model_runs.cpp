@@ -17,21 +17,6 @@
 namespace plumb {
 namespace {
 
-ExecuteRequest request_of(const ResolvedSuite::Model& model) {
-  ExecuteRequest request;
-  request.name = model.name;
-  request.dtype = parse_data_type(model.dtype).value();
-  if (model.path) {
-    request.path = std::filesystem::absolute(*model.path);
-    request.batch = model.batch;
-    request.dims = model.dims;
-  } else {
-    request.model =
-        build_zoo_model(model.name, {.batch = model.batch, .dims = model.dims}).SerializeAsString();
-  }
-  return request;
-}
-
 void put(Store& store, const RunId& run, const std::string& subject, const Execution& execution) {
   const DerivedRecord record{.run = run,
                              .kind = "execution",
@@ -64,6 +49,21 @@ bool has_all(const std::set<std::string>& done, const std::vector<ModeRequest>& 
 
 }  // namespace
 
+ExecuteRequest execute_request_of(const ResolvedSuite::Model& model) {
+  ExecuteRequest request;
+  request.name = model.name;
+  request.dtype = parse_data_type(model.dtype).value();
+  if (model.path) {
+    request.path = std::filesystem::absolute(*model.path);
+    request.batch = model.batch;
+    request.dims = model.dims;
+  } else {
+    request.model =
+        build_zoo_model(model.name, {.batch = model.batch, .dims = model.dims}).SerializeAsString();
+  }
+  return request;
+}
+
 bool execute_models(Executor& executor,
                     Store& store,
                     const RunId& run,
@@ -81,7 +81,7 @@ bool execute_models(Executor& executor,
     if (i % shard.count != shard.index - 1) {
       continue;
     }
-    ExecuteRequest request = request_of(suite.models[i]);
+    ExecuteRequest request = execute_request_of(suite.models[i]);
     request.modes = mode_requests(models[i], results, modes);
     if (has_all(done[subject], request.modes)) {
       continue;

@@ -9,6 +9,10 @@
 
 namespace plumb {
 
+/// Asks for a model of a suite to be executed, in the mode plain. Throws Error{kUser} if it cannot
+/// be built.
+[[nodiscard]] ExecuteRequest execute_request_of(const ResolvedSuite::Model& model);
+
 /// Executes each model of a suite end to end, in a worker process of its own and in the modes of
 /// mode_requests(), and stores what comes of it as the run's records of kind "execution". Models
 /// whose modes all have a time in the run already are left out. `stopped` is asked before each

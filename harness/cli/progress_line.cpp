@@ -36,8 +36,11 @@ void ProgressLine::show(const Progress& progress) {
     return;
   }
   last_ = progress.elapsed;
-  std::string line = fmt::format(
-      "{}/{} layers  {} elapsed", progress.done, progress.total, clock_text(progress.elapsed));
+  std::string line = fmt::format("{}/{} {}  {} elapsed",
+                                 progress.done,
+                                 progress.total,
+                                 progress.unit,
+                                 clock_text(progress.elapsed));
   if (progress.left && progress.done < progress.total) {
     line += fmt::format(", {} left", clock_text(*progress.left));
   }

@@ -12,6 +12,7 @@
 #include "harness/analyze/realised_saving.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/cli/model_loads.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/rewrite/rewrite.hpp"
@@ -51,23 +52,36 @@ std::vector<std::string> scenario_texts(const std::vector<Scenario>& scenarios) 
   return texts;
 }
 
-/// Says for each model of a run which of its scenarios were not executed: today all, since layers
-/// and single executions are all that is measured.
-std::map<ModelInstance, std::string> not_executed(const RunRecord& run) {
-  std::map<ModelInstance, std::string> findings;
+/// Lists for each model of a run the scenarios that its suite asks for, by name.
+std::map<ModelInstance, std::vector<std::string>> wanted_scenarios(const RunRecord& run) {
+  std::map<ModelInstance, std::vector<std::string>> wanted;
   const Json document = Json::parse(run.header.resolved_suite, nullptr, false);
   if (!document.is_object() || !document.contains("graphs")) {
-    return findings;
+    return wanted;
   }
   for (const Json& entry : document["graphs"]) {
-    const auto scenarios = entry.value("scenarios", std::vector<std::string>{});
-    if (!scenarios.empty()) {
-      findings[instance_of(entry)] =
-          fmt::format("layers and single executions only: no scenario was executed, of {}",
-                      fmt::join(scenarios, ", "));
+    std::vector<std::string>& names = wanted[instance_of(entry)];
+    for (const auto& text : entry.value("scenarios", std::vector<std::string>{})) {
+      names.push_back(text.substr(0, text.find(' ')));  // "server (99 %: latency 15 ms)"
     }
   }
-  return findings;
+  return wanted;
+}
+
+/// Says in a model's findings which of its scenarios the run has not executed.
+void add_missing_scenarios(const std::vector<std::string>& wanted, ModelBounds& model) {
+  std::vector<std::string> missing;
+  for (const std::string& name : wanted) {
+    if (std::none_of(model.loads.begin(), model.loads.end(), [&](const LoadExecution& load) {
+          return load.scenario == name;
+        })) {
+      missing.push_back(name);
+    }
+  }
+  if (!missing.empty()) {
+    model.findings.push_back(fmt::format("not executed in this run, of the suite's scenarios: {}",
+                                         fmt::join(missing, ", ")));
+  }
 }
 
 std::vector<SingleLayer> single_layers_of(const RunRecord& run) {
@@ -158,7 +172,8 @@ RunReport analyze_run(const Store& store,
     report.calibration = calibration_from_json(record->payload);
   }
   const ResultSet results(report.rows, report.calibration);
-  const std::map<ModelInstance, std::string> layers_only = not_executed(run);
+  const std::map<ModelInstance, std::vector<std::string>> wanted = wanted_scenarios(run);
+  std::map<std::string, std::vector<LoadExecution>> loads = loads_of(store, run.header.id);
   std::map<std::string, std::vector<Execution>> executions = executions_of(store, run.header.id);
   for (PlannedModel& model : models_of_run(run)) {
     if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
@@ -167,8 +182,9 @@ RunReport analyze_run(const Store& store,
     ModelReport entry;
     entry.bounds = bounds_of(model.instance, model.graph, results);
     add_executions(executions[subject_of(model.instance)], model.graph, results, entry.bounds);
-    if (const auto found = layers_only.find(model.instance); found != layers_only.end()) {
-      entry.bounds.findings.push_back(found->second);
+    add_loads(loads[subject_of(model.instance)], entry.bounds);
+    if (const auto found = wanted.find(model.instance); found != wanted.end()) {
+      add_missing_scenarios(found->second, entry.bounds);
     }
     entry.whatifs = what_ifs_of(WhatIfInput{model.instance, model.graph, results});
     add_realised_savings(entry.bounds, entry.whatifs);

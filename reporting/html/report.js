@@ -18,7 +18,7 @@ const kGlance = [
 
 function boundOf(model, kind, mode) {
   if (kind === 'execution') {
-    const execution = model.executions.find((e) => e.mode === mode && e.scenario === 'single_stream');
+    const execution = model.executions.find((e) => e.mode === mode && e.scenario === 'single_stream' && !e.load);
     return execution && {seconds: execution.median_seconds, complete: execution.samples > 0};
   }
   return model.bounds.find((bound) => bound.kind === kind && (!mode || bound.mode === mode || bound.mode === 'any'));
@@ -80,6 +80,27 @@ function overview() {
     ['model', 'kind', 'mode', '#time', '#95% interval', 'complete', '#oldest row'],
     report.models.flatMap((m) => m.bounds.map((b) => [title(m), b.kind, b.mode, timeCell(b.seconds), interval(b.low, b.high),
       b.complete ? 'yes' : 'NO: ' + layersOf(m) + ' layers', ageCell(b.oldest_row_seconds)])))));
+}
+
+// What a scenario is about: its figure, as the command line writes it.
+function scoreOf(load) {
+  if (!load.score || !known(load.score.value)) return '–';
+  const at = load.result.effective.percentile + ' % ≤ ';
+  if (load.score.unit === 'seconds') return at + time(load.score.value);
+  const limit = load.result.effective.latency_limit_seconds;
+  return digits(load.score.value) + ' ' + load.score.name.replace('_per_second', '/s') + (limit ? ' (' + at + time(limit) + ')' : '');
+}
+
+function scenarios() {
+  const loads = report.models.flatMap((m) => m.executions.filter((e) => e.load).map((e) => [m, e]));
+  if (!loads.length) return;
+  page.append(make('h2', {}, 'MLPerf scenarios'));
+  page.append(make('p', {class: 'quiet'}, loads[0][1].notice + ' A sample is one input of the model at its batch; copies into the model\'s buffers are counted.'));
+  page.append(table('Latencies of queries. An INVALID load lacks duration, count, latency or confidence: its findings say what and by how much.',
+    ['model', 'scenario', 'mode', 'verdict', 'score', '#median', '#90 %', '#99 %', '#queries', 'batches'],
+    loads.map(([m, e]) => [title(m), e.scenario, e.mode, e.load.result ? (e.load.verdict === 'valid' ? 'VALID' : 'INVALID') : e.outcome, scoreOf(e.load),
+      timeCell(e.median_seconds), timeCell(e.p90_seconds), timeCell(e.p99_seconds), countCell(e.samples),
+      e.load.batcher.buckets.map((b) => b.batches + ' of ' + b.bucket).join(', ')])));
 }
 
 function operators() {
@@ -205,6 +226,7 @@ function environment() {
 header();
 if (report.models.length) {
   overview();
+  scenarios();
   operators();
   roofline();
   models();

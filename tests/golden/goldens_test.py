@@ -117,6 +117,12 @@ class Golden(Command):
             self.plumb("report", "@latest", "-o", path)
             self.compare(f"report.{extension}", path.read_text())
 
+    def test_scenarios(self):
+        scenarios = [word for name in ("single_stream", "multi_stream", "server", "offline") for word in ("--scenario", name)]
+        options = ("--only", "models", "--latency-limit", "5ms", "--duration", "20s", "--max-batch", "2")
+        self.plumb("run", "--model", "lenet", "--stack", "fake", *scenarios, *options)
+        self.show("scenarios", "bound", "@latest")
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -70,15 +70,6 @@ class Run(Command):
         shown = self.json("model", "show", self.folder / "b.onnx")
         self.assertEqual(shown["inputs"][0]["shape"], [1, 32])
 
-    def test_says_that_scenarios_are_not_executed(self):
-        suite = self.suite('[[model]]\nname = "lenet"\nscenario = ["server", "offline"]\n[model.server]\nlatency = "15ms"\n')
-        done = self.plumb("run", suite, "--stack", "fake")
-        self.assertIn("1 of 1 models have scenarios: they are not executed yet; layers and single executions are measured", done.stderr)
-        self.assertIn("! layers and single executions only: no scenario was executed, of server (99 %: latency 15 ms), offline", done.stdout)
-        model = self.json("bound")["models"][0]
-        self.assertEqual((model["executions"][0]["scenario"], len(model["findings"])), ("single_stream", 1))
-        self.assertNotIn("scenario", self.plumb("run", self.tiny(), "--stack", "fake").stderr)
-
     def test_executes_models_end_to_end(self):
         self.stack("fake", '[[rule]]\nmatch = "model:lenet"\nseconds = 0.25\n')
         self.plumb("run", self.tiny(), "--stack", "fake")

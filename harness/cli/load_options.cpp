@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/load_options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+/// Of MLPerf Inference v6.1: the same arrivals for the same rate as everybody's.
+constexpr LoadSeeds kMlperfSeeds{2747215439041700203U, 16159082839903944936U};
+constexpr Seconds kWarmUp{1.0};       // at most
+constexpr double kWarmUpShare = 0.1;  // of the duration, at most
+constexpr std::int64_t kMultiStreamBatch = 8;
+
+bool is_server(const std::string& scenario) {
+  return scenario == "server" || scenario == "interactive";
+}
+
+std::int64_t maximum_batch_of(const Scenario& scenario) {
+  return scenario.settings.maximum_batch.value_or(
+      scenario.name == "multi_stream" ? kMultiStreamBatch : 1);
+}
+
+std::optional<Seconds> duration_of(const std::string& text) {
+  return text.empty() ? std::nullopt : std::optional(parse_duration(text));
+}
+
+template <typename Value>
+void override_by(const std::optional<Value>& value, std::optional<Value>& setting) {
+  if (value) {
+    setting = value;
+  }
+}
+
+/// Returns a scenario with the model's own limits where it lists it, else MLPerf's.
+Scenario scenario_for(const ResolvedSuite::Model& model, const std::string& name) {
+  const auto known = std::find_if(model.scenarios.begin(),
+                                  model.scenarios.end(),
+                                  [&](const Scenario& scenario) { return scenario.name == name; });
+  if (known != model.scenarios.end()) {
+    return *known;
+  }
+  Scenario scenario{name, {}, {}};
+  scenario.limits.percentile = standard_percentile(name);
+  return scenario;
+}
+
+[[noreturn]] void refuse_unused(const char* option, const char* what) {
+  throw Error(Error::Kind::kUser,
+              fmt::format("'{}' needs {}: name one with --scenario", option, what));
+}
+
+void check_used(const LoadOptions& options, const ResolvedSuite& suite) {
+  bool any = false;
+  bool server = false;
+  for (const ResolvedSuite::Model& model : suite.models) {
+    for (const Scenario& scenario : model.scenarios) {
+      any = true;
+      server = server || is_server(scenario.name);
+    }
+  }
+  const std::pair<const char*, bool> of_any[] = {
+      {"--duration", !options.duration.empty()},
+      {"--max-batch", options.maximum_batch.has_value()},
+      {"--batch-timeout", !options.batch_timeout.empty()},
+      {"--lanes", options.lanes.has_value()},
+      {"--mlperf-logs", !options.mlperf_logs.empty()}};
+  for (const auto& [option, given] : of_any) {
+    if (given && !any) {
+      refuse_unused(option, "a scenario");
+    }
+  }
+  if (options.target_rate && !server) {
+    refuse_unused("--target-rate", "the scenario server");
+  }
+  if (!options.latency_limit.empty() && !server) {
+    refuse_unused("--latency-limit", "the scenario server");
+  }
+}
+
+}  // namespace
+
+void add_load_options(CLI::App& run, LoadOptions& options) {
+  run.add_option("--scenario",
+                 options.scenarios,
+                 "load the models by this scenario of MLPerf, in place of the suite's; may be "
+                 "repeated: single_stream, multi_stream, server, offline")
+      ->check(CLI::IsMember({"single_stream", "multi_stream", "server", "interactive", "offline"}))
+      ->group("Scenarios");
+  run.add_option("--duration",
+                 options.duration,
+                 "run each scenario for so long, whatever the count, such as 30s; default: "
+                 "MLPerf's 10 minutes and counts")
+      ->group("Scenarios");
+  run.add_option("--latency-limit",
+                 options.latency_limit,
+                 "what server must keep at its percentile, such as 15ms")
+      ->group("Scenarios");
+  run.add_option("--target-rate",
+                 options.target_rate,
+                 "server's queries a second; default: the highest valid rate is searched for")
+      ->check(CLI::PositiveNumber)
+      ->group("Scenarios");
+  run.add_option("--max-batch",
+                 options.maximum_batch,
+                 "samples executed together, at most; default 1, of multi_stream 8")
+      ->check(CLI::Range(1, 1 << 20))
+      ->group("Scenarios");
+  run.add_option("--batch-timeout",
+                 options.batch_timeout,
+                 "how long a sample waits for others to fill a batch, such as 2ms; default: not at "
+                 "all")
+      ->group("Scenarios");
+  run.add_option("--lanes",
+                 options.lanes,
+                 "batches executed at a time, each by --threads threads; default 1")
+      ->check(CLI::Range(1, 1024))
+      ->group("Scenarios");
+  run.add_option("--mlperf-logs",
+                 options.mlperf_logs,
+                 "write each scenario's logs in MLPerf's formats below this folder")
+      ->group("Scenarios");
+}
+
+void apply(const LoadOptions& options, ResolvedSuite& suite) {
+  const std::optional<Seconds> duration = duration_of(options.duration);
+  const std::optional<Seconds> latency = duration_of(options.latency_limit);
+  const std::optional<Seconds> timeout = duration_of(options.batch_timeout);
+  for (ResolvedSuite::Model& model : suite.models) {
+    if (!options.scenarios.empty()) {
+      std::vector<Scenario> scenarios;
+      for (const std::string& name : options.scenarios) {
+        scenarios.push_back(scenario_for(model, name));
+      }
+      model.scenarios = std::move(scenarios);
+    }
+    for (Scenario& scenario : model.scenarios) {
+      ScenarioSettings& settings = scenario.settings;
+      if (duration) {
+        settings.minimum_duration.reset();
+      }
+      override_by(duration, settings.duration);
+      override_by(timeout, settings.batch_timeout);
+      override_by(options.maximum_batch, settings.maximum_batch);
+      override_by(options.lanes, settings.lanes);
+      if (is_server(scenario.name)) {
+        override_by(options.target_rate, settings.target_rate);
+        override_by(latency, scenario.limits.latency);
+      }
+    }
+  }
+  check_used(options, suite);
+}
+
+std::optional<RequestedLoad> load_of(const Scenario& scenario) {
+  const ScenarioLimits& limits = scenario.limits;
+  if (!limits.latency && (limits.first_token || limits.per_token)) {
+    return std::nullopt;
+  }
+  const ScenarioSettings& settings = scenario.settings;
+  RequestedLoad load;
+  load.scenario =
+      parse_load_scenario(scenario.name == "interactive" ? "server" : scenario.name).value();
+  load.fixed_duration = settings.duration;
+  load.minimum_duration = settings.minimum_duration;
+  load.percentile = limits.percentile;
+  load.latency_limit = limits.latency;
+  load.target_rate = settings.target_rate;
+  const Seconds duration =
+      settings.duration.value_or(settings.minimum_duration.value_or(kWarmUp / kWarmUpShare));
+  load.warm_up = std::min(kWarmUp, duration * kWarmUpShare);
+  load.seeds = kMlperfSeeds;
+  return load;
+}
+
+BatchPolicy batches_of(const Scenario& scenario) {
+  const Seconds timeout = scenario.settings.batch_timeout.value_or(Seconds(0.0));
+  return {.maximum_batch = static_cast<std::size_t>(maximum_batch_of(scenario)),
+          .timeout = std::chrono::round<std::chrono::nanoseconds>(timeout),
+          .lanes = static_cast<std::size_t>(scenario.settings.lanes.value_or(1))};
+}
+
+std::vector<std::size_t> buckets_of(const Scenario& scenario) {
+  const auto most = static_cast<std::size_t>(maximum_batch_of(scenario));
+  std::vector<std::size_t> buckets{1};
+  if (scenario.name == "server" || scenario.name == "interactive") {
+    for (std::size_t bucket = 2; bucket < most; bucket *= 2) {
+      buckets.push_back(bucket);
+    }
+  }
+  if (most > 1) {
+    buckets.push_back(most);
+  }
+  return buckets;
+}
+
+void check_loads(const ResolvedSuite& suite) {
+  for (const ResolvedSuite::Model& model : suite.models) {
+    for (const Scenario& scenario : model.scenarios) {
+      if (const std::optional<RequestedLoad> load = load_of(scenario)) {
+        try {
+          static_cast<void>(resolve_load(*load));
+        } catch (const Error& error) {
+          throw Error(error.kind(),
+                      fmt::format("model '{}', scenario {}: {}; set it in [model.{}] of the suite, "
+                                  "or see the options of `plumb run`",
+                                  model.name,
+                                  scenario.name,
+                                  error.what(),
+                                  scenario.name));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace plumb

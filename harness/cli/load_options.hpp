@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/suite/suite.hpp"
+#include "harness/worker/load_request.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace plumb {
+
+/// Holds what the command line says of scenarios.
+struct LoadOptions {
+  std::vector<std::string> scenarios;
+  std::string duration;
+  std::string latency_limit;
+  std::string batch_timeout;
+  std::optional<double> target_rate;
+  std::optional<std::int64_t> maximum_batch;
+  std::optional<std::int64_t> lanes;
+  std::filesystem::path mlperf_logs;  ///< where MLPerf's logs go; empty: nowhere
+};
+
+/// Adds the options of `run` that concern scenarios.
+void add_load_options(CLI::App& run, LoadOptions& options);
+
+/// Applies the options to a suite: `--scenario` replaces those of every model, the others change
+/// how they are executed. Throws Error{kUser} for an option without a scenario that it applies to.
+void apply(const LoadOptions& options, ResolvedSuite& suite);
+
+/// Returns the load that a scenario of a suite asks for, without budget. Limits on tokens make it
+/// absent: they are not judged here.
+[[nodiscard]] std::optional<RequestedLoad> load_of(const Scenario& scenario);
+
+/// Returns the batch sizes that are prepared for a scenario: one sample, the largest batch, and,
+/// where batches are of any size, the powers of two between.
+[[nodiscard]] std::vector<std::size_t> buckets_of(const Scenario& scenario);
+
+/// Returns how a scenario batches.
+[[nodiscard]] BatchPolicy batches_of(const Scenario& scenario);
+
+/// Checks every scenario of a suite before anything is measured. Throws Error{kUser} that names the
+/// model and the scenario.
+void check_loads(const ResolvedSuite& suite);
+
+}  // namespace plumb

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+
+#include "harness/analyze/model_instance.hpp"
+#include "harness/results/load_execution.hpp"
+
+namespace plumb {
+
+/// Writes the logs of a load that has a result, as MLPerf's tools find them:
+/// FOLDER/MODEL/SCENARIO/performance/run_1/mlperf_log_{summary.txt,detail.txt,accuracy.json}.
+/// Earlier logs there are replaced. Throws Error{kEnvironment} if they cannot be written.
+void write_mlperf_logs(const std::filesystem::path& folder,
+                       const ModelInstance& instance,
+                       const LoadExecution& load);
+
+}  // namespace plumb

@@ -1,61 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-// A shared library: one model behind two C functions, executed as the worker's load executes it, so
-// that another load generator can drive the same program.
+// loaded_model MODULE LIBRARY MODEL.onnx: executes a model as the worker's load executes it, so
+// that another load generator can drive the same program. Writes the number of samples of its data
+// set as a line; then, for each 8 bytes that it reads, a sample's index in native order, one byte:
+// 0, or 1 for a wrong answer.
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <filesystem>
-#include <memory>
 
+#include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
 #include "runners/engine/model_executor.hpp"
 #include "runners/onednn/library_loader.hpp"
 
 namespace {
 
-struct LoadedModel {
-  std::unique_ptr<plumb::Backend> backend;
-  std::unique_ptr<plumb::ModelExecutor> executor;
-};
-
-}  // namespace
-
-/// Prepares a model for one sample at a time; null, and why on stderr, if it cannot be. `samples`
-/// gets the number of samples in the data set. The caller never gives it back: the process ends.
-extern "C" void* plumb_open(const char* module,
-                            const char* library,
-                            const char* path,
-                            std::uint64_t* samples) {
-  try {
-    auto model = std::make_unique<LoadedModel>();
-    model->backend = plumb::onednn::load_backend({library}, module);
-    plumb::LoadRequest::Bucket bucket;
-    bucket.model.path = std::filesystem::absolute(path);
-    bucket.model.name = bucket.model.path.stem();
-    model->executor = std::make_unique<plumb::ModelExecutor>(
-        bucket.model.name, plumb::DataSetSize{.most = plumb::LoadRequest{}.data_set, .least = 2});
-    const plumb::Outcome outcome =
-        model->executor->add(*model->backend, bucket, 1, plumb::steady_clock());
-    if (outcome.ok()) {
-      *samples = model->executor->samples();
-      return model.release();
-    }
-    fmt::print(stderr, "{}: {}\n", to_text(outcome.kind), outcome.reason);
-  } catch (const std::exception& problem) {
-    fmt::print(stderr, "{}\n", problem.what());
-  }
-  return nullptr;
-}
-
-/// Executes one sample; not 0 if its answer is wrong.
-extern "C" int plumb_execute(void* model, std::uint64_t index) {
+char execute(plumb::ModelExecutor& executor, std::uint64_t index) {
   try {
     const plumb::QuerySample sample{1, index};
     plumb::SampleResponse response{1, {}};
-    static_cast<LoadedModel*>(model)->executor->execute({0, 1, {&sample, 1}}, {&response, 1});
+    executor.execute({0, 1, {&sample, 1}}, {&response, 1});
     return 0;
+  } catch (const plumb::Error& problem) {
+    fmt::print(stderr, "{}\n", problem.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int main(int argc, const char* const* argv) {
+  if (argc != 4) {
+    fmt::print(stderr, "usage: {} MODULE LIBRARY MODEL.onnx\n", argv[0]);
+    return 2;
+  }
+  try {
+    const auto backend = plumb::onednn::load_backend({argv[2]}, argv[1]);
+    plumb::LoadRequest::Bucket bucket;
+    bucket.model.path = std::filesystem::absolute(argv[3]);
+    bucket.model.name = bucket.model.path.stem();
+    plumb::ModelExecutor executor(bucket.model.name,
+                                  {.most = plumb::LoadRequest{}.data_set, .least = 2});
+    const plumb::Outcome outcome = executor.add(*backend, bucket, 1, plumb::steady_clock());
+    if (!outcome.ok()) {
+      fmt::print(stderr, "{}: {}\n", to_text(outcome.kind), outcome.reason);
+      return 1;
+    }
+    fmt::print("{}\n", executor.samples());
+    std::fflush(stdout);
+    std::uint64_t index = 0;
+    while (::read(STDIN_FILENO, &index, sizeof index) == static_cast<ssize_t>(sizeof index)) {
+      const char answer = execute(executor, index);
+      if (::write(STDOUT_FILENO, &answer, 1) != 1) {
+        return 1;
+      }
+    }
   } catch (const std::exception& problem) {
     fmt::print(stderr, "{}\n", problem.what());
     return 1;
   }
+  return 0;
 }

@@ -63,7 +63,7 @@ class Scenarios(Command):
             '[model.offline]\nduration = "5s"\n'
         )
         both = self.json("run", suite, "--stack", "fake")
-        rows = [(row["scenario"], row["load"] is None) for row in both["models"][0]["executions"]]
+        rows = [(row["scenario"], row["load"] is None) for row in both["models"][0]["executions"] if row["mode"] == "plain"]
         self.assertEqual(rows, [("single_stream", True), ("server", False), ("offline", False)])
         effective = loads_of(both)["lenet", "server"]["load"]["result"]["effective"]
         self.assertEqual((effective["target_rate"], effective["latency_limit_seconds"]), (100.0, 0.02))
@@ -101,7 +101,7 @@ class Scenarios(Command):
         )
         self.assertEqual(done.stdout.count("INVALID  "), 4, done.stdout)
         self.assertRegex(done.stdout, r"scenario single_stream \(plain\) is INVALID: .* short of the minimum duration of 600 s")
-        self.assertRegex(done.stderr, r"warning: lenet, batch 1, f32, offline: INVALID: .*the budget of [0-9.]+ s allowed for")
+        self.assertRegex(done.stderr, r"warning: lenet, batch 1, f32, offline, plain: INVALID: .*the budget of [0-9.]+ s allowed for")
 
     def test_refuses_what_makes_no_sense(self):
         run = ("run", "--model", "lenet", "--stack", "fake")

@@ -101,7 +101,7 @@ class LoadGen(Command):
         """Interleaves both generators over one model; returns what each reported."""
         path = self.folder / f"{name}.onnx"
         self.plumb("model", "export", name, "--weights", "-o", path)
-        (module,) = Command.build.glob("**/libplumb_onednn_backend.so")
+        module = Command.build / "libexec/plumb/plumb-onednn-backend.so"
         server = ["--latency-limit", f"{limit}s", "--target-rate", str(rate)] if rate else []
         ours, theirs = [], []
         for _ in range(count):

@@ -66,7 +66,7 @@ void plan_answer(ScriptedSystem& system,
 }
 
 /// Executes one batch after the other: each waits for the one before.
-ScriptedSystem::OnIssue one_after_the_other(BucketTimes& times, Outcome outcome) {
+ScriptedSystem::OnIssue one_after_the_other(BucketTimes& times, const Outcome& outcome) {
   return [&times, outcome, busy = Nanoseconds{}](ScriptedSystem& system,
                                                  const ScriptedSystem::Issue& query) mutable {
     if (outcome.kind == Outcome::Kind::kTimedOut) {

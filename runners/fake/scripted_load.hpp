@@ -98,6 +98,7 @@ class ScriptedSystem final : public SystemUnderTest {
   void answer(const Issue& query, Nanoseconds after) {
     clock.plan(after, [answers = answers, samples = query.samples] {
       std::vector<SampleResponse> responses;
+      responses.reserve(samples.size());
       for (const QuerySample& sample : samples) {
         responses.push_back({sample.id, {}});
       }

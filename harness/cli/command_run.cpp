@@ -20,6 +20,7 @@
 #include "harness/cli/progress_line.hpp"
 #include "harness/cli/run_analysis.hpp"
 #include "harness/cli/run_lock.hpp"
+#include "harness/cli/run_record.hpp"
 #include "harness/cli/user_paths.hpp"
 #include "harness/cli/worker_choice.hpp"
 #include "harness/plan/executor.hpp"
@@ -283,14 +284,11 @@ class SuiteRun {
       return;
     }
     spdlog::info("calibrating: arithmetic peak and memory bandwidth");
-    const DerivedRecord record{.run = header_.id,
-                               .kind = "calibration",
-                               .subject = header_.environment.id(),
-                               .analysis_version = std::string(kAnalysisVersion),
-                               .inputs = {},
-                               .payload = to_json(executor_.calibrate()),
-                               .computed = current_time()};
-    store_.put_derived({&record, 1});
+    put_run_record(store_,
+                   header_.id,
+                   "calibration",
+                   header_.environment.id(),
+                   to_json(executor_.calibrate()));
   }
 
   std::vector<Confirmation> own_unconfirmed() const {

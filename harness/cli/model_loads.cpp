@@ -14,6 +14,7 @@
 #include "harness/cli/mode_requests.hpp"
 #include "harness/cli/model_runs.hpp"
 #include "harness/cli/progress_line.hpp"
+#include "harness/cli/run_record.hpp"
 
 namespace plumb {
 namespace {
@@ -129,17 +130,6 @@ LoadExecution execute(Executor& executor,
   return executor.load_model(request, report);
 }
 
-void put(Store& store, const RunId& run, const std::string& subject, const LoadExecution& load) {
-  const DerivedRecord record{.run = run,
-                             .kind = "load",
-                             .subject = subject,
-                             .analysis_version = std::string(kAnalysisVersion),
-                             .inputs = {},
-                             .payload = to_json(load),
-                             .computed = current_time()};
-  store.put_derived({&record, 1});
-}
-
 void log_verdict(const WantedLoad& wanted, const LoadExecution& load) {
   const LoadVerdict verdict = verdict_of(load);
   if (verdict == LoadVerdict::kValid) {
@@ -208,7 +198,7 @@ bool execute_loads(Executor& executor,
       return false;  // stopped by the user: what there was of it says nothing
     }
     load.scenario = wanted[i].scenario.name;
-    put(store, run, subject_of(wanted[i].instance()), load);
+    put_run_record(store, run, "load", subject_of(wanted[i].instance()), to_json(load));
     log_verdict(wanted[i], load);
     if (!limits.mlperf_logs.empty() && load.result) {
       write_mlperf_logs(limits.mlperf_logs, wanted[i].instance(), load);

@@ -12,21 +12,11 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/mode_requests.hpp"
 #include "harness/cli/model_source.hpp"
+#include "harness/cli/run_record.hpp"
 #include "harness/results/execution.hpp"
 
 namespace plumb {
 namespace {
-
-void put(Store& store, const RunId& run, const std::string& subject, const Execution& execution) {
-  const DerivedRecord record{.run = run,
-                             .kind = "execution",
-                             .subject = subject,
-                             .analysis_version = std::string(kAnalysisVersion),
-                             .inputs = {},
-                             .payload = to_json(execution),
-                             .computed = current_time()};
-  store.put_derived({&record, 1});
-}
 
 /// Lists the modes of each subject that a run has a time for.
 std::map<std::string, std::set<std::string>> executed(const Store& store, const RunId& run) {
@@ -95,7 +85,7 @@ bool execute_models(Executor& executor,
                  to_text(instance, ", "),
                  request.modes.size());
     for (const Execution& execution : executor.execute_model(request)) {
-      put(store, run, subject, execution);
+      put_run_record(store, run, "execution", subject, to_json(execution));
     }
   }
   return true;

@@ -53,15 +53,4 @@ void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& rea
   ready.outcome = checked(ready.plan.fused.graph, ready.outputs);
 }
 
-ReadyModel make_ready(Backend& backend, const ExecuteRequest& request, const Clock& clock) {
-  RequestedModel model(request);
-  ReadyModel ready = prepare_mode(backend, model, request.modes.at(0));
-  if (ready.outcome.ok()) {
-    model.fill();
-    ready.inputs = model.inputs();
-    make_ready(model, clock, ready);
-  }
-  return ready;
-}
-
 }  // namespace plumb

@@ -15,7 +15,6 @@ struct ReadyModel {
   Outcome outcome;  ///< not ok: why there is no program, or what is wrong with its result
   ModeGraph plan;
   PreparedModel prepared;  ///< slot 0 bound once ready
-  std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   Seconds first_call{};
 };
@@ -29,11 +28,5 @@ struct ReadyModel {
 /// Puts weights and inputs of a filled model in place and executes it once. An output that is
 /// infinite or not a number is kWrongResult. Throws std::bad_alloc.
 void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& ready);
-
-/// Reads, plans, fills and executes a model once, in the first mode of the request. Throws
-/// Error{kUser} for a model that is not usable, std::bad_alloc.
-[[nodiscard]] ReadyModel make_ready(Backend& backend,
-                                    const ExecuteRequest& request,
-                                    const Clock& clock);
 
 }  // namespace plumb

@@ -78,7 +78,13 @@ ExecuteRequest Sample::request(const ModeRequest& mode) const {
 
 ReadyModel executed(const Sample& sample, const ModeRequest& mode) {
   const auto backend = make_onednn_backend();
-  return make_ready(*backend, sample.request(mode), steady_clock());
+  RequestedModel model(sample.request());
+  ReadyModel ready = prepare_mode(*backend, model, mode);
+  if (ready.outcome.ok()) {
+    model.fill();
+    make_ready(model, steady_clock(), ready);
+  }
+  return ready;
 }
 
 ReadyModel expect_right(const Sample& sample, const ModeRequest& mode) {

@@ -69,14 +69,17 @@ void add_stacks(CLI::App& app, CommandContext& context) {
   });
 
   CLI::App* const fetching = stacks->add_subcommand(
-      "fetch", "install wheels of the package index as a stack of their own");
+      "fetch", "unpack wheels, or packages of a Debian release, as a stack of their own");
   const auto request = std::make_shared<FetchRequest>();
   fetching->add_option("PACKAGE==VERSION", request->packages, "such as onednn-cpu-gomp==2023.2.0")
       ->required();
   fetching->add_option(
       "--name", request->name, "of the stack; default: the first package and version");
+  fetching->add_option("--debian",
+                       request->debian_release,
+                       "take packages of this release, such as trixie, with their C library");
   const auto alone = std::make_shared<bool>(false);
-  fetching->add_flag("--no-deps", *alone, "leave out what the packages depend on");
+  fetching->add_flag("--no-deps", *alone, "leave out what the wheels depend on");
   fetching->callback([&context, request, alone] {
     request->dependencies = !*alone;
     const std::string name = fetch_stack(*request, stacks_folder(), [](const std::string& line) {

@@ -4,28 +4,23 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <map>
 #include <optional>
 #include <regex>
-#include <utility>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/worker/child_process.hpp"
+#include "harness/cli/package_source.hpp"
 
 namespace plumb {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t kLogLines = 12;  // of a failed installer, shown
 
 /// Is a folder that disappears unless it is kept.
 class ScratchFolder {
@@ -57,81 +52,13 @@ class ScratchFolder {
   fs::path path_;
 };
 
-std::string find_python() {
-  const char* const path = std::getenv("PATH");
-  std::string folders = path == nullptr ? "/usr/bin:/bin" : path;
-  // The distribution's first: it has venv where the package python3-venv is installed.
-  folders = "/usr/bin:" + folders;
-  for (std::size_t begin = 0; begin < folders.size();) {
-    const std::size_t end = std::min(folders.find(':', begin), folders.size());
-    std::string candidate = folders.substr(begin, end - begin) + "/python3";
-    if (::access(candidate.c_str(), X_OK) == 0) {
-      return candidate;
-    }
-    begin = end + 1;
-  }
-  throw Error(Error::Kind::kEnvironment,
-              "there is no python3, which fetches the wheels: install python3 and python3-venv");
-}
-
-std::vector<std::string> surroundings() {
-  std::vector<std::string> result;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    result.emplace_back(*variable);
-  }
-  return result;
-}
-
-/// Runs a program to its end; returns its last lines where it failed.
-std::optional<std::string> run(const std::string& program,
-                               const std::vector<std::string>& arguments,
-                               const std::function<void(const std::string&)>& log) {
-  ChildProcess child(program, arguments, surroundings());
-  const FileDescriptor output = child.take_log();
-  std::vector<std::string> last;
-  std::string line;
-  const auto finish_line = [&] {
-    log(line);
-    last.push_back(std::exchange(line, {}));
-    if (last.size() > kLogLines) {
-      last.erase(last.begin());
-    }
-  };
-  std::array<char, 4096> piece{};
-  while (true) {
-    const ssize_t got = ::read(output.number(), piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      break;
-    }
-    for (ssize_t i = 0; i < got; ++i) {
-      if (piece[static_cast<std::size_t>(i)] == '\n') {
-        finish_line();
-      } else {
-        line += piece[static_cast<std::size_t>(i)];
-      }
-    }
-  }
-  if (!line.empty()) {
-    finish_line();
-  }
-  const auto status = child.wait(Seconds(10.0));
-  if (status && *status == 0) {
-    return std::nullopt;
-  }
-  return fmt::format("{}", fmt::join(last, "\n  "));
-}
-
-void must(const std::optional<std::string>& failure, Error::Kind kind, const std::string& what) {
-  if (failure) {
-    throw Error(kind, what + ":\n  " + *failure);
-  }
-}
-
 std::string stack_name(const FetchRequest& request) {
-  const std::regex package_pattern("[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*");
+  const std::regex package_pattern("[A-Za-z0-9][A-Za-z0-9._+-]*==[A-Za-z0-9][A-Za-z0-9.!+_:~-]*");
+  if (!std::regex_match(request.debian_release, std::regex("([a-z][a-z0-9-]*)?"))) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' is no release of Debian: write its name, such as trixie or sid",
+                            request.debian_release));
+  }
   const std::regex name_pattern("[A-Za-z0-9][A-Za-z0-9._+-]*");
   for (const std::string& package : request.packages) {
     if (!std::regex_match(package, package_pattern)) {
@@ -149,7 +76,9 @@ std::string stack_name(const FetchRequest& request) {
   if (!std::regex_match(name, name_pattern) || name == "default") {
     throw Error(
         Error::Kind::kUser,
-        fmt::format("a stack cannot be called '{}': use letters, digits, '.', '_', '-'", name));
+        fmt::format(
+            "a stack cannot be called '{}': give a --name of letters, digits, '.', '_', '-'",
+            name));
   }
   return name;
 }
@@ -157,10 +86,10 @@ std::string stack_name(const FetchRequest& request) {
 /// Lists the shared libraries below a folder, relative to it.
 std::vector<fs::path> libraries_below(const fs::path& folder) {
   std::vector<fs::path> result;
+  const std::regex name(R"(lib.+\.so(\.[0-9.]+)?)");
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file() &&
-        entry.path().filename().string().find(".so") != std::string::npos) {
-      result.push_back(fs::relative(entry.path(), folder));
+    if (entry.is_regular_file() && std::regex_match(entry.path().filename().string(), name)) {
+      result.push_back(entry.path().lexically_relative(folder));
     }
   }
   std::sort(result.begin(), result.end());
@@ -172,6 +101,9 @@ void link_equal_files(const fs::path& folder, const std::vector<fs::path>& libra
   std::map<std::pair<fs::path, std::string>, fs::path> first;
   for (const fs::path& library : libraries) {
     const fs::path file = folder / library;
+    if (fs::is_symlink(file)) {
+      continue;
+    }
     const auto [known, fresh] =
         first.emplace(std::pair(file.parent_path(), sha256_of_file(file)), file);
     if (!fresh) {
@@ -181,12 +113,24 @@ void link_equal_files(const fs::path& folder, const std::vector<fs::path>& libra
   }
 }
 
+/// Finds the program loader that came with a C library, relative to the folder.
+std::optional<fs::path> loader_below(const fs::path& folder) {
+  std::optional<fs::path> loader;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path().filename().string().rfind("ld-linux", 0) == 0) {
+      const fs::path found = fs::relative(fs::canonical(entry.path()), fs::canonical(folder));
+      loader = loader ? std::min(*loader, found) : found;
+    }
+  }
+  return loader;
+}
+
 /// Writes what load_stack reads; texts were checked or come from file names, and are quoted.
 /// `target` is where the folder will lie.
 void write_stack_file(const fs::path& folder,
                       const fs::path& target,
                       const FetchRequest& request,
-                      const std::vector<std::string>& wheels,
+                      const std::vector<std::string>& files,
                       const std::vector<fs::path>& libraries) {
   const auto quoted = [](const std::string& text) {
     std::string result = "\"";
@@ -221,15 +165,20 @@ void write_stack_file(const fs::path& folder,
     }
   }
   std::ofstream out(folder / "stack.toml");
-  out << fmt::format("# fetched: {}\n", fmt::join(request.packages, " "));
-  for (const std::string& wheel : wheels) {
-    out << "# sha256 " << wheel << '\n';
+  const std::string source =
+      request.debian_release.empty() ? "" : "Debian " + request.debian_release + ": ";
+  out << fmt::format("# fetched: {}{}\n", source, fmt::join(request.packages, " "));
+  for (const std::string& file : files) {
+    out << "# sha256 " << file << '\n';
   }
   out << fmt::format("backend = \"{}\"\n", dnnl != libraries.end() ? "onednn" : "cuda");
   if (dnnl != libraries.end()) {
     out << fmt::format("libraries = [{}]\n", quoted(dnnl->string()));
   }
   out << fmt::format("folders = [{}]\n", fmt::join(folders, ", "));
+  if (const std::optional<fs::path> loader = loader_below(folder)) {
+    out << fmt::format("loader = {}\n", quoted(loader->string()));
+  }
   // oneDNN's SYCL builds find the CPU through OpenCL, and that its driver by this variable.
   const auto opencl = std::find_if(libraries.begin(), libraries.end(), [](const fs::path& library) {
     return library.filename() == "libintelocl.so";
@@ -260,46 +209,18 @@ std::string fetch_stack(const FetchRequest& request,
                             target.string()));
   }
   const ScratchFolder scratch(stacks_folder);
-  const fs::path venv = scratch.path() / "venv";
-  const fs::path downloads = scratch.path() / "wheels";
-  const fs::path content = scratch.path() / "stack";
-  must(run(find_python(), {"-m", "venv", venv.string()}, [](const std::string&) {}),
-       Error::Kind::kEnvironment,
-       "python3 cannot make the environment that fetches wheels: install python3-venv");
-  const std::string python = (venv / "bin/python3").string();
-  std::vector<std::string> arguments{"-m",
-                                     "pip",
-                                     "--disable-pip-version-check",
-                                     "--no-input",
-                                     "download",
-                                     "--progress-bar=off",
-                                     "--only-binary=:all:",
-                                     "--dest",
-                                     downloads.string()};
-  if (!request.dependencies) {
-    arguments.emplace_back("--no-deps");
-  }
-  arguments.insert(arguments.end(), request.packages.begin(), request.packages.end());
-  must(run(python, arguments, log),
-       Error::Kind::kUser,
-       fmt::format("could not fetch {}: does the version exist, with a wheel for this machine?",
-                   fmt::join(request.packages, ", ")));
-
-  std::vector<std::string> wheels;
-  for (const fs::directory_entry& wheel : fs::directory_iterator(downloads)) {
-    wheels.push_back(sha256_of_file(wheel.path()) + " " + wheel.path().filename().string());
-    must(run(python,
-             {"-m", "zipfile", "-e", wheel.path().string(), content.string()},
-             [](const std::string&) {}),
-         Error::Kind::kEnvironment,
-         fmt::format("cannot unpack '{}': is the disk full?", wheel.path().filename().string()));
-  }
-  std::sort(wheels.begin(), wheels.end(), [](const std::string& left, const std::string& right) {
+  const UnpackTarget unpacked{scratch.path(), scratch.path() / "stack"};
+  const fs::path& content = unpacked.content;
+  std::vector<std::string> files =
+      request.debian_release.empty()
+          ? unpack_wheels(request.packages, request.dependencies, unpacked, log)
+          : unpack_debian_packages(request.debian_release, request.packages, unpacked, log);
+  std::sort(files.begin(), files.end(), [](const std::string& left, const std::string& right) {
     return left.substr(left.find(' ')) < right.substr(right.find(' '));
   });
   const std::vector<fs::path> libraries = libraries_below(content);
   link_equal_files(content, libraries);
-  write_stack_file(content, target, request, wheels, libraries);
+  write_stack_file(content, target, request, files, libraries);
   std::error_code error;
   fs::rename(content, target, error);
   if (error) {

@@ -84,7 +84,10 @@ std::unique_ptr<Backend> load_backend(const std::vector<std::filesystem::path>& 
 }
 
 std::filesystem::path default_module() {
-  return std::filesystem::read_symlink("/proc/self/exe").parent_path() / "plumb-onednn-backend.so";
+  // Not /proc/self/exe: that is the program loader where a stack brings its own.
+  Dl_info here{};
+  PLUMB_CHECK(dladdr(reinterpret_cast<const void*>(&default_module), &here) != 0);
+  return std::filesystem::canonical(here.dli_fname).parent_path() / "plumb-onednn-backend.so";
 }
 
 }  // namespace plumb::onednn

@@ -7,6 +7,7 @@ Usage: stacks_test.py BUILD_FOLDER [unittest arguments].
 
 import hashlib
 import pathlib
+import subprocess
 import sys
 import unittest
 import zipfile
@@ -33,6 +34,36 @@ class Stacks(Command):
             for name, data in content.items():
                 wheel.writestr(name, data)
         self.environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder)}
+
+    def debian_release(self, name, version, files):
+        """Writes a release of one package, and lets apt take it for Debian's mirror; unsigned, as only a test may be."""
+        mirror = self.folder / "mirror"
+        tree = self.folder / "package"
+        for path, data in {**files, "DEBIAN/control": f"Package: plumb-test\nVersion: {version}\nArchitecture: all\nMaintainer: nobody\nDescription: test\n"}.items():
+            (tree / path).parent.mkdir(parents=True, exist_ok=True)
+            (tree / path).write_bytes(data if isinstance(data, bytes) else data.encode())
+        lists = mirror / f"dists/{name}/main/binary-amd64"
+        lists.mkdir(parents=True)
+        package = mirror / "plumb-test.deb"
+        subprocess.run(["dpkg-deb", "--build", "-Znone", tree, package], check=True, capture_output=True)
+        control = (tree / "DEBIAN/control").read_text()
+        digest = hashlib.sha256(package.read_bytes()).hexdigest()
+        (lists / "Packages").write_text(f"{control}Filename: plumb-test.deb\nSize: {package.stat().st_size}\nSHA256: {digest}\n")
+        architecture = subprocess.run(["dpkg", "--print-architecture"], check=True, capture_output=True, text=True).stdout.strip()
+        if architecture != "amd64":
+            lists.rename(lists.with_name(f"binary-{architecture}"))
+            lists = lists.with_name(f"binary-{architecture}")
+        content = (lists / "Packages").read_bytes()
+        (mirror / f"dists/{name}/Release").write_text(
+            f"Codename: {name}\nComponents: main\nArchitectures: {architecture}\nSHA256:\n"
+            f" {hashlib.sha256(content).hexdigest()} {len(content)} main/binary-{architecture}/Packages\n"
+        )
+        (self.folder / "sources.list").write_text(f"deb file:{mirror} {name} main\n")
+        (self.folder / "apt.conf").write_text(
+            f'Dir::Etc::sourcelist "{self.folder}/sources.list";\nDir::Etc::sourceparts "/dev/null";\n'
+            'Acquire::AllowInsecureRepositories "1";\nAPT::Get::AllowUnauthenticated "1";\n'
+        )
+        self.environment["APT_CONFIG"] = str(self.folder / "apt.conf")
 
     def default_library(self):
         listed = {stack["name"]: stack for stack in self.json("stacks", "list")["stacks"]}
@@ -69,6 +100,16 @@ class Stacks(Command):
         self.assertEqual(len(runs), 2)
         self.assertEqual({run["stack"] for run in self.json("runs")["runs"]}, {"default", "other"})
         self.assertIn("exists", self.plumb("stacks", "fetch", "plumb-test-library==1.0", "--name", "other", expect=2).stderr)
+
+    def test_a_debian_release_s_package_is_a_stack(self):
+        self.debian_release("later", "3.9-1", {"usr/lib/libdnnl.so.3": self.default_library().read_bytes()})
+        self.assertIn("plumb-test==3.9-1", self.plumb("stacks", "fetch", "--debian", "later", "plumb-test==1", expect=2).stderr)
+        self.plumb("stacks", "fetch", "--debian", "nonesuch", "plumb-test==3.9-1", expect=2)
+        self.assertIn("no release", self.plumb("stacks", "fetch", "--debian", "../x", "plumb-test==3.9-1", expect=2).stderr)
+        self.assertFalse((self.folder / "plumb/stacks/plumb-test-3.9-1").exists())
+        stack = self.json("stacks", "fetch", "--debian", "later", "plumb-test==3.9-1")["stacks"][0]
+        self.assertEqual((stack["name"], stack["problems"]), ("plumb-test-3.9-1", []))
+        self.assertIn("Debian later: plumb-test==3.9-1", (self.folder / "plumb/stacks/plumb-test-3.9-1/stack.toml").read_text())
 
     def test_what_cannot_be_fetched_leaves_nothing(self):
         self.wheel("2.0", {"data/readme.txt": "no library"})

@@ -8,10 +8,14 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/model_source.hpp"
+#include "harness/cli/stack_contents.hpp"
 #include "harness/cli/stack_fetch.hpp"
 #include "harness/cli/stack_probe.hpp"
 #include "harness/cli/user_paths.hpp"
 #include "harness/cli/worker_choice.hpp"
+#include "harness/plan/planner.hpp"
+#include "reporting/stack_difference_documents.hpp"
 
 namespace plumb {
 namespace {
@@ -25,7 +29,9 @@ bool probe(const std::vector<std::string>& names, Style style) {
   std::vector<StackReport> reports;
   for (const std::string& name : names) {
     try {
-      reports.push_back(probe_stack(worker_options(name, 1)));
+      const WorkerOptions options = worker_options(name, 1);
+      WorkerProcess worker(options);
+      reports.push_back(probe_worker(worker, options.stack));
     } catch (const Error& error) {
       if (names.size() == 1) {
         throw;
@@ -38,6 +44,19 @@ bool probe(const std::vector<std::string>& names, Style style) {
   return std::all_of(reports.begin(), reports.end(), [](const StackReport& report) {
     return report.problems.empty();
   });
+}
+
+/// Lists every key that a suite needs, fused ones too; none without a suite.
+std::vector<LayerKey> keys_of(const std::string& suite) {
+  std::vector<LayerKey> keys;
+  if (!suite.empty()) {
+    const ResolvedSuite resolved = resolve_suite(read_suite(find_suite(suite)));
+    for (const WorkItem& item :
+         work_items(load_models(resolved, {}), resolved.layers, resolved.caches, Shard{})) {
+      keys.push_back(item.key);
+    }
+  }
+  return keys;
 }
 
 }  // namespace
@@ -66,6 +85,26 @@ void add_stacks(CLI::App& app, CommandContext& context) {
     if (!probe(wanted, context.json ? Style::kJson : Style::kText)) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
+  });
+
+  struct Sides {
+    std::string from;
+    std::string to;
+    std::string suite;
+  };
+  CLI::App* const comparing =
+      stacks->add_subcommand("diff", "what differs between two stacks before anything is measured");
+  const auto sides = std::make_shared<Sides>();
+  comparing->add_option("FROM", sides->from, "a stack")->required();
+  comparing->add_option("TO", sides->to, "another")->required();
+  comparing->add_option(
+      "SUITE", sides->suite, "also compare what they have for each layer of this suite");
+  comparing->callback([&context, sides] {
+    const std::vector<LayerKey> keys = keys_of(sides->suite);
+    write_stack_difference(stack_difference(stack_contents(worker_options(sides->from, 1), keys),
+                                            stack_contents(worker_options(sides->to, 1), keys)),
+                           context.json ? Style::kJson : Style::kText,
+                           std::cout);
   });
 
   CLI::App* const fetching = stacks->add_subcommand(

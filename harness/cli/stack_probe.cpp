@@ -61,26 +61,24 @@ std::vector<fs::path> mapped_libraries(int pid) {
   return result;
 }
 
-StackReport probe_stack(const WorkerOptions& options) {
-  WorkerProcess worker(options);
+StackReport probe_worker(WorkerProcess& worker, const Stack& stack) {
   const Environment environment = worker.describe();
   StackReport report;
-  report.name = options.stack.name;
-  report.backend = options.stack.backend;
+  report.name = stack.name;
+  report.backend = stack.backend;
   if (const auto device = environment.identity.find("device");
       device != environment.identity.end()) {
     report.device = device->second;
   }
   std::set<fs::path> named;
-  for (const fs::path& library : options.stack.libraries) {
+  for (const fs::path& library : stack.libraries) {
     named.insert(fs::canonical(library));
   }
   const auto belongs = [&](const fs::path& path) {
-    return named.count(path) != 0 || std::any_of(options.stack.folders.begin(),
-                                                 options.stack.folders.end(),
-                                                 [&](const fs::path& folder) {
-                                                   return is_below(path, fs::canonical(folder));
-                                                 });
+    return named.count(path) != 0 ||
+           std::any_of(stack.folders.begin(), stack.folders.end(), [&](const fs::path& folder) {
+             return is_below(path, fs::canonical(folder));
+           });
   };
   std::map<std::string, fs::path> first;
   for (const fs::path& path : mapped_libraries(worker.pid())) {

@@ -15,11 +15,11 @@ namespace plumb {
 /// their addresses. Empty if the process is gone.
 [[nodiscard]] std::vector<std::filesystem::path> mapped_libraries(int pid);
 
-/// Starts a worker with a stack and says what it really mapped: the libraries that the stack names
+/// Says what a worker that runs with a stack has mapped by now: the libraries that the stack names
 /// or that lie in its folders, with versions as the worker reports them and SHA-256 of the files.
 /// Problems: a library that the stack names and the worker did not map, and two files of one
-/// library (a mixture). Throws what starting a worker throws.
-[[nodiscard]] StackReport probe_stack(const WorkerOptions& options);
+/// library (a mixture). Throws WorkerDied.
+[[nodiscard]] StackReport probe_worker(WorkerProcess& worker, const Stack& stack);
 
 /// Lists the stacks there are, `default` first, with what their files name; a stack that cannot be
 /// read has a problem instead.

@@ -99,6 +99,15 @@ class Stacks(Command):
         runs = self.json("run", suite, "--stack", "default", "--stack", "other")["runs"]
         self.assertEqual(len(runs), 2)
         self.assertEqual({run["stack"] for run in self.json("runs")["runs"]}, {"default", "other"})
+        difference = self.json("stacks", "diff", "default", "other", suite)
+        self.assertEqual((difference["same_libraries"] > 0, difference["libraries"], difference["layers"]), (True, [], []), "equal files")
+        self.assertEqual(difference["kinds"]["conv"]["layers"], 1)
+        self.assertIn("the same in both", self.plumb("stacks", "diff", "default", "other").stdout)
+        (folder / "stack.toml").write_text((folder / "stack.toml").read_text() + 'variables = { ONEDNN_MAX_CPU_ISA = "SSE41" }\n')
+        difference = self.json("stacks", "diff", "default", "other", suite)
+        self.assertIn("sse41", difference["layers"][0]["to_choice"])
+        self.assertNotEqual(difference["layers"][0]["variants_removed"], [])
+        self.plumb("stacks", "diff", "default", "nonesuch", expect=2)
         self.assertIn("exists", self.plumb("stacks", "fetch", "plumb-test-library==1.0", "--name", "other", expect=2).stderr)
 
     def test_a_debian_release_s_package_is_a_stack(self):

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/base/units.hpp"
+#include "harness/model/layer_key.hpp"
+
+namespace plumb {
+
+/// Is one library file of a stack, and what it exports.
+struct LibraryContents {
+  std::string name;     ///< file name without what follows ".so": "libdnnl"
+  std::string version;  ///< as the library says; empty: unknown
+  std::string path;
+  std::string sha256;
+  Bytes size;
+  std::vector<std::string> symbols;  ///< sorted
+};
+
+/// Is what a stack has for a layer, in the library's own order.
+struct LayerOffers {
+  LayerKey key;
+  std::vector<std::string> variants;  ///< the first is the library's choice; none: unsupported
+  bool reference_only = false;        ///< nothing but the slow reference implementation
+};
+
+/// Is what is in a stack.
+struct StackContents {
+  std::string name;
+  std::vector<LibraryContents> libraries;
+  std::vector<LayerOffers> layers;
+};
+
+/// Is a library that one of two stacks has, or both in different files.
+struct LibraryDifference {
+  std::optional<LibraryContents> from;  ///< absent: added
+  std::optional<LibraryContents> to;    ///< absent: removed
+  std::vector<std::string> symbols_added;
+  std::vector<std::string> symbols_removed;
+};
+
+/// Is a layer that two stacks treat differently.
+struct LayerDifference {
+  LayerKey key;
+  std::string from_choice;  ///< empty: unsupported
+  std::string to_choice;    ///< empty: unsupported
+  bool fell_back = false;   ///< only the reference implementation is left
+  std::vector<std::string> added;
+  std::vector<std::string> removed;
+};
+
+/// Counts what two stacks have for the layers of one kind.
+struct KindDifference {
+  std::size_t layers = 0;
+  std::size_t unsupported_from = 0;
+  std::size_t unsupported_to = 0;
+  std::size_t variants_from = 0;  ///< over all layers
+  std::size_t variants_to = 0;
+  std::size_t other_choice = 0;  ///< layers for which the library chooses another variant
+};
+
+/// Is what differs between two stacks before anything is measured. Names of implementations are the
+/// libraries' own and not stable over versions: another name is not yet another kernel.
+struct StackDifference {
+  std::string from;
+  std::string to;
+  std::size_t same_libraries = 0;  ///< the same bytes in both
+  std::vector<LibraryDifference> libraries;
+  std::map<std::string, KindDifference> kinds;  ///< "conv", …
+  std::vector<LayerDifference> layers;          ///< lost support first, then other choices
+};
+
+/// Compares by name of library and by key; a key that only one of them was asked for is left out.
+/// Pure.
+[[nodiscard]] StackDifference stack_difference(const StackContents& from, const StackContents& to);
+
+}  // namespace plumb

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/stack_difference_documents.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <ostream>
+#include <span>
+
+#include "reporting/aligned_table.hpp"
+#include "reporting/json_documents.hpp"
+#include "reporting/printable_text.hpp"
+#include "reporting/quantity_text.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMostShown = 20;  // layers, and symbols of a library, in the text
+
+Json side_json(const std::optional<LibraryContents>& library) {
+  if (!library) {
+    return nullptr;
+  }
+  return {{"version", library->version.empty() ? Json() : Json(library->version)},
+          {"path", library->path},
+          {"sha256", library->sha256},
+          {"size_bytes", library->size.value},
+          {"symbols", library->symbols.size()}};
+}
+
+Json text_or_null(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+void write_difference_json(const StackDifference& difference, std::ostream& out) {
+  Json document{{"schema_version", kJsonSchemaVersion},
+                {"from", difference.from},
+                {"to", difference.to},
+                {"same_libraries", difference.same_libraries},
+                {"libraries", Json::array()},
+                {"kinds", Json::object()},
+                {"layers", Json::array()}};
+  for (const LibraryDifference& library : difference.libraries) {
+    document["libraries"].push_back({{"name", (library.to ? library.to : library.from)->name},
+                                     {"from", side_json(library.from)},
+                                     {"to", side_json(library.to)},
+                                     {"symbols_added", library.symbols_added},
+                                     {"symbols_removed", library.symbols_removed}});
+  }
+  for (const auto& [name, kind] : difference.kinds) {
+    document["kinds"][name] = {{"layers", kind.layers},
+                               {"unsupported", {kind.unsupported_from, kind.unsupported_to}},
+                               {"variants", {kind.variants_from, kind.variants_to}},
+                               {"other_choice", kind.other_choice}};
+  }
+  for (const LayerDifference& layer : difference.layers) {
+    document["layers"].push_back({{"key", layer.key.text},
+                                  {"from_choice", text_or_null(layer.from_choice)},
+                                  {"to_choice", text_or_null(layer.to_choice)},
+                                  {"fell_back", layer.fell_back},
+                                  {"variants_added", layer.added},
+                                  {"variants_removed", layer.removed}});
+  }
+  write_json(document, out);
+}
+
+std::string version_text(const std::optional<LibraryContents>& library) {
+  if (!library) {
+    return "not there";
+  }
+  constexpr std::size_t kDigits = 12;
+  return fmt::format("{} ({}, {})",
+                     library->version.empty() ? "version unknown" : library->version,
+                     library->sha256.substr(0, kDigits),
+                     bytes_text(library->size));
+}
+
+void write_symbols(const std::string& library,
+                   const std::string& change,
+                   const std::vector<std::string>& symbols,
+                   std::ostream& out) {
+  if (symbols.empty()) {
+    return;
+  }
+  const auto shown = std::span(symbols).first(std::min(symbols.size(), kMostShown));
+  out << printable(fmt::format("{}: {} {}: {}{}",
+                               library,
+                               symbols.size(),
+                               change,
+                               fmt::join(shown, " "),
+                               shown.size() < symbols.size() ? " …" : ""))
+      << '\n';
+}
+
+void write_libraries(const StackDifference& difference, std::ostream& out) {
+  AlignedTable table({{"library"}, {"from"}, {"to"}});
+  for (const LibraryDifference& library : difference.libraries) {
+    table.add({(library.to ? library.to : library.from)->name,
+               version_text(library.from),
+               version_text(library.to)});
+  }
+  if (!difference.libraries.empty()) {
+    table.write(out);
+  }
+  out << fmt::format("{} libraries are the same in both\n", difference.same_libraries);
+  for (const LibraryDifference& library : difference.libraries) {
+    const std::string& name = (library.to ? library.to : library.from)->name;
+    write_symbols(name, "symbols gone", library.symbols_removed, out);
+    write_symbols(name, "symbols new", library.symbols_added, out);
+  }
+}
+
+void write_layers(const StackDifference& difference, std::ostream& out) {
+  AlignedTable kinds({{"kind"},
+                      {"layers", true},
+                      {"unsupported", true},
+                      {"variants", true},
+                      {"other choice", true}});
+  for (const auto& [name, kind] : difference.kinds) {
+    kinds.add({name,
+               std::to_string(kind.layers),
+               fmt::format("{} → {}", kind.unsupported_from, kind.unsupported_to),
+               fmt::format("{} → {}", kind.variants_from, kind.variants_to),
+               std::to_string(kind.other_choice)});
+  }
+  out << '\n';
+  kinds.write(out);
+  std::size_t shown = 0;
+  for (const LayerDifference& layer : difference.layers) {
+    if (++shown > kMostShown) {
+      out << fmt::format("\nand {} more layers: --json has all\n",
+                         difference.layers.size() - kMostShown);
+      break;
+    }
+    const auto named = [](const std::string& choice) {
+      return choice.empty() ? "unsupported" : choice;
+    };
+    out << '\n'
+        << printable(layer.key.text) << "\n  chosen: " << printable(named(layer.from_choice))
+        << " → " << printable(named(layer.to_choice))
+        << (layer.fell_back ? " (the slow reference)\n" : "\n");
+    if (!layer.removed.empty()) {
+      out << "  gone: " << printable(fmt::format("{}", fmt::join(layer.removed, "  "))) << '\n';
+    }
+    if (!layer.added.empty()) {
+      out << "  new: " << printable(fmt::format("{}", fmt::join(layer.added, "  "))) << '\n';
+    }
+  }
+}
+
+}  // namespace
+
+void write_stack_difference(const StackDifference& difference, Style style, std::ostream& out) {
+  if (style == Style::kJson) {
+    return write_difference_json(difference, out);
+  }
+  out << fmt::format("'{}' → '{}'\n", printable(difference.from), printable(difference.to));
+  write_libraries(difference, out);
+  if (!difference.kinds.empty()) {
+    write_layers(difference, out);
+  }
+}
+
+}  // namespace plumb

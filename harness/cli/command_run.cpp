@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
@@ -21,6 +22,7 @@
 #include "harness/cli/run_analysis.hpp"
 #include "harness/cli/run_lock.hpp"
 #include "harness/cli/run_record.hpp"
+#include "harness/cli/stack_watch.hpp"
 #include "harness/cli/user_paths.hpp"
 #include "harness/cli/worker_choice.hpp"
 #include "harness/plan/executor.hpp"
@@ -176,8 +178,9 @@ class SuiteRun {
         !execute_end_to_end(shard, began, stopped)) {
       summary.state = RunState::kInterrupted;
     }
-    store_.finish_run(header_.id, summary.state, current_time());
-    if (summary.state == RunState::kInterrupted) {
+    const bool valid = stack_is_unchanged();
+    store_.finish_run(header_.id, valid ? summary.state : RunState::kInterrupted, current_time());
+    if (valid && summary.state == RunState::kInterrupted) {
       spdlog::warn("{}: {} of {} layers measured and kept; `--resume` goes on from here",
                    summary.budget_ended ? "the budget ended" : "interrupted",
                    summary.measured,
@@ -192,6 +195,25 @@ class SuiteRun {
   }
 
  private:
+  /// Says, and records, what changed of the stack while it was measured.
+  bool stack_is_unchanged() {
+    executor_.end_worker();
+    const std::vector<std::string> faults = watch_.faults();
+    for (const std::string& fault : faults) {
+      spdlog::error("{}", fault);
+    }
+    if (!faults.empty()) {
+      spdlog::error(
+          "the rows of run {} are of no one stack: they are kept, the run stays "
+          "unfinished; measure again",
+          header_.id);
+      put_run_record(
+          store_, header_.id, "stack_change", header_.stack, nlohmann::json(faults).dump());
+      context_.exit_status = static_cast<int>(Error::Kind::kEnvironment);
+    }
+    return faults.empty();
+  }
+
   /// Executes each model by itself, unless scenarios were asked for instead, then its scenarios.
   bool execute_end_to_end(const Shard& shard, Seconds began, const std::function<bool()>& stopped) {
     if (options_.loads.scenarios.empty() &&
@@ -220,6 +242,8 @@ class SuiteRun {
     executor_backend_ = executor.worker.stack.backend;
     executor.budget = suite_.budget;
     executor.row_timeout = parse_duration(options_.row_timeout);
+    watch_ = StackWatch(executor.worker.stack);
+    executor.before_worker_ends = [this](int pid) { watch_.look(pid); };
     return executor;
   }
 
@@ -232,7 +256,8 @@ class SuiteRun {
       for (const RunRecord& run : store_.runs()) {
         const RunHeader& old = run.header;
         if (run.state == RunState::kFinished || old.suite_hash != header_.suite_hash ||
-            old.shard != header_.shard || old.environment.id() != environment) {
+            old.shard != header_.shard || old.environment.id() != environment ||
+            !store_.derived(old.id, "stack_change").empty()) {
           continue;
         }
         if (std::optional<RunLock> lock = RunLock::try_acquire(locks, old.id)) {
@@ -305,6 +330,7 @@ class SuiteRun {
   Store& store_;
   std::vector<ExecutionMode> modes_;
   std::string executor_backend_;
+  StackWatch watch_;  // before the executor, whose workers it looks at
   Executor executor_;
   RunHeader header_;
   bool resumed_ = false;

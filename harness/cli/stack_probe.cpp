@@ -29,6 +29,18 @@ bool is_below(const fs::path& path, const fs::path& folder) {
   return end == folder.end();
 }
 
+/// Tells whether a mapped file is one that the stack names or that lies in its folders.
+bool belongs_to(const Stack& stack, const fs::path& path) {
+  const auto is_named = [&](const fs::path& library) {
+    return fs::weakly_canonical(library) == path;
+  };
+  const auto holds = [&](const fs::path& folder) {
+    return is_below(path, fs::weakly_canonical(folder));
+  };
+  return std::any_of(stack.libraries.begin(), stack.libraries.end(), is_named) ||
+         std::any_of(stack.folders.begin(), stack.folders.end(), holds);
+}
+
 /// Returns the version of a library among the facts "NAME.path" and "NAME.version" of a worker.
 std::string version_in(const Facts& facts, const fs::path& library) {
   for (const auto& [name, value] : facts) {
@@ -43,9 +55,9 @@ std::string version_in(const Facts& facts, const fs::path& library) {
 
 }  // namespace
 
-std::vector<fs::path> mapped_libraries(int pid) {
+std::vector<MappedLibrary> mapped_libraries(int pid, const Stack& stack) {
   std::ifstream maps(fmt::format("/proc/{}/maps", pid));
-  std::vector<fs::path> result;
+  std::vector<MappedLibrary> result;
   std::set<fs::path> seen;
   std::string line;
   while (std::getline(maps, line)) {
@@ -55,7 +67,7 @@ std::vector<fs::path> mapped_libraries(int pid) {
     }
     const fs::path path = line.substr(slash);
     if (path.filename().string().find(".so") != std::string::npos && seen.insert(path).second) {
-      result.push_back(path);
+      result.push_back({name_of(path), path, belongs_to(stack, path)});
     }
   }
   return result;
@@ -74,25 +86,19 @@ StackReport probe_worker(WorkerProcess& worker, const Stack& stack) {
   for (const fs::path& library : stack.libraries) {
     named.insert(fs::canonical(library));
   }
-  const auto belongs = [&](const fs::path& path) {
-    return named.count(path) != 0 ||
-           std::any_of(stack.folders.begin(), stack.folders.end(), [&](const fs::path& folder) {
-             return is_below(path, fs::canonical(folder));
-           });
-  };
-  std::map<std::string, fs::path> first;
-  for (const fs::path& path : mapped_libraries(worker.pid())) {
-    named.erase(path);
-    const auto [other, fresh] = first.emplace(name_of(path), path);
-    if (!fresh && (belongs(path) || belongs(other->second))) {
-      report.problems.push_back(fmt::format(
-          "a mixture: '{}' and '{}' are both mapped", other->second.string(), path.string()));
+  std::map<std::string, MappedLibrary> first;
+  for (const MappedLibrary& library : mapped_libraries(worker.pid(), stack)) {
+    named.erase(library.path);
+    const auto [other, fresh] = first.emplace(library.name, library);
+    if (!fresh && (library.of_stack || other->second.of_stack)) {
+      report.problems.push_back(fmt::format("a mixture: '{}' and '{}' are both mapped",
+                                            other->second.path.string(),
+                                            library.path.string()));
     }
-    if (belongs(path) || !version_in(environment.facts, path).empty()) {
-      report.libraries.push_back({name_of(path),
-                                  version_in(environment.facts, path),
-                                  path.string(),
-                                  sha256_of_file(path)});
+    const std::string version = version_in(environment.facts, library.path);
+    if (library.of_stack || !version.empty()) {
+      report.libraries.push_back(
+          {library.name, version, library.path.string(), sha256_of_file(library.path)});
     }
   }
   for (const fs::path& missing : named) {

@@ -11,9 +11,16 @@
 
 namespace plumb {
 
+/// Is a shared library that a process has mapped.
+struct MappedLibrary {
+  std::string name;            ///< file name without what follows ".so": "libdnnl"
+  std::filesystem::path path;  ///< ends in " (deleted)" where the file was removed or replaced
+  bool of_stack = false;       ///< the stack names it, or it lies in one of the stack's folders
+};
+
 /// Lists the shared libraries that a running process has mapped, each file once, in the order of
 /// their addresses. Empty if the process is gone.
-[[nodiscard]] std::vector<std::filesystem::path> mapped_libraries(int pid);
+[[nodiscard]] std::vector<MappedLibrary> mapped_libraries(int pid, const Stack& stack);
 
 /// Says what a worker that runs with a stack has mapped by now: the libraries that the stack names
 /// or that lie in its folders, with versions as the worker reports them and SHA-256 of the files.

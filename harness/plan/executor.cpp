@@ -55,7 +55,7 @@ class Executor::LayerRun {
       }
       const ExecutorOptions& options = executor_.options_;
       waiting = confirmations(fresh, options.confirm_margin, options.confirm_most);
-      executor_.worker_.reset();
+      executor_.end_worker();
     }
     const bool unfinished = next < items.size() || !waiting.empty();
     summary_.state = unfinished ? RunState::kInterrupted : RunState::kFinished;
@@ -117,7 +117,7 @@ class Executor::LayerRun {
       const bool hung = death.outcome().kind == Outcome::Kind::kTimedOut;
       ++(hung ? summary_.timeouts : summary_.crashes);
       spdlog::warn("worker lost: {}; key={}", death.outcome().reason, request.key.text);
-      executor_.worker_.reset();
+      executor_.end_worker();
       for (const CacheMode cache : request.caches) {
         Measurement row;
         row.key = request.key;
@@ -187,6 +187,13 @@ Executor::Executor(Store& store, ExecutorOptions options, const std::atomic<bool
 
 Executor::~Executor() = default;
 
+void Executor::end_worker() {
+  if (worker_ && options_.before_worker_ends) {
+    options_.before_worker_ends(worker_->pid());
+  }
+  worker_.reset();
+}
+
 WorkerProcess& Executor::worker() {
   if (!worker_) {
     worker_ = std::make_unique<WorkerProcess>(options_.worker);
@@ -204,7 +211,7 @@ Calibration Executor::calibrate() {
 }
 
 std::vector<Execution> Executor::execute_model(const ExecuteRequest& request) {
-  worker_.reset();
+  end_worker();
   std::vector<Execution> executions;
   // Modes are timed in turns and all arrive at the end.
   const Seconds silence = options_.row_timeout * static_cast<double>(request.modes.size());
@@ -217,7 +224,7 @@ std::vector<Execution> Executor::execute_model(const ExecuteRequest& request) {
   } catch (const WorkerDied& death) {
     spdlog::warn("worker lost: {}; model {}", death.outcome().reason, request.name);
     failure = death.outcome();
-    worker_.reset();
+    end_worker();
   }
   if (executions.size() < request.modes.size() && request.modes.size() > 1) {
     executions.clear();
@@ -241,7 +248,7 @@ LoadExecution Executor::load_model(const LoadRequest& request,
                                    const std::function<void(const LoadProgress&)>& report) {
   // A load ends itself at its budget; one that does not, with all its reading and planning, hangs.
   constexpr double kOverrun = 2.0;
-  worker_.reset();
+  end_worker();
   LoadExecution load = begin_load(request);
   load.started = current_time();
   std::optional<Seconds> most;
@@ -267,7 +274,7 @@ LoadExecution Executor::load_model(const LoadRequest& request,
     }
     load.wall = now() - began;
     spdlog::warn("worker lost: {}; model {}", load.outcome.reason, load.model);
-    worker_.reset();
+    end_worker();
   }
   load.process = processes_;
   return load;

@@ -33,6 +33,7 @@ struct ExecutorOptions {
   std::size_t keys_per_process = 32;  ///< a fresh process confirms what the one before it measured
   double confirm_margin = 0.03;  ///< full rows are good to half a percent: slower ones cannot win
   std::size_t confirm_most = 2;  ///< variants a key, the library's choice beside
+  std::function<void(int pid)> before_worker_ends;  ///< called with each worker still alive
 };
 
 /// Is how a run ended.
@@ -73,6 +74,9 @@ class Executor {
   /// run, the worker is killed: kSkipped.
   [[nodiscard]] LoadExecution load_model(const LoadRequest& request,
                                          const std::function<void(const LoadProgress&)>& report);
+
+  /// Ends the worker process, if there is one; the next request starts a fresh one.
+  void end_worker();
 
   /// Measures and confirms the items; `unconfirmed` are left over from an interrupted run.
   [[nodiscard]] ExecutionSummary execute(const RunId& run,

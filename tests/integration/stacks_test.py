@@ -6,9 +6,12 @@ Usage: stacks_test.py BUILD_FOLDER [unittest arguments].
 """
 
 import hashlib
+import os
 import pathlib
+import shutil
 import subprocess
 import sys
+import time
 import unittest
 import zipfile
 
@@ -109,6 +112,26 @@ class Stacks(Command):
         self.assertNotEqual(difference["layers"][0]["variants_removed"], [])
         self.plumb("stacks", "diff", "default", "nonesuch", expect=2)
         self.assertIn("exists", self.plumb("stacks", "fetch", "plumb-test-library==1.0", "--name", "other", expect=2).stderr)
+
+    def test_a_stack_that_changes_while_in_use_invalidates_the_run(self):
+        folder = self.folder / "plumb/stacks/mine"
+        folder.mkdir()
+        library = folder / "libdnnl.so.3"
+        shutil.copy(self.default_library(), library)
+        (folder / "stack.toml").write_text('backend = "onednn"\nlibraries = ["libdnnl.so.3"]\n')
+        command = [self.program(), "run", self.suite('[suite]\nname = "two"\n[[model]]\nname = "lenet"\n', "two"), "--stack", "mine", "--only", "layers"]
+        run = subprocess.Popen(command, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while run.poll() is None and not any(row["rows"]["ok"] for row in self.json("runs")["runs"]):
+            time.sleep(0.05)
+        (folder / "new").write_bytes(library.read_bytes() + b"another build")
+        os.replace(folder / "new", library)
+        _, errors = run.communicate(timeout=120)
+        self.assertEqual(run.returncode, 3, errors)
+        self.assertRegex(errors, "(replaced|changed) while")
+        self.assertNotIn("--resume", errors)
+        row = self.json("runs")["runs"][0]
+        self.assertEqual(row["state"], "interrupted")
+        self.assertGreater(row["rows"]["ok"], 0, "the rows are kept")
 
     def test_a_debian_release_s_package_is_a_stack(self):
         self.debian_release("later", "3.9-1", {"usr/lib/libdnnl.so.3": self.default_library().read_bytes()})

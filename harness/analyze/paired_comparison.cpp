@@ -1,85 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analyze/paired_comparison.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "harness/analyze/trimmed_mean.hpp"
-
 namespace plumb {
 namespace {
 
-constexpr std::size_t kLeastPairs = 3;
 constexpr double kNetChange = 2.0;  // standard errors that the net change of layers must have
 
-/// Is a metric on its way: what its pairs say before the family has been looked at.
-struct Metric {
-  MetricComparison result;
-  std::optional<TrimmedMean> log_ratio;
-};
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
+PairedMetric look_at(const PairedSamples& samples, bool layer) {
+  return layer ? paired_metric(samples, "layers/" + samples.name, "layer")
+               : paired_metric(samples, "end_to_end", "end_to_end");
 }
 
-std::string fault_of(const PairedSamples& samples) {
-  if (samples.baseline.size() != samples.candidate.size()) {
-    return fmt::format("{} rounds of the baseline and {} of the candidate are no pairs",
-                       samples.baseline.size(),
-                       samples.candidate.size());
-  }
-  for (std::size_t i = 0; i < samples.baseline.size(); ++i) {
-    for (const double time : {samples.baseline[i], samples.candidate[i]}) {
-      if (!std::isfinite(time) || time <= 0.0) {
-        return fmt::format("round {} has the time {} s, which is not a positive number", i, time);
-      }
-    }
-  }
-  if (samples.baseline.size() < kLeastPairs) {
-    return fmt::format(
-        "{} pairs; {} are the least that can show a change", samples.baseline.size(), kLeastPairs);
-  }
-  return {};
-}
-
-Metric look_at(const PairedSamples& samples, bool layer) {
-  Metric metric;
-  metric.result.series = layer ? "layers/" + samples.name : "end_to_end";
-  metric.result.kind = layer ? "layer" : "end_to_end";
-  metric.result.reason = fault_of(samples);
-  if (!metric.result.reason.empty()) {
-    return metric;
-  }
-  std::vector<double> logs;
-  std::vector<double> differences;
-  for (std::size_t i = 0; i < samples.baseline.size(); ++i) {
-    logs.push_back(std::log(samples.candidate[i] / samples.baseline[i]));
-    differences.push_back(samples.candidate[i] - samples.baseline[i]);
-  }
-  metric.result.baseline = median(samples.baseline);
-  metric.result.candidate = median(samples.candidate);
-  metric.log_ratio = trimmed_mean(std::move(logs));
-  const TrimmedMean difference = trimmed_mean(std::move(differences));
-  metric.result.delta = difference.mean;
-  metric.result.error = std::sqrt(difference.variance / difference.kept);
-  return metric;
-}
-
-void judge_layers(std::vector<Metric>& layers, const ComparisonLimits& limits) {
+void judge_layers(std::vector<PairedMetric>& layers, const ComparisonLimits& limits) {
   std::vector<TrimmedMean> samples;
-  for (const Metric& layer : layers) {
+  for (const PairedMetric& layer : layers) {
     if (layer.log_ratio) {
       samples.push_back(*layer.log_ratio);
     }
   }
   const VariancePrior prior = variance_prior(samples);
   std::vector<double> p_values;
-  for (Metric& layer : layers) {
+  for (PairedMetric& layer : layers) {
     if (layer.log_ratio) {
       p_values.push_back(
           test_change(layer.result, moderated(*layer.log_ratio, prior), limits.alpha));
@@ -87,7 +32,7 @@ void judge_layers(std::vector<Metric>& layers, const ComparisonLimits& limits) {
   }
   const std::vector<double> q = false_discovery_q(p_values);
   std::size_t next = 0;
-  for (Metric& layer : layers) {
+  for (PairedMetric& layer : layers) {
     if (layer.log_ratio) {
       layer.result.q = q[next++];
       layer.result.verdict = verdict_of(
@@ -97,10 +42,10 @@ void judge_layers(std::vector<Metric>& layers, const ComparisonLimits& limits) {
 }
 
 /// Judges the layers found changed by their sum: cost that moved from one to another is no change.
-std::optional<ComparisonVerdict> net_verdict(const std::vector<Metric>& layers) {
+std::optional<ComparisonVerdict> net_verdict(const std::vector<PairedMetric>& layers) {
   double delta = 0.0;
   double square = 0.0;
-  for (const Metric& layer : layers) {
+  for (const PairedMetric& layer : layers) {
     if (layer.result.verdict == ComparisonVerdict::kRegressed ||
         layer.result.verdict == ComparisonVerdict::kImproved) {
       delta += layer.result.delta;
@@ -113,8 +58,8 @@ std::optional<ComparisonVerdict> net_verdict(const std::vector<Metric>& layers) 
   return delta > 0.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
 }
 
-ComparisonVerdict verdict_of(const std::optional<Metric>& whole,
-                             const std::vector<Metric>& layers) {
+ComparisonVerdict verdict_of(const std::optional<PairedMetric>& whole,
+                             const std::vector<PairedMetric>& layers) {
   if (whole && (whole->result.verdict == ComparisonVerdict::kRegressed ||
                 whole->result.verdict == ComparisonVerdict::kImproved)) {
     return whole->result.verdict;
@@ -126,7 +71,7 @@ ComparisonVerdict verdict_of(const std::optional<Metric>& whole,
     return whole->result.verdict;
   }
   const bool all =
-      !layers.empty() && std::all_of(layers.begin(), layers.end(), [](const Metric& layer) {
+      !layers.empty() && std::all_of(layers.begin(), layers.end(), [](const PairedMetric& layer) {
         return layer.result.verdict != ComparisonVerdict::kInconclusive;
       });
   return all ? ComparisonVerdict::kEquivalent : ComparisonVerdict::kInconclusive;
@@ -137,7 +82,7 @@ ComparisonVerdict verdict_of(const std::optional<Metric>& whole,
 PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimits& limits) {
   PairedAnswer answer;
   answer.id = question.id;
-  std::optional<Metric> whole;
+  std::optional<PairedMetric> whole;
   if (question.end_to_end) {
     whole = look_at(*question.end_to_end, false);
     if (whole->log_ratio) {
@@ -146,7 +91,7 @@ PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimit
           whole->result, limits.alpha, limits.end_to_end_floor, limits.end_to_end_margin);
     }
   }
-  std::vector<Metric> layers;
+  std::vector<PairedMetric> layers;
   for (const PairedSamples& layer : question.layers) {
     layers.push_back(look_at(layer, true));
   }
@@ -168,7 +113,7 @@ PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimit
   if (whole) {
     answer.metrics.push_back(std::move(whole->result));
   }
-  for (Metric& layer : layers) {
+  for (PairedMetric& layer : layers) {
     answer.metrics.push_back(std::move(layer.result));
   }
   return answer;

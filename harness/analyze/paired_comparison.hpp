@@ -6,17 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/analyze/metric_test.hpp"
+#include "harness/analyze/paired_metric.hpp"
 
 namespace plumb {
-
-/// Holds the times of one metric under both sides: round i of one was measured next to round i of
-/// the other, each in a restarted process. Seconds.
-struct PairedSamples {
-  std::string name;
-  std::vector<double> baseline;
-  std::vector<double> candidate;
-};
 
 /// Is one question: did the model, or one of its layers, change?
 struct PairedQuestion {

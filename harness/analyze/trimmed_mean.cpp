@@ -44,6 +44,7 @@ TrimmedMean trimmed_mean(std::vector<double> values) {
   TrimmedMean result;
   result.kept = static_cast<double>(n - 2 * cut);
   result.freedom = result.kept - 1.0;
+  result.share = result.kept / static_cast<double>(n);
   const auto begin = values.begin() + static_cast<std::ptrdiff_t>(cut);
   const auto end = values.end() - static_cast<std::ptrdiff_t>(cut);
   result.mean = std::accumulate(begin, end, 0.0) / result.kept;
@@ -64,7 +65,8 @@ VariancePrior variance_prior(std::span<const TrimmedMean> samples) {
   for (const TrimmedMean& sample : samples) {
     if (sample.variance > 0.0 && sample.freedom > 0.0) {
       const double half = sample.freedom / 2.0;
-      logs.push_back(std::log(sample.variance) - boost::math::digamma(half) + std::log(half));
+      logs.push_back(std::log(sample.variance / sample.share) - boost::math::digamma(half) +
+                     std::log(half));
       expected_spread += boost::math::trigamma(half);
     }
   }
@@ -87,11 +89,12 @@ VariancePrior variance_prior(std::span<const TrimmedMean> samples) {
 
 TrimmedMean moderated(TrimmedMean sample, const VariancePrior& prior) {
   if (prior.freedom > kManyDegrees) {
-    sample.variance = prior.variance;
+    sample.variance = prior.variance * sample.share;
     sample.freedom = std::numeric_limits<double>::infinity();
   } else if (prior.freedom > 0.0) {
     const double sum = sample.freedom + prior.freedom;
-    sample.variance = (sample.freedom * sample.variance + prior.freedom * prior.variance) / sum;
+    sample.variance =
+        (sample.freedom * sample.variance + prior.freedom * prior.variance * sample.share) / sum;
     sample.freedom = sum;
   }
   return sample;

@@ -15,6 +15,7 @@ struct TrimmedMean {
   double variance = 0.0;
   double kept = 0.0;     ///< values
   double freedom = 0.0;  ///< degrees, kept − 1
+  double share = 1.0;    ///< kept, of all values
 };
 
 /// Cuts a tenth of the values off at each end, at least one from five values on; the variance comes
@@ -23,8 +24,8 @@ struct TrimmedMean {
 
 /// Is what many variances say of each other: an inverse-gamma prior.
 struct VariancePrior {
-  double variance = 0.0;
-  double freedom = 0.0;  ///< degrees; infinite: all variances are one; zero: nothing in common
+  double variance = 0.0;  ///< of one value, whatever share was kept
+  double freedom = 0.0;   ///< degrees; infinite: all variances are one; zero: nothing in common
 };
 
 /// Fits the prior to sample variances with their degrees of freedom by the moments of their

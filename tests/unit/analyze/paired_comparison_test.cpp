@@ -5,61 +5,20 @@
 
 #include <cmath>
 #include <limits>
-#include <random>
+
+#include "tests/support/noise_pairs.hpp"
 
 namespace plumb {
 namespace {
 
 using ::testing::HasSubstr;
 
-/// Makes paired rounds with 1% noise of the pair, and what lies over all of a process: 0.5%.
-class Rounds {
- public:
-  explicit Rounds(std::uint64_t seed) : random_(seed) {}
-
-  PairedSamples make(const std::string& name, double time, double change, std::size_t pairs = 10) {
-    constexpr double kSide = 0.01 / 1.41421356;
-    PairedSamples samples;
-    samples.name = name;
-    for (std::size_t i = 0; i < pairs; ++i) {
-      samples.baseline.push_back(time * (1.0 + kSide * normal_(random_)));
-      samples.candidate.push_back(time * change * (1.0 + kSide * normal_(random_)));
-    }
-    return samples;
-  }
-
-  /// `layers` layers of 0.1 ms, the first changed, and their sums, each process with an offset.
-  PairedQuestion question(std::size_t layers, double change, std::size_t pairs = 10) {
-    PairedQuestion question;
-    question.id = "q";
-    question.end_to_end = PairedSamples{
-        "end_to_end", std::vector<double>(pairs, 0.0), std::vector<double>(pairs, 0.0)};
-    for (std::size_t i = 0; i < layers; ++i) {
-      question.layers.push_back(
-          make("layer" + std::to_string(i), 1e-4, i == 0 ? change : 1.0, pairs));
-      for (std::size_t round = 0; round < pairs; ++round) {
-        question.end_to_end->baseline[round] += question.layers.back().baseline[round];
-        question.end_to_end->candidate[round] += question.layers.back().candidate[round];
-      }
-    }
-    for (std::size_t round = 0; round < pairs; ++round) {
-      question.end_to_end->baseline[round] *= 1.0 + 0.005 * normal_(random_);
-      question.end_to_end->candidate[round] *= 1.0 + 0.005 * normal_(random_);
-    }
-    return question;
-  }
-
- private:
-  std::mt19937_64 random_;
-  std::normal_distribution<double> normal_;
-};
-
 bool changed(ComparisonVerdict verdict) {
   return verdict == ComparisonVerdict::kRegressed || verdict == ComparisonVerdict::kImproved;
 }
 
 double power(std::size_t layers, int questions) {
-  Rounds rounds(3);
+  NoisePairs rounds(3);
   int found = 0;
   for (int i = 0; i < questions; ++i) {
     const PairedAnswer answer = compare_pairs(rounds.question(layers, 1.02), {});
@@ -69,7 +28,7 @@ double power(std::size_t layers, int questions) {
 }
 
 TEST(PairedComparison, ratio_interval_and_verdict_of_a_clear_change) {
-  Rounds rounds(1);
+  NoisePairs rounds(1);
   PairedQuestion question;
   question.id = "clear";
   question.end_to_end = rounds.make("", 2e-3, 1.10);
@@ -88,7 +47,7 @@ TEST(PairedComparison, ratio_interval_and_verdict_of_a_clear_change) {
 }
 
 TEST(PairedComparison, equal_sides_are_equivalent_where_the_interval_is_tight) {
-  Rounds rounds(2);
+  NoisePairs rounds(2);
   PairedQuestion question;
   question.end_to_end = rounds.make("", 1e-3, 1.0, 40);
   EXPECT_EQ(compare_pairs(question, {}).verdict, ComparisonVerdict::kEquivalent);
@@ -97,7 +56,7 @@ TEST(PairedComparison, equal_sides_are_equivalent_where_the_interval_is_tight) {
 }
 
 TEST(PairedComparison, a_change_below_the_floor_is_none) {
-  Rounds rounds(4);
+  NoisePairs rounds(4);
   PairedQuestion question;
   question.end_to_end = rounds.make("", 1e-3, 1.02, 40);
   ComparisonLimits limits;
@@ -131,7 +90,7 @@ TEST(PairedComparison, samples_without_any_noise) {
 }
 
 TEST(PairedComparison, the_change_is_attributed_to_its_layer) {
-  Rounds rounds(5);
+  NoisePairs rounds(5);
   const PairedAnswer answer = compare_pairs(rounds.question(8, 1.30), {});
   EXPECT_EQ(answer.verdict, ComparisonVerdict::kRegressed);
   ASSERT_TRUE(answer.attribution.has_value());
@@ -144,7 +103,7 @@ TEST(PairedComparison, the_change_is_attributed_to_its_layer) {
 }
 
 TEST(PairedComparison, cost_that_moves_is_no_regression) {
-  Rounds rounds(6);
+  NoisePairs rounds(6);
   PairedQuestion question;
   question.layers = {rounds.make("up", 1e-3, 1.10),
                      rounds.make("down", 1e-3, 0.90),
@@ -165,7 +124,7 @@ TEST(PairedComparison, without_a_change_alarms_are_as_rare_as_promised) {
   constexpr int kQuestions = 2000;
   for (const auto& [alpha, low, high] :
        {std::tuple(0.05, 0.02, 0.07), std::tuple(0.01, 0.003, 0.017)}) {
-    Rounds rounds(8);
+    NoisePairs rounds(8);
     ComparisonLimits limits;
     limits.alpha = alpha;
     int whole = 0;

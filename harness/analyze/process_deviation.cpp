@@ -46,21 +46,25 @@ double test_times(MetricComparison& metric,
 }
 
 ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows) {
-  std::map<std::pair<std::string, std::string>, std::pair<double, double>> times;
+  std::map<std::pair<std::string, std::string>, std::map<std::pair<Purpose, std::int64_t>, double>>
+      times;
   for (const StoredMeasurement& row : rows) {
     const Measurement& measurement = row.measurement;
     if (measurement.cache != CacheMode::kNone || !measurement.outcome.ok() ||
         measurement.disturbance.disturbed || measurement.purpose == Purpose::kRace) {
       continue;
     }
-    auto& [full, confirmed] = times[{measurement.key.text, measurement.variant}];
-    (measurement.purpose == Purpose::kFull ? full : confirmed) =
+    times[{measurement.key.text, measurement.variant}][{measurement.purpose, measurement.process}] =
         measurement.corrected().median.count();
   }
   std::vector<double> deviations;
-  for (const auto& [name, pair] : times) {
-    if (pair.first > 0.0 && pair.second > 0.0) {
-      deviations.push_back(std::abs(std::log(pair.second / pair.first)));
+  for (const auto& [name, processes] : times) {
+    const double* before = nullptr;
+    for (const auto& [process, time] : processes) {
+      if (before != nullptr && *before > 0.0 && time > 0.0) {
+        deviations.push_back(std::abs(std::log(time / *before)));
+      }
+      before = &time;
     }
   }
   ProcessDeviation result{kAssumedProcessDeviation, deviations.size()};
@@ -71,6 +75,49 @@ ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows) {
     result.relative = kMad * median / std::sqrt(2.0);
   }
   return result;
+}
+
+std::vector<double> process_log_times(std::span<const StoredMeasurement* const> rows,
+                                      const std::string& variant) {
+  std::map<std::int64_t, double> times;
+  for (const StoredMeasurement* const row : rows) {
+    const Measurement& measurement = row->measurement;
+    const double median = measurement.corrected().median.count();
+    if (measurement.variant == variant && measurement.cache == CacheMode::kNone &&
+        measurement.outcome.timed() && measurement.purpose != Purpose::kRace &&
+        !measurement.disturbance.disturbed && median > 0.0) {
+      times[measurement.process] = std::log(median);
+    }
+  }
+  std::vector<double> result;
+  for (const auto& [process, time] : times) {
+    result.push_back(time);
+  }
+  return result;
+}
+
+double test_processes(MetricComparison& metric,
+                      std::span<const double> before,
+                      std::span<const double> after,
+                      double alpha) {
+  const TrimmedMean left = trimmed_mean({before.begin(), before.end()});
+  const TrimmedMean right = trimmed_mean({after.begin(), after.end()});
+  const double left_error = left.variance / left.kept;
+  const double right_error = right.variance / right.kept;
+  const double error = left_error + right_error;
+  const double freedom =
+      error > 0.0
+          ? error * error /
+                (left_error * left_error / left.freedom + right_error * right_error / right.freedom)
+          : left.freedom + right.freedom;
+  metric.baseline = std::exp(left.mean);
+  metric.candidate = std::exp(right.mean);
+  metric.delta = metric.candidate - metric.baseline;
+  metric.error = std::sqrt(error) * metric.baseline;
+  return test_change(
+      metric,
+      {.mean = right.mean - left.mean, .variance = error, .kept = 1.0, .freedom = freedom},
+      alpha);
 }
 
 }  // namespace plumb

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "harness/analyze/metric_test.hpp"
 #include "harness/results/run.hpp"
@@ -10,7 +12,7 @@
 namespace plumb {
 
 /// Is how much a time differs between two processes, as a run itself shows it: the same variant in
-/// the worker that raced it and in the fresh one that confirmed it.
+/// the worker that raced it and in the fresh one that confirmed it, or in each restarted process.
 struct ProcessDeviation {
   double relative = 0.0;  ///< standard deviation of one process's ln(time)
   std::size_t pairs = 0;  ///< it comes from; below eight the assumed value stands
@@ -35,5 +37,21 @@ double test_times(MetricComparison& metric,
                   const MeasuredTime& after,
                   const ProcessDeviation& deviation,
                   double alpha);
+
+/// Restarted processes a side from which a comparison rests on them alone.
+inline constexpr std::size_t kLeastProcesses = 3;
+
+/// Returns ln(median) of one variant in each process of a run that timed it, hot, undisturbed and
+/// above zero.
+[[nodiscard]] std::vector<double> process_log_times(std::span<const StoredMeasurement* const> rows,
+                                                    const std::string& variant);
+
+/// Compares restarted processes of two sides, kLeastProcesses each at least: trimmed means with
+/// Yuen's errors and the degrees of freedom of Welch (Biometrika 34, 1947). Fills in what
+/// test_times() does, and returns the two-sided p.
+double test_processes(MetricComparison& metric,
+                      std::span<const double> before,
+                      std::span<const double> after,
+                      double alpha);
 
 }  // namespace plumb

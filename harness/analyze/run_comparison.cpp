@@ -148,7 +148,13 @@ LayerTest test_layer(const RunSide& baseline,
     test.metric.reason = "as short as the harness's own floor";
     return test;
   }
-  test.p = test_times(test.metric, time_of(*before), time_of(*after), deviation, alpha);
+  const std::vector<double> left =
+      process_log_times(baseline.results.rows_of(key), before->variant);
+  const std::vector<double> right =
+      process_log_times(candidate.results.rows_of(key), after->variant);
+  test.p = std::min(left.size(), right.size()) >= kLeastProcesses
+               ? test_processes(test.metric, left, right, alpha)
+               : test_times(test.metric, time_of(*before), time_of(*after), deviation, alpha);
   const bool fell_back = candidate.results.fell_back_to_reference(key) &&
                          !baseline.results.fell_back_to_reference(key);
   if (fell_back) {

@@ -44,7 +44,8 @@ struct RunComparison {
 /// Compares two runs that were each measured once.
 ///
 /// A layer is its key's time as the library chose it, hot; its error is that of both medians and
-/// twice the deviation between processes. Broken: timed before, and now refused, crashed, wrong or
+/// twice the deviation between processes, or, where both runs timed it in three processes or more,
+/// what these show. Broken: timed before, and now refused, crashed, wrong or
 /// fallen back to a reference implementation. Where a library does not choose its fastest variant
 /// the fastest ones are compared too (kind "capability"). A layer of a disturbed block, and one
 /// that only one run measured, is inconclusive. Floors: for a layer the larger of the limit, 2% and

@@ -31,6 +31,7 @@ void add_runs(CLI::App& app, CommandContext& context);
 void add_bound(CLI::App& app, CommandContext& context);
 void add_whatif(CLI::App& app, CommandContext& context);
 void add_export(CLI::App& app, CommandContext& context);
+void add_import(CLI::App& app, CommandContext& context);
 void add_layer(CLI::App& app, CommandContext& context);
 void add_report(CLI::App& app, CommandContext& context);
 void add_stacks(CLI::App& app, CommandContext& context);

@@ -64,6 +64,7 @@ int run(int argc, char** argv) {
                          add_layer,
                          add_compare,
                          add_detect,
+                         add_import,
                          add_report,
                          add_serve,
                          add_push,

@@ -23,7 +23,7 @@ struct SeriesQuery {
 };
 
 /// Is what one run says of a series: its best variant, as confirmed in a fresh process where it
-/// was, else the fastest full row.
+/// was, else the fastest full row; of a variant that several processes timed, the middle one.
 struct SeriesPoint {
   RunId run;
   std::string environment;

@@ -72,6 +72,19 @@ TEST_P(StoreSeries, a_point_is_the_confirmed_best_else_the_fastest_full_row) {
   EXPECT_NEAR(points[1].corrected.median.count(), 10.4e-6, 1e-12);
 }
 
+TEST_P(StoreSeries, of_several_processes_the_middle_one_is_the_point) {
+  const auto store = open();
+  std::vector<Measurement> rows{
+      row(key(1), 14), row(key(1), 10), row(key(1), 12), row(key(1), 13, "other")};
+  for (std::size_t process = 0; process < rows.size(); ++process) {
+    rows[process].process = static_cast<std::int64_t>(process);
+  }
+  add_run(*store, header(kFirst, 0), rows);
+  const std::vector<SeriesPoint> points = store->series({key(1).text, CacheMode::kNone, {}});
+  ASSERT_THAT(points, SizeIs(1));
+  EXPECT_NEAR(points[0].corrected.median.count(), 11.9e-6, 1e-12) << "not the luckiest process";
+}
+
 TEST_P(StoreSeries, latest_is_the_point_of_the_run_that_started_last) {
   const auto store = open();
   add_run(*store, header(kSecond, 200), {row(key(1), 20)});

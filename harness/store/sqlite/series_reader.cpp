@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/store/sqlite/series_reader.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <string>
+
 namespace plumb {
 namespace {
 
+/// Is a row that may stand for its run.
 struct Candidate {
   SeriesPoint point;
   bool confirmed = false;
@@ -32,11 +38,29 @@ Candidate read_candidate(SqliteStatement& statement) {
   return candidate;
 }
 
-bool better(const Candidate& left, const Candidate& right) {
-  if (left.confirmed != right.confirmed) {
-    return left.confirmed;
+/// Picks the point of one run: the fastest variant, among the confirmed ones if there are any. Of a
+/// variant that several processes timed it is the middle one, the lower of two.
+SeriesPoint best_of(std::vector<Candidate>& rows) {
+  const bool confirmed = std::any_of(
+      rows.begin(), rows.end(), [](const Candidate& candidate) { return candidate.confirmed; });
+  std::map<std::string, std::vector<SeriesPoint*>> by_variant;
+  for (Candidate& row : rows) {
+    if (row.confirmed == confirmed) {
+      by_variant[row.point.variant].push_back(&row.point);
+    }
   }
-  return left.point.corrected.median < right.point.corrected.median;
+  const auto faster = [](const SeriesPoint* left, const SeriesPoint* right) {
+    return left->corrected.median < right->corrected.median;
+  };
+  SeriesPoint* best = nullptr;
+  for (auto& [variant, points] : by_variant) {
+    const auto middle = points.begin() + static_cast<std::ptrdiff_t>((points.size() - 1) / 2);
+    std::nth_element(points.begin(), middle, points.end(), faster);
+    if (best == nullptr || faster(*middle, best)) {
+      best = *middle;
+    }
+  }
+  return std::move(*best);
 }
 
 }  // namespace
@@ -63,19 +87,18 @@ std::vector<SeriesPoint> SeriesReader::read(const SeriesQuery& query,
   if (run) {
     statement->bind(*run);
   }
-  std::vector<Candidate> best;
+  std::vector<SeriesPoint> points;
+  std::vector<Candidate> rows;  // of one run
   while (statement->step()) {
     Candidate candidate = read_candidate(*statement);
-    if (best.empty() || best.back().point.run != candidate.point.run) {
-      best.push_back(std::move(candidate));
-    } else if (better(candidate, best.back())) {
-      best.back() = std::move(candidate);
+    if (!rows.empty() && rows.back().point.run != candidate.point.run) {
+      points.push_back(best_of(rows));
+      rows.clear();
     }
+    rows.push_back(std::move(candidate));
   }
-  std::vector<SeriesPoint> points;
-  points.reserve(best.size());
-  for (Candidate& candidate : best) {
-    points.push_back(std::move(candidate.point));
+  if (!rows.empty()) {
+    points.push_back(best_of(rows));
   }
   return points;
 }

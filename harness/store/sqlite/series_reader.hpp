@@ -11,7 +11,8 @@
 namespace plumb {
 
 /// Reads series: one point a run, its best variant. Best: the fastest confirmed one if any was
-/// confirmed, else the fastest full one, by corrected median.
+/// confirmed, else the fastest full one, by corrected median; of several processes that timed one
+/// variant, the middle one.
 class SeriesReader {
  public:
   SeriesReader(StatementCache& statements, NewestRuns& newest)

@@ -187,5 +187,33 @@ TEST(RunComparison, differences_of_environments) {
   EXPECT_FALSE(is_varied("librarything", stack));
 }
 
+TEST(RunComparison, restarted_processes_speak_for_themselves) {
+  const auto side = [](std::initializer_list<double> times) {
+    std::vector<StoredMeasurement> rows;
+    for (const double time : times) {
+      Measurement row = test::row(test::key(1), time, "external");
+      row.floor = Seconds(0.0);
+      row.library_choice = true;
+      row.process = static_cast<std::int64_t>(rows.size());
+      rows.push_back({.row = static_cast<RowId>(rows.size() + 1),
+                      .run = "r",
+                      .reused = false,
+                      .measurement = row});
+    }
+    return ResultSet(rows);
+  };
+  const ResultSet base = side({100.0, 100.4, 99.6, 100.2, 99.8});
+  const ResultSet slower = side({104.0, 104.4, 103.6, 104.2, 103.8});
+  const RunComparison changed = compare_runs({base, {}}, {slower, {}}, {});
+  ASSERT_EQ(changed.metrics.size(), 1U);
+  EXPECT_EQ(changed.metrics[0].verdict, ComparisonVerdict::kRegressed);
+  EXPECT_NEAR(*changed.metrics[0].ratio, 1.04, 1e-3);
+  // The same medians from processes that differ by as much as the change: nothing can be said.
+  const RunComparison open =
+      compare_runs({side({100.0, 104.0, 96.0}), {}}, {side({104.0, 100.0, 108.0}), {}}, {});
+  EXPECT_EQ(open.metrics[0].verdict, ComparisonVerdict::kInconclusive);
+  EXPECT_GT(open.metrics[0].high - open.metrics[0].low, 0.1);
+}
+
 }  // namespace
 }  // namespace plumb

@@ -119,7 +119,8 @@ class Stacks(Command):
         library = folder / "libdnnl.so.3"
         shutil.copy(self.default_library(), library)
         (folder / "stack.toml").write_text('backend = "onednn"\nlibraries = ["libdnnl.so.3"]\n')
-        command = [self.program(), "run", self.suite('[suite]\nname = "two"\n[[model]]\nname = "lenet"\n', "two"), "--stack", "mine", "--only", "layers"]
+        suite = self.suite('[suite]\nname = "long"\n[[model]]\nname = "resnet50-v1"\n', "long")
+        command = [self.program(), "run", suite, "--stack", "mine", "--only", "layers", "--budget", "4s"]
         run = subprocess.Popen(command, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         while run.poll() is None and not any(row["rows"]["ok"] for row in self.json("runs")["runs"]):
             time.sleep(0.05)

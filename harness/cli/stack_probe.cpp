@@ -65,9 +65,11 @@ std::vector<MappedLibrary> mapped_libraries(int pid, const Stack& stack) {
     if (slash == std::string::npos) {
       continue;
     }
-    const fs::path path = line.substr(slash);
+    constexpr std::string_view kDeleted = " (deleted)";
+    const bool deleted = line.ends_with(kDeleted);
+    const fs::path path = line.substr(slash, line.size() - slash - (deleted ? kDeleted.size() : 0));
     if (path.filename().string().find(".so") != std::string::npos && seen.insert(path).second) {
-      result.push_back({name_of(path), path, belongs_to(stack, path)});
+      result.push_back({name_of(path), path, belongs_to(stack, path), deleted});
     }
   }
   return result;

@@ -13,9 +13,10 @@ namespace plumb {
 
 /// Is a shared library that a process has mapped.
 struct MappedLibrary {
-  std::string name;            ///< file name without what follows ".so": "libdnnl"
-  std::filesystem::path path;  ///< ends in " (deleted)" where the file was removed or replaced
-  bool of_stack = false;       ///< the stack names it, or it lies in one of the stack's folders
+  std::string name;  ///< file name without what follows ".so": "libdnnl"
+  std::filesystem::path path;
+  bool of_stack = false;  ///< the stack names it, or it lies in one of the stack's folders
+  bool deleted = false;   ///< the file was removed or replaced since
 };
 
 /// Lists the shared libraries that a running process has mapped, each file once, in the order of

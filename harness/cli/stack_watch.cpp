@@ -14,11 +14,11 @@ namespace fs = std::filesystem;
 
 void StackWatch::look(int pid) {
   for (const MappedLibrary& library : mapped_libraries(pid, stack_)) {
-    std::error_code gone;
     if (!library.of_stack) {
       continue;
     }
-    if (!fs::is_regular_file(library.path, gone)) {
+    std::error_code gone;
+    if (library.deleted || !fs::is_regular_file(library.path, gone)) {
       faults_.push_back(
           fmt::format("'{}' was removed or replaced while it was in use", library.path.string()));
       continue;

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "harness/results/json_object.hpp"
+#include "harness/results/load_execution.hpp"
+
+namespace plumb {
+
+/// Writes what a load measured.
+[[nodiscard]] nlohmann::json to_value(const LoadResult& result);
+/// Reads it. Throws Error{kUser} that names the field at fault.
+[[nodiscard]] LoadResult result_from(const JsonObject& object);
+
+/// Writes a search for the peak, probe by probe.
+[[nodiscard]] nlohmann::json to_value(const LoadPeak& peak);
+/// Reads it. Throws Error{kUser} that names the field at fault.
+[[nodiscard]] LoadPeak peak_from(const JsonObject& object);
+
+}  // namespace plumb

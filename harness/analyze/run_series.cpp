@@ -19,8 +19,9 @@ bool is_among(const std::string& fact, std::span<const std::string_view> names) 
 constexpr std::array<std::string_view, 2> kUpgraded{"library", "driver"};
 constexpr std::array<std::string_view, 6> kNotTheMachine{
     "library", "driver", "backend", "threads", "method", "cache"};
-constexpr std::array<std::string_view, 6> kNoDrift{
-    "library", "stack", "plumb", "measure", "load", "frequency.mhz_now"};
+constexpr std::array<std::string_view, 4> kRestless{
+    "measure", "load", "frequency.mhz_now", "import"};
+constexpr std::array<std::string_view, 3> kOfTheStack{"library", "stack", "plumb"};
 
 Environment without(const Environment& environment, std::span<const std::string_view> names) {
   Environment rest;
@@ -54,11 +55,20 @@ bool are_comparable(const Environment& one, const Environment& other) {
 
 std::vector<EnvironmentDifference> environment_drift(const Environment& before,
                                                      const Environment& after) {
-  std::vector<EnvironmentDifference> drift = environment_diff(before, after);
+  std::vector<EnvironmentDifference> drift = environment_changes(before, after);
   std::erase_if(drift, [](const EnvironmentDifference& difference) {
-    return is_among(difference.name, kNoDrift);
+    return is_among(difference.name, kOfTheStack);
   });
   return drift;
+}
+
+std::vector<EnvironmentDifference> environment_changes(const Environment& before,
+                                                       const Environment& after) {
+  std::vector<EnvironmentDifference> changes = environment_diff(before, after);
+  std::erase_if(changes, [](const EnvironmentDifference& difference) {
+    return is_among(difference.name, kRestless);
+  });
+  return changes;
 }
 
 }  // namespace plumb

@@ -36,4 +36,9 @@ struct RunSeries {
 [[nodiscard]] std::vector<EnvironmentDifference> environment_drift(const Environment& before,
                                                                    const Environment& after);
 
+/// Lists every fact that changed between two runs but what varies from run to run anyway (load,
+/// clock of the moment, the harness's floors): where a series changes, one of these may be why.
+[[nodiscard]] std::vector<EnvironmentDifference> environment_changes(const Environment& before,
+                                                                     const Environment& after);
+
 }  // namespace plumb

@@ -1,21 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
 
 #include "harness/base/error.hpp"
+#include "harness/cli/change_book.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/sample_file.hpp"
-#include "harness/store/store.hpp"
+#include "harness/cli/stored_history.hpp"
 #include "reporting/change_documents.hpp"
+#include "reporting/history_documents.hpp"
 
 namespace plumb {
 namespace {
 
+/// Is a state that a person may give to a change.
+struct Decision {
+  ChangeState state;
+  const char* option;
+  const char* help;
+};
+constexpr std::array kDecisions{
+    Decision{ChangeState::kConfirmed, "--confirm", "a comparison confirmed this change"},
+    Decision{ChangeState::kAccepted, "--accept", "the new level is the baseline from here on"},
+    Decision{ChangeState::kInvalid, "--invalid", "this was noise"},
+    Decision{
+        ChangeState::kEnvironment, "--environment", "the machine changed, not what is measured"},
+    Decision{ChangeState::kFixed, "--fixed", "this was repaired"}};
+
 struct DetectOptions {
-  std::vector<std::string> keys;
+  HistoryQuery query;
   std::string input;
+  std::array<std::vector<std::string>, kDecisions.size()> decisions;
+  std::string reason;
+  bool look_only = false;
+  bool gate = false;
 };
 
 SeriesDetection detect_in(const std::string& id, std::span<const double> values) {
@@ -26,34 +48,126 @@ SeriesDetection detect_in(const std::string& id, std::span<const double> values)
   }
 }
 
-/// Returns the keys that a run measured, each once.
-std::vector<std::string> keys_of(const Store& store, const RunId& run) {
-  std::vector<std::string> keys;
-  for (const StoredMeasurement& row : store.measurements(run)) {
-    keys.push_back(row.measurement.key.text);
+void detect_in_file(const std::string& file, Style style) {
+  std::vector<SeriesDetection> found;
+  for (const NamedSeries& series : read_series(file)) {
+    found.push_back(detect_in(series.id, series.values));
   }
-  std::sort(keys.begin(), keys.end());
-  keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  return keys;
+  write_detections(found, style, std::cout);
 }
 
-/// Looks at the history of layers, hot, in the newest run's environment: one point a run.
-std::vector<SeriesDetection> detect_in_store(const Store& store, std::vector<std::string> keys) {
-  const RunRecord newest = store.find_run("@latest");
-  if (keys.empty()) {
-    keys = keys_of(store, newest.header.id);
+/// Quotes a word for a POSIX shell.
+std::string shell_word(const std::string& word) {
+  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("-_./=,:+@%").find(static_cast<char>(c)) != std::string_view::npos;
+  });
+  if (plain) {
+    return word;
   }
-  std::vector<SeriesDetection> result;
-  for (const std::string& key : keys) {
-    std::vector<double> values;
-    for (const SeriesPoint& point : store.series({.key = key,
-                                    .cache = CacheMode::kNone,
-                                    .environment = newest.header.environment.id()})) {
-      values.push_back(point.corrected.median.count());
+  std::string quoted = "'";
+  for (const char c : word) {
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+std::string measure_again(const RunHeader& newest) {
+  std::vector<std::string> words;
+  std::transform(
+      newest.command.begin(), newest.command.end(), std::back_inserter(words), shell_word);
+  const bool runs = newest.command.size() > 1 && newest.command[1] == "run";
+  return fmt::format("{}{}", fmt::join(words, " "), runs ? " --reuse never" : "");
+}
+
+std::vector<SeriesFinding> judge(const StoredHistory& history, std::span<const ChangeRecord> book) {
+  std::vector<SeriesFinding> findings;
+  for (const SeriesHistory& series : history.series) {
+    findings.push_back(judge_series(series, book));
+  }
+  return findings;
+}
+
+/// Reads "SERIES@RUN", or "@RUN" for all that changed in a run, and returns the entries.
+std::vector<ChangeRecord> decided(const Store& store,
+                                  std::span<const SeriesFinding> findings,
+                                  const std::string& text,
+                                  ChangeState state,
+                                  const std::string& reason) {
+  const std::size_t at = text.rfind('@');
+  const std::string series = text.substr(0, at);
+  const RunId run =
+      at == std::string::npos ? RunId() : store.find_run(text.substr(at + 1)).header.id;
+  std::vector<ChangeRecord> entries;
+  for (const SeriesFinding& finding : findings) {
+    for (const SeriesChange& change : finding.changes) {
+      if (change.run == run &&
+          (series.empty() || finding.id == series || finding.id == "layers/" + series)) {
+        entries.push_back({finding.id, run, state, reason, change.before, change.after});
+      }
     }
-    result.push_back(detect_in(key, values));
   }
-  return result;
+  if (entries.empty()) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("'{}' names no change: write SERIES@RUN as 'plumb detect' lists them, or "
+                    "@RUN for all of a run",
+                    text));
+  }
+  return entries;
+}
+
+int gate_status(std::span<const SeriesFinding> findings) {
+  bool suspicious = false;
+  for (const SeriesFinding& finding : findings) {
+    if (finding.creep || std::any_of(finding.changes.begin(),
+                                     finding.changes.end(),
+                                     [](const auto& change) { return change.is_open(); })) {
+      return 1;
+    }
+    for (const SeriesSuspicion& suspicion : finding.suspicions) {
+      suspicious = suspicious || suspicion.after > suspicion.before;
+    }
+  }
+  return suspicious ? static_cast<int>(Error::Kind::kTryAgain) : 0;
+}
+
+void detect_in_store(CommandContext& context, const DetectOptions& options, Style style) {
+  const auto store = open_store(context.store_url);
+  StoredHistory history = read_history(*store, options.query);
+  const RunHeader& newest = history.runs.back().header;
+  std::vector<ChangeRecord> book = read_changes(*store, history.runs);
+  std::vector<SeriesFinding> findings = judge(history, book);
+  std::vector<ChangeRecord> entries;
+  for (std::size_t i = 0; i < kDecisions.size(); ++i) {
+    for (const std::string& text : options.decisions.at(i)) {
+      for (ChangeRecord& entry :
+           decided(*store, findings, text, kDecisions.at(i).state, options.reason)) {
+        entries.push_back(std::move(entry));
+      }
+    }
+  }
+  if (!entries.empty()) {
+    if (options.reason.empty()) {
+      throw Error(Error::Kind::kUser, "say why: --reason TEXT; the book keeps it");
+    }
+    enter_changes(*store, entries, newest.id);
+    book.insert(book.end(), entries.begin(), entries.end());
+    findings = judge(history, book);
+  }
+  if (!options.look_only) {
+    for (const SeriesFinding& finding : findings) {
+      enter_changes(*store, finding.news, newest.id);
+    }
+  }
+  const int status = gate_status(findings);
+  const std::string again = measure_again(newest);
+  write_history({std::move(history.name), std::move(history.runs), std::move(findings), again},
+                style,
+                std::cout);
+  if (options.gate) {
+    context.exit_status = status;
+  }
 }
 
 }  // namespace
@@ -62,22 +176,41 @@ void add_detect(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<DetectOptions>();
   CLI::App* const command =
       app.add_subcommand("detect", "change points over the history of each series");
-  command->add_option("SERIES", options->keys, "layer keys; default: every key of the newest run");
+  CLI::Option* const series =
+      command->add_option("SERIES",
+                          options->query.series,
+                          "ids or their beginnings, or layer keys; default: all of the newest run");
+  CLI::Option* const input =
+      command
+          ->add_option(
+              "--input",
+              options->input,
+              "a JSON file with series from elsewhere: {\"series\":[{\"id\",\"values\":[…]}]}")
+          ->excludes(series);
+  command->add_option("--suite", options->query.suite, "of this suite; default: the newest run's")
+      ->excludes(input);
+  command->add_option("--stack", options->query.stack, "of this stack; default: the newest run's")
+      ->excludes(input);
+  for (std::size_t i = 0; i < kDecisions.size(); ++i) {
+    command
+        ->add_option(kDecisions.at(i).option,
+                     options->decisions.at(i),
+                     fmt::format("SERIES@RUN or @RUN: {}; needs --reason", kDecisions.at(i).help))
+        ->excludes(input);
+  }
+  command->add_option("--reason", options->reason, "why; kept with the decision");
+  command->add_flag("--look-only", options->look_only, "enter nothing new into the store's book");
   command
-      ->add_option("--input",
-                   options->input,
-                   "a JSON file with series from elsewhere: {\"series\":[{\"id\",\"values\":[…]}]}")
-      ->excludes("SERIES");
+      ->add_flag(
+          "--gate", options->gate, "exit 1 for an open slow-down or creep, else 75 for a suspicion")
+      ->excludes(input);
   command->callback([&context, options] {
-    std::vector<SeriesDetection> found;
+    const Style style = context.json ? Style::kJson : Style::kText;
     if (options->input.empty()) {
-      found = detect_in_store(*open_store(context.store_url), options->keys);
+      detect_in_store(context, *options, style);
     } else {
-      for (const NamedSeries& series : read_series(options->input)) {
-        found.push_back(detect_in(series.id, series.values));
-      }
+      detect_in_file(options->input, style);
     }
-    write_detections(found, context.json ? Style::kJson : Style::kText, std::cout);
   });
 }
 

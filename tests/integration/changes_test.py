@@ -11,7 +11,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from plumb_command import CONV, Command
+from plumb_command import Command
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
@@ -91,7 +91,8 @@ class Changes(Command):
         self.assertEqual(series["flat"]["change_points"], [])
         self.assertIn("change, confidence", self.plumb("detect", "--input", path).stdout)
         self.run_tiny()
-        self.assertEqual(len(self.json("detect", CONV)["series"]), 1)
+        key = self.store_rows("select min(text) from layer_keys where text like 'v1:conv;%'")[0][0]
+        self.assertEqual(len(self.json("detect", key)["series"]), 1)
         self.assertGreater(len(self.json("detect")["series"]), 5)
 
     def test_hostile_input_is_refused(self):

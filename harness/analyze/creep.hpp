@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+
+namespace plumb {
+
+/// Is a level that rose little by little, below what any one step would be found by.
+struct Creep {
+  std::size_t best_index = 0;  ///< middle of the window of the best level
+  double best = 0.0;           ///< median of that window
+  double newest = 0.0;         ///< median of the newest window
+};
+
+/// Cumulated relative rise from which creep is reported.
+inline constexpr double kLeastCreep = 0.05;
+
+/// Compares the newest level with the best one that a series has had: medians of eleven points.
+/// The rise must reach kLeastCreep and six standard errors of such a median, as medians of windows
+/// side by side show it, so that autocorrelated noise counts in full. Needs 55 positive values,
+/// oldest first; absent: fewer, or no creep. Pure.
+[[nodiscard]] std::optional<Creep> find_creep(std::span<const double> values);
+
+}  // namespace plumb

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/analyze/change_points.hpp"
+#include "harness/analyze/creep.hpp"
+#include "harness/results/run.hpp"
+
+namespace plumb {
+
+/// Says what became of a change in a series.
+enum class ChangeState {
+  kDetected,     ///< found in the history; five runs at least agree
+  kConfirmed,    ///< by a comparison of its own, a person says
+  kAccepted,     ///< the new level is the baseline; a person says why
+  kInvalid,      ///< no change but noise, a person says
+  kEnvironment,  ///< the machine, not what is measured; a new segment
+  kWentAway,     ///< later runs refute it
+  kFixed,        ///< the level came back
+};
+inline constexpr std::array kChangeStates{ChangeState::kDetected,
+                                          ChangeState::kConfirmed,
+                                          ChangeState::kAccepted,
+                                          ChangeState::kInvalid,
+                                          ChangeState::kEnvironment,
+                                          ChangeState::kWentAway,
+                                          ChangeState::kFixed};
+[[nodiscard]] std::string_view to_text(ChangeState state);  ///< "detected", "went_away", …
+[[nodiscard]] std::optional<ChangeState> parse_change_state(std::string_view text);
+
+/// Is one metric over the runs: seconds, oldest first.
+struct SeriesHistory {
+  struct Point {
+    RunId run;
+    double seconds = 0.0;
+  };
+  std::string
+      id;  ///< "layers/KEY", "models/SUBJECT/end_to_end/MODE/SCENARIO", "models/SUBJECT/KIND/MODE"
+  std::vector<Point> points;
+};
+
+/// Is one entry of the book kept of a change: the last one of a run and series holds.
+struct ChangeRecord {
+  std::string series;
+  RunId run;  ///< first run of the new level
+  ChangeState state = ChangeState::kDetected;
+  std::string reason;  ///< a person's words
+  double before = 0.0;
+  double after = 0.0;
+};
+
+/// Is a change as it stands.
+struct SeriesChange {
+  std::size_t index = 0;  ///< first point of the new level
+  RunId run;
+  RunId run_before;  ///< the last run of the old level
+  double before = 0.0;
+  double after = 0.0;
+  std::optional<double>
+      confidence;  ///< absent: only the book knows it, the points no longer show it
+  ChangeState state = ChangeState::kDetected;
+  std::string reason;
+
+  /// Tells whether somebody must look at it: slower, and neither explained nor gone.
+  [[nodiscard]] bool is_open() const;
+};
+
+/// Is a step that too few runs show yet: a reason to measure again.
+struct SeriesSuspicion {
+  RunId run;
+  double before = 0.0;
+  double after = 0.0;
+};
+
+/// Is what one history says.
+struct SeriesFinding {
+  std::string id;
+  std::size_t points = 0;
+  std::vector<SeriesChange> changes;  ///< oldest first
+  std::vector<SeriesSuspicion> suspicions;
+  std::optional<Creep> creep;  ///< since the last accepted change
+  RunId creep_since;           ///< the run of the best level
+  bool two_states = false;
+  std::vector<ChangeRecord> news;  ///< to be entered into the book
+};
+
+/// Judges a history with the book kept of it (entries of other series are skipped; oldest first).
+///
+/// A change point is the change of an entry within five runs that goes the same way, and has its
+/// state; others are new. What is open in the book and no longer found went away; an open slow-down
+/// whose level later came back by three quarters is fixed. The last accepted change, or the last
+/// one of the environment, starts the segment in which creep is looked for; an open step that
+/// explains it comes first. Pure.
+[[nodiscard]] SeriesFinding judge_series(const SeriesHistory& history,
+                                         std::span<const ChangeRecord> book);
+
+}  // namespace plumb

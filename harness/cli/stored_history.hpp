@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/analyze/run_series.hpp"
+#include "harness/analyze/series_history.hpp"
+#include "harness/store/store.hpp"
+
+namespace plumb {
+
+/// Says which history is wanted; empty: that of the newest finished run.
+struct HistoryQuery {
+  std::string suite;
+  std::string stack;
+  std::vector<std::string> series;  ///< ids, layer keys, or beginnings of ids; none: all
+};
+
+/// Is the history of one suite with one stack on one machine with one number of threads.
+struct StoredHistory {
+  RunSeries name;
+  std::vector<RunRecord> runs;  ///< finished, oldest first
+  std::vector<SeriesHistory> series;
+};
+
+/// Reads every series that the newest run is a point of: layers hot (the best variant of each key),
+/// models end to end, and their complete bounds. Points are those that a run measured itself, not
+/// reused ones. Throws Error{kUser} if there is no such run or series.
+[[nodiscard]] StoredHistory read_history(const Store& store, const HistoryQuery& query);
+
+}  // namespace plumb

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Watches the history of a suite: changes across an upgrade, suspicions, decisions, as a user would.
+
+Usage: history_test.py BUILD_FOLDER [unittest arguments].
+"""
+
+import datetime
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import Command
+from run_history import rule
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+
+SLOW = rule("v1:matmul;*", seconds=0.001) + rule("model:*", seconds=0.01)
+
+
+class History(Command):
+    def days(self, times, name="mine", first=0):
+        """A run a day of one imported benchmark; returns the runs' ids."""
+        runs = []
+        for day, time in enumerate(times, first):
+            wobble = 1 + 0.002 * ((day * 7 % 11) / 5 - 1)
+            entries = [{"name": "x", "run_type": "iteration", "repetitions": 2, "repetition_index": i, "iterations": 100,
+                        "real_time": time * wobble, "time_unit": "ms"} for i in range(2)]
+            date = (datetime.datetime(2026, 1, 1, 4) + datetime.timedelta(days=day)).strftime("%Y-%m-%dT%H:%M:%SZ")
+            path = self.folder / "day.json"
+            path.write_text(json.dumps({"context": {"date": date, "host_name": "ci", "num_cpus": 4}, "benchmarks": entries}))
+            runs.append(self.json("import", "google-benchmark", path, "--name", name, "--version", f"v{time}")["run"])
+        return runs
+
+    def only(self, document):
+        self.assertEqual(len(document["series"]), 1)
+        return document["series"][0]
+
+    def test_an_upgrade_is_crossed_and_named(self):
+        for version, rules in (("1.0", ""), ("2.0", SLOW)):
+            self.stack("fake", f'[identity]\nlibrary = "fake {version}"\n[facts]\n"library.version" = "{version}"\n{rules}')
+            runs = [self.run_tiny(reuse="never")["run"] for _ in range(7)]
+        self.stack("other", SLOW)
+        document = self.json("detect", "--look-only")
+        kinds = {name.split("/")[2] if name.startswith("models/") else "layers" for name in (row["id"] for row in document["series"])}
+        self.assertLessEqual({"layers", "end_to_end", "library", "hardware"}, kinds)
+        self.assertTrue(all(row["points"] == 14 for row in document["series"]))
+        self.assertEqual(self.store_rows("select count(*) from derived where kind = 'change'"), [(0,)])
+        changed = {row["id"]: row["change_points"][0] for row in document["series"] if row["change_points"]}
+        slow = [name for name in changed if name.startswith("layers/v1:matmul;")]
+        self.assertTrue(slow)
+        self.assertFalse([name for name in changed if name.startswith("layers/") and name not in slow])
+        point = changed[slow[0]]
+        self.assertEqual((point["run"], point["index"], point["state"], point["open"]), (runs[0], 7, "detected", True))
+        self.assertLessEqual({"library", "library.version"}, {row["fact"] for row in point["environment_diff"]})
+        self.assertTrue(any("/end_to_end/" in name for name in changed), "what the layers lost the model lost")
+        text = self.plumb("detect", "--gate", expect=1).stdout
+        self.assertIn("changed there: library.version: 1.0 → 2.0", text)
+        self.plumb("detect", "--accept", f"@{runs[0]}", expect=2)
+        self.plumb("detect", "--accept", "@nonsense", "--reason", "x", expect=2)
+        self.plumb("detect", "--accept", f"layers/none@{runs[0]}", "--reason", "x", expect=2)
+        self.plumb("detect", "--accept", f"@{runs[0]}", "--reason", "2.0 is <safer>", "--gate")
+        after = self.json("detect", slow[0].removeprefix("layers/"), "--gate")
+        self.assertEqual(self.only(after)["change_points"][0]["state"], "accepted")
+        self.assertEqual(self.only(after)["change_points"][0]["reason"], "2.0 is <safer>")
+        self.assertIn("sound", self.plumb("store", "verify").stdout)
+        # Another stack's runs are another history.
+        self.json("run", self.tiny("never"), "--stack", "other")
+        self.assertTrue(all(row["points"] == 1 for row in self.json("detect")["series"]))
+        self.assertTrue(all(row["points"] == 14 for row in self.json("detect", "--stack", "fake")["series"]))
+        self.plumb("detect", "--suite", "nothing", expect=2)
+        self.plumb("detect", "v1:nothing", expect=2)
+
+    def test_a_suspicion_becomes_a_change_and_is_fixed(self):
+        runs = self.days([1.0] * 20)
+        self.plumb("detect", "--gate")
+        runs += self.days([1.1] * 2, first=20)
+        document = self.json("detect", "--gate", expect=75)
+        suspicion = self.only(document)["suspicions"][0]
+        self.assertIn(suspicion["run"], runs[20:])
+        self.assertEqual(self.only(document)["change_points"], [])
+        self.assertIn("plumb import", document["measure_again"])
+        self.assertIn("measure again", self.plumb("detect").stdout)
+        runs += self.days([1.1] * 6, first=22)
+        change = self.only(self.json("detect", "--gate", expect=1))["change_points"][0]
+        self.assertEqual((change["run"], change["state"]), (runs[20], "detected"))
+        self.assertIn("version", {row["fact"] for row in change["environment_diff"]})
+        self.plumb("detect", "--confirm", f"external:mine:x@{runs[20]}", "--reason", "compared", "--gate", expect=1)
+        self.days([1.0] * 8, first=28)
+        states = [point["state"] for point in self.only(self.json("detect", "--gate"))["change_points"]]
+        self.assertEqual(states, ["fixed", "detected"])
+        book = self.store_rows("select json_extract(payload, '$.state') from derived where kind = 'change' order by id")
+        self.assertEqual([row[0] for row in book], ["detected", "confirmed", "detected", "fixed"])
+
+    def test_decisions_hold_while_history_grows(self):
+        runs = self.days([1.0] * 12 + [1.2] * 8)
+        self.plumb("detect", "--invalid", f"@{runs[12]}", "--reason", "another job ran", "--gate")
+        self.days([1.2] * 10, first=20)
+        self.assertEqual([point["state"] for point in self.only(self.json("detect", "--gate"))["change_points"]], ["invalid"])
+
+    def test_creep_below_every_step(self):
+        self.days([1.0 + 0.001 * day for day in range(110)])
+        document = self.json("detect", "--gate", expect=1)
+        steps = [point for point in self.only(document)["change_points"] if point["after_seconds"] > 1.05 * point["before_seconds"]]
+        self.assertEqual(steps, [])
+        creep = self.only(document)["creep"]
+        self.assertGreater(creep["newest_seconds"] / creep["best_seconds"], 1.05)
+        self.assertIn("little by little", self.plumb("detect").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -31,10 +31,18 @@ struct Cause {
   std::string evidence;
 };
 
+/// Is what became of an output between two runs.
+struct OutputChange {
+  bool same_bits = false;
+  std::optional<double> baseline_error;  ///< maximum, relative to max|reference|; absent: nothing
+                                         ///< was compared
+  std::optional<double> candidate_error;
+};
+
 /// Is the answer for one metric.
 struct MetricComparison {
   std::string series;     ///< "end_to_end", "layers/NAME", "models/NAME/…"
-  std::string kind;       ///< "end_to_end", "layer", "capability" or "bound"
+  std::string kind;       ///< "end_to_end", "layer", "capability", "bound" or "accuracy"
   double baseline = 0.0;  ///< median, seconds; without a meaning where there is no `ratio`
   double candidate = 0.0;
   std::optional<double> ratio;  ///< candidate ÷ baseline
@@ -47,6 +55,8 @@ struct MetricComparison {
   double delta = 0.0;  ///< candidate − baseline, seconds
   double error = 0.0;  ///< its standard error
   std::vector<Cause> causes;
+  std::string model;                   ///< subject_of() the instance; empty: of no one model
+  std::optional<OutputChange> output;  ///< of kind "accuracy", which has no times
 };
 
 /// Fills ratio, interval and minimal detectable effect from the mean of ln(candidate ÷ baseline);

@@ -107,14 +107,18 @@ void compare_executions(const ModelBounds& before,
                        execution.mode,
                        execution.scenario,
                        compare_execution(execution, *other, deviation, limits)});
-    changes.back().metric.series = fmt::format("models/{}/end_to_end/{}/{}",
-                                               subject_of(before.instance),
-                                               execution.mode,
-                                               execution.scenario);
+    changes.back().metric.series =
+        end_to_end_series(subject_of(before.instance), execution.mode, execution.scenario);
   }
 }
 
 }  // namespace
+
+std::string end_to_end_series(const std::string& subject,
+                              const std::string& mode,
+                              const std::string& scenario) {
+  return fmt::format("models/{}/end_to_end/{}/{}", subject, mode, scenario);
+}
 
 std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
                                         std::span<const ModelBounds> candidate,
@@ -124,8 +128,12 @@ std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
   for (const ModelBounds& before : baseline) {
     for (const ModelBounds& after : candidate) {
       if (before.instance == after.instance) {
+        const std::size_t first = changes.size();
         compare_executions(before, after, deviation, limits, changes);
         compare_bounds(before, after, deviation, limits, changes);
+        for (std::size_t i = first; i < changes.size(); ++i) {
+          changes[i].metric.model = subject_of(before.instance);
+        }
       }
     }
   }

@@ -19,6 +19,11 @@ struct ModelChange {
   MetricComparison metric;
 };
 
+/// Names the series of an end-to-end time: "models/lenet|1|f32/end_to_end/plain/single_stream".
+[[nodiscard]] std::string end_to_end_series(const std::string& subject,
+                                            const std::string& mode,
+                                            const std::string& scenario);
+
 /// Compares the models that both runs have: all bounds but the hardware's, which is no work of the
 /// library, and all end-to-end times. Floors: for a bound the larger of the limit and 1%; for an
 /// end-to-end time the larger of the limit, 2% and three process deviations. Broken: executed

@@ -79,6 +79,8 @@ ExecutionTime execution_time(const Execution& execution) {
   time.outcome = execution.row.outcome;
   time.memory = execution.memory;
   time.reorders = execution.reorders;
+  time.output_hash = execution.row.output_hash;
+  time.maximum_error = execution.row.maximum_error;
   if (!time.outcome.timed()) {
     return time;
   }

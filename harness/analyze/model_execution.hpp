@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct ExecutionTime {
   std::size_t samples = 0;  ///< 0: there is no time
   Bytes memory;
   std::int64_t reorders = 0;
+  std::string output_hash;                ///< of the output's bytes; empty if not computed
+  std::optional<double> maximum_error;    ///< against the plain result; absent: nothing compared
   std::vector<LayerInModel> differences;  ///< where layers take another time inside than alone
 };
 

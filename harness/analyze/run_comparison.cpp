@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "harness/analyze/model_comparison.hpp"
+#include "harness/analyze/numerical_drift.hpp"
 
 namespace plumb {
 namespace {
@@ -22,12 +24,6 @@ struct LayerTest {
   MetricComparison metric;
   std::optional<double> p;
 };
-
-/// Returns what a user gets: the library's choice where that was timed, else the fastest.
-std::optional<KeyTime> served(const ResultSet& results, const LayerKey& key) {
-  auto time = results.library_choice(key, CacheMode::kNone);
-  return time ? time : results.best(key, CacheMode::kNone);
-}
 
 MeasuredTime time_of(const KeyTime& time) {
   return {time.time.median, time.time.interval};
@@ -102,8 +98,8 @@ std::optional<LayerTest> test_capability(const RunSide& baseline,
   const auto after = candidate.results.best(key, CacheMode::kNone);
   if (!before || !after || before->time.median <= Seconds(0.0) ||
       after->time.median <= Seconds(0.0) ||
-      (before->row == served(baseline.results, key)->row &&
-       after->row == served(candidate.results, key)->row)) {
+      (before->row == served_time(baseline.results, key)->row &&
+       after->row == served_time(candidate.results, key)->row)) {
     return std::nullopt;
   }
   LayerTest test;
@@ -127,8 +123,8 @@ LayerTest test_layer(const RunSide& baseline,
   LayerTest test;
   test.metric.series = "layers/" + key.text;
   test.metric.kind = "layer";
-  const auto before = served(baseline.results, key);
-  const auto after = served(candidate.results, key);
+  const auto before = served_time(baseline.results, key);
+  const auto after = served_time(candidate.results, key);
   if (before && !after) {
     const auto failure = candidate.results.failure(key);
     test.metric.verdict = failure && failure->kind != Outcome::Kind::kSkipped
@@ -246,6 +242,11 @@ bool is_varied(const std::string& fact, std::span<const std::string> varied) {
   });
 }
 
+std::optional<KeyTime> served_time(const ResultSet& results, const LayerKey& key) {
+  auto time = results.library_choice(key, CacheMode::kNone);
+  return time ? time : results.best(key, CacheMode::kNone);
+}
+
 RunComparison compare_runs(const RunSide& baseline,
                            const RunSide& candidate,
                            const ComparisonLimits& limits) {
@@ -259,6 +260,10 @@ RunComparison compare_runs(const RunSide& baseline,
   for (LayerTest& test : test_layers(baseline, candidate, result.deviation, limits)) {
     result.metrics.push_back(std::move(test.metric));
   }
+  for (auto compared : {compare_model_outputs(baseline.models, candidate.models),
+                        compare_layer_outputs(baseline.results, candidate.results)}) {
+    std::move(compared.begin(), compared.end(), std::back_inserter(result.metrics));
+  }
   const auto rank = [](const MetricComparison& metric) {
     return metric.verdict == ComparisonVerdict::kBroken      ? 0
            : metric.verdict == ComparisonVerdict::kRegressed ? 1
@@ -269,7 +274,7 @@ RunComparison compare_runs(const RunSide& baseline,
                    result.metrics.end(),
                    [&](const auto& one, const auto& other) { return rank(one) < rank(other); });
   // Among many layers some are always open: of what is neither broken nor slower the models' bounds
-  // decide, where there are any.
+  // decide, where there are any; never outputs, whose bits may change in any upgrade.
   const bool bounds = std::any_of(result.metrics.begin(),
                                   result.metrics.end(),
                                   [](const auto& metric) { return metric.kind == "bound"; });
@@ -277,7 +282,8 @@ RunComparison compare_runs(const RunSide& baseline,
     return std::any_of(result.metrics.begin(), result.metrics.end(), [&](const auto& metric) {
       const bool bad =
           verdict == ComparisonVerdict::kBroken || verdict == ComparisonVerdict::kRegressed;
-      return metric.verdict == verdict && (bad || !bounds || metric.kind == "bound");
+      return metric.verdict == verdict &&
+             (bad || (bounds ? metric.kind == "bound" : metric.kind != "accuracy"));
     });
   };
   for (const ComparisonVerdict verdict : {ComparisonVerdict::kBroken,

@@ -33,6 +33,10 @@ struct RunSide {
   std::span<const ModelBounds> models;
 };
 
+/// Returns what a user gets of a key, hot: the library's choice where that was timed, else the
+/// fastest.
+[[nodiscard]] std::optional<KeyTime> served_time(const ResultSet& results, const LayerKey& key);
+
 /// Is what differs between two runs, metric by metric: broken first, then changed, then the rest;
 /// bounds before layers.
 struct RunComparison {
@@ -50,8 +54,9 @@ struct RunComparison {
 /// the fastest ones are compared too (kind "capability"). A layer of a disturbed block, and one
 /// that only one run measured, is inconclusive. Floors: for a layer the larger of the limit, 2% and
 /// three process deviations; for models see compare_models(). Layers' p-values are
-/// corrected after Benjamini and Hochberg. Causes: another implementation, another workspace, and
-/// whether the fastest variant changed too (capability) or only the choice (heuristic). Pure.
+/// corrected after Benjamini and Hochberg. Outputs are compared too, see numerical_drift.hpp.
+/// Causes: another implementation, another workspace, and whether the fastest variant changed too
+/// (capability) or only the choice (heuristic). Pure.
 [[nodiscard]] RunComparison compare_runs(const RunSide& baseline,
                                          const RunSide& candidate,
                                          const ComparisonLimits& limits);

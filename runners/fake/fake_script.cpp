@@ -120,6 +120,10 @@ class ScriptReader {
         rule.time = Seconds(value<double>(key.str(), node));
       } else if (key == "delay_seconds") {
         rule.delay = Seconds(value<double>(key.str(), node));
+      } else if (key == "output") {
+        rule.output = value<std::string>(key.str(), node);
+      } else if (key == "maximum_error") {
+        rule.error = value<double>(key.str(), node);
       } else if (key == "outcome") {
         rule.outcome.kind = read_outcome(node);
       } else if (key == "action") {

@@ -34,6 +34,8 @@ struct Rule {
   std::optional<Seconds> time{};  ///< instead of the computed one
   Seconds delay{};                ///< really waits this long
   std::string log{};              ///< is written to stderr
+  std::string output{};           ///< of other bits than those of another text
+  std::optional<double> error{};  ///< the maximum error, instead of 0
 };
 
 /// Is what a fake worker does (`runners/fake/README.md` describes the file).

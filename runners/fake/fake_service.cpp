@@ -118,6 +118,10 @@ Measurement FakeService::row(const MeasureRequest& request,
   if (rule != nullptr) {
     act(*rule);
     row.outcome = rule->outcome;
+    if (row.outcome.timed() || row.outcome.kind == Outcome::Kind::kWrongResult) {
+      row.output_hash = sha256(request.key.text + rule->output);
+      row.maximum_error = rule->error;
+    }
     if (!row.outcome.timed()) {
       return row;
     }
@@ -137,8 +141,10 @@ Measurement FakeService::row(const MeasureRequest& request,
     row.reorder = time * 0.1;
   }
   row.workspace = {variant.text == "algorithm=winograd" ? 65536 : 0};
-  row.maximum_error = 0.0;
-  row.output_hash = sha256(request.key.text);
+  row.maximum_error = row.maximum_error.value_or(0.0);
+  if (rule == nullptr) {
+    row.output_hash = sha256(request.key.text);
+  }
   return row;
 }
 

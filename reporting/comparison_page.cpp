@@ -3,93 +3,185 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 #include <vector>
 
+#include "reporting/comparison_writers.hpp"
 #include "reporting/html_page.hpp"
+#include "reporting/metric_table.hpp"
 #include "reporting/quantity_text.hpp"
+#include "reporting/ratio_plot.hpp"
 #include "reporting/store_pages.hpp"
 
 namespace plumb {
 namespace {
 
-constexpr std::size_t kQuietLayersShown = 10;
+constexpr std::size_t kExtremes = 10;
+constexpr std::size_t kChangedAtMost = 200;
+constexpr std::size_t kStripsAtMost = 30;
 
 using Row = std::vector<HtmlCell>;
 
-Row metric_row(const MetricComparison& metric) {
-  const bool compared = metric.ratio.has_value();
-  std::string why = metric.reason;
-  for (const Cause& cause : metric.causes) {
-    why += fmt::format("{}{} ({:.0f} %): {}",
-                       why.empty() ? "" : "; ",
-                       cause.cause,
-                       100.0 * cause.share,
-                       cause.evidence);
+void add_head(const RunComparisonReport& report, PagePlace place, HtmlPage& page) {
+  const RunComparison& comparison = report.comparison;
+  page.verdict(std::string(to_text(comparison.verdict)) + ".",
+               fmt::format("{}. {:.2f} % between processes ({}).",
+                           counts_text(verdict_counts(comparison.metrics)),
+                           100.0 * comparison.deviation.relative,
+                           deviation_source(comparison.deviation)),
+               tone_of(comparison.verdict));
+  std::vector<Row> rows;
+  const auto add = [&](const char* name, const auto& text) {
+    rows.push_back({text_cell(name),
+                    text_cell(text(report.baseline.header)),
+                    text_cell(text(report.candidate.header))});
+  };
+  add("run", [](const RunHeader& run) { return run.id; });
+  add("suite", [](const RunHeader& run) { return run.suite; });
+  add("stack", [](const RunHeader& run) { return run.stack; });
+  add("environment", [](const RunHeader& run) { return run.environment.id(); });
+  add("started", [](const RunHeader& run) { return to_text(run.started); });
+  if (place == PagePlace::kServer) {
+    for (const std::size_t column : {1U, 2U}) {
+      rows[0][column] = link_cell(rows[0][column].text, run_address(rows[0][column].text));
+    }
   }
-  const auto percent = [](double ratio) { return fmt::format("{:+.2f} %", 100.0 * (ratio - 1.0)); };
-  return {
-      text_cell(std::string(to_text(metric.verdict))),
-      text_cell(metric.series),
-      number_cell(compared ? time_text(Seconds(metric.baseline)) : "–"),
-      number_cell(compared ? time_text(Seconds(metric.candidate)) : "–"),
-      number_cell(compared ? percent(*metric.ratio) : "–"),
-      text_cell(compared ? fmt::format("{} … {}", percent(metric.low), percent(metric.high)) : "–"),
-      text_cell(why)};
+  page.table({text_cell(""), text_cell("baseline"), text_cell("candidate")}, rows);
+}
+
+void add_changes(const RunComparisonReport& report, HtmlPage& page) {
+  page.heading("What changed");
+  MetricList changed = changed_metrics(report.comparison.metrics);
+  if (changed.empty()) {
+    page.paragraph(
+        "Nothing that this comparison could see. The column 'detectable' says how small "
+        "a change it would have seen.");
+    return;
+  }
+  const std::size_t all = changed.size();
+  changed.resize(std::min(all, kChangedAtMost));
+  add_metric_table(changed, report.places, page);
+  if (all > changed.size()) {
+    page.paragraph(fmt::format("and {} more", all - changed.size()));
+  }
+}
+
+void add_models(const RunComparisonReport& report, HtmlPage& page) {
+  std::vector<std::string> models;
+  for (const MetricComparison& metric : report.comparison.metrics) {
+    if (!metric.model.empty() &&
+        std::find(models.begin(), models.end(), metric.model) == models.end()) {
+      models.push_back(metric.model);
+    }
+  }
+  std::sort(models.begin(), models.end());
+  if (!models.empty()) {
+    page.heading("Model by model");
+  }
+  for (const std::string& model : models) {
+    MetricList metrics;
+    for (const MetricComparison& metric : report.comparison.metrics) {
+      if (metric.model == model) {
+        metrics.push_back(&metric);
+      }
+    }
+    page.subheading(model);
+    add_metric_table(metrics, report.places, page);
+  }
+}
+
+void add_layers(const RunComparisonReport& report, HtmlPage& page) {
+  const MetricList layers = extreme_layers(report.comparison.metrics, kExtremes);
+  if (layers.empty()) {
+    return;
+  }
+  const auto all = std::count_if(
+      report.comparison.metrics.begin(), report.comparison.metrics.end(), [](const auto& metric) {
+        return metric.kind == "layer" && metric.ratio;
+      });
+  page.heading("Layers");
+  page.paragraph(fmt::format(
+      "{} of {} layers with a time in both runs: those that lost and won most, changed or not.",
+      layers.size(),
+      all));
+  add_metric_table(layers, report.places, page);
+}
+
+void add_samples(const RunComparisonReport& report, HtmlPage& page) {
+  if (report.samples.empty()) {
+    return;
+  }
+  page.heading("Raw times of what changed");
+  for (std::size_t i = 0; i < std::min(report.samples.size(), kStripsAtMost); ++i) {
+    const MetricSamples& samples = report.samples[i];
+    const std::string picture = sample_strips(samples.baseline, samples.candidate);
+    if (!picture.empty()) {
+      page.subheading(samples.series);
+      page.drawing(picture);
+    }
+  }
+  if (report.samples.size() > kStripsAtMost) {
+    page.paragraph(fmt::format("and {} more", report.samples.size() - kStripsAtMost));
+  }
+}
+
+void add_outputs(const RunComparisonReport& report, HtmlPage& page) {
+  const std::string text = outputs_text(report.comparison.metrics);
+  if (text.empty()) {
+    return;
+  }
+  page.heading("Outputs");
+  page.paragraph(text + ".");
+  std::vector<Row> rows;
+  for (const MetricComparison& metric : report.comparison.metrics) {
+    const bool drifted = metric.kind == "accuracy" && (!metric.output || !metric.output->same_bits);
+    if (drifted && rows.size() < kChangedAtMost) {
+      rows.push_back({word_cell(std::string(to_text(metric.verdict)), tone_of(metric.verdict)),
+                      code_cell(metric.series),
+                      text_cell(metric.reason)});
+    }
+  }
+  if (!rows.empty()) {
+    page.table({text_cell("verdict"), text_cell("output"), text_cell("why")}, rows);
+  }
+}
+
+void add_environment(const RunComparisonReport& report, HtmlPage& page) {
+  page.heading("Environment");
+  if (report.environment_diff.empty()) {
+    page.paragraph("No fact differs.");
+    return;
+  }
+  std::vector<Row> rows;
+  for (const EnvironmentDifference& difference : report.environment_diff) {
+    rows.push_back({text_cell(difference.name),
+                    text_cell(difference.baseline.empty() ? "–" : difference.baseline),
+                    text_cell(difference.candidate.empty() ? "–" : difference.candidate),
+                    text_cell(difference.identity ? "identity" : "recorded")});
+  }
+  page.table({text_cell("fact"), text_cell("baseline"), text_cell("candidate"), text_cell("")},
+             rows);
 }
 
 }  // namespace
 
-void write_comparison_page(const RunComparisonReport& report, std::ostream& out) {
-  const RunComparison& comparison = report.comparison;
+void write_comparison_page(const RunComparisonReport& report, PagePlace place, std::ostream& out) {
   HtmlPage page(
       fmt::format("{} against {}", report.candidate.header.id, report.baseline.header.id));
-  page.link("all models and runs", "/");
-  const bool good = comparison.verdict == ComparisonVerdict::kImproved ||
-                    comparison.verdict == ComparisonVerdict::kEquivalent;
-  page.verdict(std::string(to_text(comparison.verdict)) + ".",
-               fmt::format("Suite {}, stacks {} and {}; {:.2f} % between processes.",
-                           report.candidate.header.suite,
-                           report.baseline.header.stack,
-                           report.candidate.header.stack,
-                           100.0 * comparison.deviation.relative),
-               !good);
-  page.link("report of the baseline", run_address(report.baseline.header.id));
-  page.link("report of the candidate", run_address(report.candidate.header.id));
-  std::vector<Row> rows;
-  for (const EnvironmentDifference& difference : report.environment_diff) {
-    rows.push_back({text_cell(difference.name),
-                    text_cell(difference.baseline),
-                    text_cell(difference.candidate),
-                    text_cell(difference.identity ? "identity" : "recorded")});
+  if (place == PagePlace::kServer) {
+    page.link("all models and runs", "/");
   }
-  if (!rows.empty()) {
-    page.heading("Environment");
-    page.table({text_cell("fact"), text_cell("baseline"), text_cell("candidate"), text_cell("")},
-               rows);
-  }
-  rows.clear();
-  std::size_t quiet = 0;
-  for (const MetricComparison& metric : comparison.metrics) {
-    const bool unchanged = metric.verdict == ComparisonVerdict::kEquivalent ||
-                           metric.verdict == ComparisonVerdict::kInconclusive;
-    const bool layer = metric.kind == "layer" || metric.kind == "capability";
-    if (!layer || !unchanged || ++quiet <= kQuietLayersShown) {
-      rows.push_back(metric_row(metric));
-    }
-  }
-  page.heading("What changed");
-  page.table({text_cell("verdict"),
-              text_cell("metric"),
-              number_cell("baseline"),
-              number_cell("candidate"),
-              number_cell("change"),
-              text_cell("95 %"),
-              text_cell("why")},
-             rows);
-  if (quiet > kQuietLayersShown) {
-    page.paragraph(fmt::format("and {} layers without a change", quiet - kQuietLayersShown));
-  }
+  add_head(report, place, page);
+  add_changes(report, page);
+  add_models(report, page);
+  add_layers(report, page);
+  add_samples(report, page);
+  add_outputs(report, page);
+  add_environment(report, page);
+  page.heading("Method");
+  page.paragraph(method_text(report));
+  page.table({text_cell("the same again")}, {{code_cell(command_text(report))}});
   page.write(out);
 }
 

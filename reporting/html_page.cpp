@@ -10,6 +10,21 @@
 #include "reporting/markup_text.hpp"
 
 namespace plumb {
+namespace {
+
+const char* tone_class(Tone tone) {
+  switch (tone) {
+    case Tone::kGood:
+      return " good";
+    case Tone::kWarning:
+      return " partial warn";
+    case Tone::kBad:
+      return " bad";
+  }
+  return "";
+}
+
+}  // namespace
 
 HtmlCell text_cell(std::string text) {
   HtmlCell cell;
@@ -29,6 +44,24 @@ HtmlCell link_cell(std::string text, std::string address) {
   return cell;
 }
 
+HtmlCell code_cell(std::string text) {
+  HtmlCell cell = text_cell(std::move(text));
+  cell.code = true;
+  return cell;
+}
+
+HtmlCell drawing_cell(std::string svg) {
+  HtmlCell cell;
+  cell.drawing = std::move(svg);
+  return cell;
+}
+
+HtmlCell word_cell(std::string text, Tone tone) {
+  HtmlCell cell = text_cell(std::move(text));
+  cell.style = std::string("word") + tone_class(tone);
+  return cell;
+}
+
 HtmlPage::HtmlPage(const std::string& title) : title_(markup_text(title)) {
   body_ = fmt::format("<h1>{}</h1>\n", title_);
 }
@@ -37,15 +70,27 @@ void HtmlPage::heading(const std::string& text) {
   body_ += fmt::format("<h2>{}</h2>\n", markup_text(text));
 }
 
+void HtmlPage::subheading(const std::string& text) {
+  body_ += fmt::format("<h3>{}</h3>\n", markup_text(text));
+}
+
 void HtmlPage::paragraph(const std::string& text) {
   body_ += fmt::format("<p class=\"quiet wide\">{}</p>\n", markup_text(text));
 }
 
-void HtmlPage::verdict(const std::string& strong, const std::string& text, bool partial) {
+void HtmlPage::verdict(const std::string& strong, const std::string& text, Tone tone) {
   body_ += fmt::format("<div class=\"verdict{}\"><strong>{}</strong> {}</div>\n",
-                       partial ? " partial" : "",
+                       tone_class(tone),
                        markup_text(strong),
                        markup_text(text));
+}
+
+void HtmlPage::signature_line(const std::string& text) {
+  body_ += fmt::format("<p class=\"signature\">{}</p>\n", markup_text(text));
+}
+
+void HtmlPage::drawing(const std::string& svg) {
+  body_ += svg + "\n";
 }
 
 void HtmlPage::link(const std::string& text, const std::string& address) {
@@ -53,7 +98,9 @@ void HtmlPage::link(const std::string& text, const std::string& address) {
 }
 
 void HtmlPage::cell(const char* element, const HtmlCell& cell) {
-  body_ += fmt::format("<{}{}>", element, cell.number ? " class=\"number\"" : "");
+  const std::string style = cell.number ? "number" : cell.style;
+  body_ += style.empty() ? fmt::format("<{}>", element)
+                         : fmt::format("<{} class=\"{}\">", element, style);
   const std::string text = markup_text(cell.text);
   if (!cell.choice.empty()) {
     body_ +=
@@ -62,6 +109,10 @@ void HtmlPage::cell(const char* element, const HtmlCell& cell) {
                     markup_text(cell.value),
                     cell.chosen ? " checked" : "",
                     text);
+  } else if (!cell.drawing.empty()) {
+    body_ += cell.drawing;
+  } else if (cell.code) {
+    body_ += fmt::format("<code>{}</code>", text);
   } else if (!cell.link.empty()) {
     body_ += fmt::format("<a href=\"{}\">{}</a>", markup_text(cell.link), text);
   } else {
@@ -97,8 +148,10 @@ void HtmlPage::end_form(const std::string& button) {
 
 void HtmlPage::write(std::ostream& out) const {
   out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>"
-      << title_ << "</title>\n<style>" << embedded_page().css
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta "
+         "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+         "'unsafe-inline'\">\n<title>"
+      << title_ << "</title>\n<style>" << embedded_page().css << embedded_page().plots_css
       << ".scroll { margin-bottom: 1.2rem; } th { cursor: default; } a { color: var(--accent); "
          "}</style>\n</head>\n<body>\n<main>\n"
       << body_ << "</main>\n</body>\n</html>\n";

@@ -6,68 +6,13 @@
 
 #include "harness/scenario/mlperf_words.hpp"
 #include "reporting/load_rows.hpp"
-#include "reporting/printable_text.hpp"
+#include "reporting/markdown_text.hpp"
 #include "reporting/quantity_text.hpp"
 #include "reporting/report_writers.hpp"
 #include "reporting/single_layers.hpp"
 
 namespace plumb {
 namespace {
-
-constexpr std::size_t kLimit = 60'000;  ///< bytes; a comment holds 65,536 characters
-
-/// Makes text safe in a table cell: no markup, no new line, no end of cell, nobody notified.
-std::string cell(const std::string& text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '|':
-        safe += "\\|";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '&':
-        safe += "&amp;";
-        break;
-      case '`':
-        safe += '\'';
-        break;
-      case '@':
-        safe += "&#64;";
-        break;
-      case '\t':
-      case '\n':
-      case '\r':
-        safe += ' ';
-        break;
-      case '$':
-      case '~':
-      case '*':
-      case '_':
-      case '[':
-      case ']':
-      case '\\':
-        safe += '\\';
-        safe += c;
-        break;
-      default:
-        safe += c;
-    }
-  }
-  return printable(safe);
-}
-
-/// Writes a key as code; a fence of two backticks, since a key holds none.
-std::string code(const std::string& text) {
-  std::string safe = text;
-  std::replace_if(
-      safe.begin(), safe.end(), [](char c) { return c == '`' || c == '|' || c == '\n'; }, ' ');
-  return "``" + printable(safe) + "``";
-}
 
 const Bound* find_bound(const ModelBounds& model, std::string_view kind, std::string_view mode) {
   const auto place =
@@ -100,19 +45,19 @@ std::string overview(const RunReport& report) {
   std::size_t listed = 0;
   for (const ModelReport& model : report.models) {
     const ModelBounds& b = model.bounds;
-    if (text.size() > kLimit / 2) {
+    if (text.size() > kMarkdownLimit / 2) {
       text += fmt::format("\nand {} more models\n", report.models.size() - listed);
       break;
     }
     ++listed;
-    std::string name = cell(b.instance.model);
+    std::string name = markdown_cell(b.instance.model);
     for (const auto& [axis, extent] : b.instance.dims) {
-      name += fmt::format(", {} {}", cell(axis), extent);
+      name += fmt::format(", {} {}", markdown_cell(axis), extent);
     }
     text += fmt::format("| {} | {} | {} | {} of {} | {} | {} | {} | {} | {} | {} |\n",
                         name,
                         b.instance.batch,
-                        cell(b.instance.dtype),
+                        markdown_cell(b.instance.dtype),
                         b.measured_layers,
                         b.total_layers,
                         bound_cell(b, "hardware", ""),
@@ -139,9 +84,9 @@ std::string slowest_layers(const ModelBounds& model) {
   std::string text = "\n| slowest layers | time | variant |\n| --- | ---: | --- |\n";
   for (std::size_t i = 0; i < std::min(kMost, steps.size()); ++i) {
     text += fmt::format("| {} | {} | {} |\n",
-                        code(steps[i]->key.text),
+                        markdown_code(steps[i]->key.text),
                         time_text(steps[i]->time->time.median),
-                        cell(steps[i]->time->variant));
+                        markdown_cell(steps[i]->time->variant));
   }
   if (steps.size() > kMost) {
     text += fmt::format("\nand {} more\n", steps.size() - kMost);
@@ -159,7 +104,7 @@ std::string loads_table(const ModelBounds& model) {
   for (const LoadExecution& load : model.loads) {
     std::string row = "|";
     for (const std::string& each : load_cells(load)) {
-      row += " " + cell(each) + " |";
+      row += " " + markdown_cell(each) + " |";
     }
     text += row + "\n";
   }
@@ -167,14 +112,15 @@ std::string loads_table(const ModelBounds& model) {
 }
 
 std::string model_section(const ModelReport& model) {
-  std::string text = fmt::format("\n### {}\n\n", cell(to_text(model.bounds.instance, ", ")));
+  std::string text =
+      fmt::format("\n### {}\n\n", markdown_cell(to_text(model.bounds.instance, ", ")));
   std::vector<std::string> notes = model.bounds.findings;
   for (const auto& layer : model.bounds.unsupported) {
     notes.push_back(fmt::format("no time for {}: {}", layer.layer, layer.reason));
   }
   constexpr std::size_t kMostNotes = 20;
   for (std::size_t i = 0; i < std::min(kMostNotes, notes.size()); ++i) {
-    text += "- " + cell(notes[i]) + "\n";
+    text += "- " + markdown_cell(notes[i]) + "\n";
   }
   if (notes.size() > kMostNotes) {
     text += fmt::format("- and {} more\n", notes.size() - kMostNotes);
@@ -187,13 +133,13 @@ std::string model_section(const ModelReport& model) {
     const bool known = result.why_not.empty();
     text +=
         fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n",
-                    cell(result.name),
+                    markdown_cell(result.name),
                     result.baseline ? time_text(*result.baseline) : "–",
                     known && result.predicted ? time_text(*result.predicted) : "–",
                     known && result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
                     result.realised ? time_text(*result.realised) : "–",
                     result.realised_speedup ? ratio_text(*result.realised_speedup) : "–",
-                    cell(known ? result.mode : "not known: " + result.why_not));
+                    markdown_cell(known ? result.mode : "not known: " + result.why_not));
   }
   return text + slowest_layers(model.bounds);
 }
@@ -205,13 +151,14 @@ std::string layers_section(const RunReport& report, std::size_t room) {
       "| --- | ---: | ---: | ---: | ---: | --- |\n";
   std::size_t listed = 0;
   for (const SingleLayerResult& result : report.layers) {
-    const std::string row = fmt::format("| {} | {} | {} | {} | {} | {} |\n",
-                                        code(result.layer.key.text),
-                                        result.layer.count,
-                                        result.time ? time_text(result.time->time.median) : "–",
-                                        rate_text(result),
-                                        ratio_to_hardware(result),
-                                        cell(result.time ? result.time->variant : result.reason));
+    const std::string row =
+        fmt::format("| {} | {} | {} | {} | {} | {} |\n",
+                    markdown_code(result.layer.key.text),
+                    result.layer.count,
+                    result.time ? time_text(result.time->time.median) : "–",
+                    rate_text(result),
+                    ratio_to_hardware(result),
+                    markdown_cell(result.time ? result.time->variant : result.reason));
     if (text.size() + row.size() + 100 > room) {
       break;
     }
@@ -232,9 +179,9 @@ void write_markdown_report(const RunReport& report, std::ostream& out) {
   std::string text = fmt::format(
       "## Plumbline: {}\n\nrun {} · stack {} · environment {} · {} · {} rows measured, {} reused, "
       "{} without a time\n\n",
-      cell(header.suite),
+      markdown_cell(header.suite),
       header.id,
-      cell(header.stack),
+      markdown_cell(header.stack),
       header.environment.id(),
       to_text(header.started),
       report.run.rows_ok,
@@ -244,7 +191,7 @@ void write_markdown_report(const RunReport& report, std::ostream& out) {
   std::size_t written = 0;
   for (const ModelReport& model : report.models) {
     const std::string section = model_section(model);
-    if (text.size() + section.size() + 100 > kLimit) {
+    if (text.size() + section.size() + 100 > kMarkdownLimit) {
       text += fmt::format("\nand {} more models: the HTML report has them all\n",
                           report.models.size() - written);
       break;
@@ -252,8 +199,8 @@ void write_markdown_report(const RunReport& report, std::ostream& out) {
     text += section;
     ++written;
   }
-  if (!report.layers.empty() && text.size() + 1000 < kLimit) {
-    text += layers_section(report, kLimit - text.size());
+  if (!report.layers.empty() && text.size() + 1000 < kMarkdownLimit) {
+    text += layers_section(report, kMarkdownLimit - text.size());
   }
   out << text;
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporting/report.hpp"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <ostream>
 
-#include "harness/base/error.hpp"
 #include "reporting/documents.hpp"
 #include "reporting/json_documents.hpp"
 #include "reporting/report_writers.hpp"
@@ -43,20 +40,6 @@ std::optional<Seconds> known_time(const Bound& bound) {
 
 std::span<const ReportFormat> report_formats() {
   return kFormats;
-}
-
-const ReportFormat& report_format_for(std::string_view file_name) {
-  std::string known;
-  for (const ReportFormat& format : report_formats()) {
-    if (file_name.size() > format.extension.size() && file_name.ends_with(format.extension)) {
-      return format;
-    }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", format.extension);
-  }
-  throw Error(
-      Error::Kind::kUser,
-      fmt::format(
-          "'{}' has none of the extensions that choose a report's format: {}", file_name, known));
 }
 
 }  // namespace plumb

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <iosfwd>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/analyze/bounds.hpp"
 #include "harness/analyze/single_layer.hpp"
 #include "harness/analyze/what_if.hpp"
 #include "harness/results/run.hpp"
+#include "reporting/output_format.hpp"
 
 namespace plumb {
 
@@ -32,14 +30,7 @@ struct RunReport {
   Timestamp now{};  ///< injected: ages of reused rows are relative to it
 };
 
-/// Is one output format. A new one is one file and one row of the table.
-struct ReportFormat {
-  std::string_view extension;  ///< ".html", ".md", ".json", ".xml" (JUnit), ".txt"
-  std::string_view what;
-  void (*write)(const RunReport& report, std::ostream& out);
-};
+using ReportFormat = OutputFormat<RunReport>;
 [[nodiscard]] std::span<const ReportFormat> report_formats();
-/// Finds by file extension. Throws Error{kUser} listing those there are.
-[[nodiscard]] const ReportFormat& report_format_for(std::string_view file_name);
 
 }  // namespace plumb

@@ -177,7 +177,7 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
                            suite.series.suite,
                            model.measured_layers,
                            model.total_layers),
-               model.measured_layers < model.total_layers);
+               model.measured_layers < model.total_layers ? Tone::kWarning : Tone::kGood);
   page.link("report of the run", run_address(run.run.header.id));
   std::vector<Row> rows;
   for (const ExecutionTime& execution : model.executions) {
@@ -235,7 +235,7 @@ void write_overview_page(std::span<const RunRecord> runs,
   if (!up) {
     page.verdict("The store cannot be read.",
                  "This is what was read last; the server's log says why.",
-                 true);
+                 Tone::kWarning);
   }
   page.link("metrics", "/metrics");
   add_models(page, suites);

@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/report_files.hpp"
 #include "harness/cli/run_analysis.hpp"
 #include "harness/cli/run_dashboard.hpp"
+#include "harness/cli/stored_comparison.hpp"
 #include "harness/cli/whole_file.hpp"
 #include "reporting/documents.hpp"
 
@@ -37,9 +38,8 @@ RunReport analyze(const CommandContext& context, const AnalysisOptions& options)
 }
 
 void write_report(CommandContext& context, const AnalysisOptions& options) {
-  const ReportFormat& format = report_format_for(options.output);
   if (options.dashboard) {
-    if (format.extension != ".html") {
+    if (!options.output.ends_with(".html")) {
       throw Error(Error::Kind::kUser,
                   fmt::format("a dashboard is an .html file, and not '{}'", options.output));
     }
@@ -47,11 +47,16 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
         *open_store(context.store_url), current_time(), Seconds(options.days * 86400.0));
     dashboard.version = context.version;
     write_whole_file(options.output, [&](std::ostream& out) { write_dashboard(dashboard, out); });
+    announce_report(options.output);
+  } else if (is_comparison_name(options.run)) {
+    static_cast<void>(format_for(comparison_formats(), options.output));
+    write_reports(kept_comparison(*open_store(context.store_url), options.run),
+                  comparison_formats(),
+                  {options.output});
   } else {
-    const RunReport report = analyze(context, options);
-    write_whole_file(options.output, [&](std::ostream& out) { format.write(report, out); });
+    static_cast<void>(format_for(report_formats(), options.output));
+    write_reports(analyze(context, options), report_formats(), {options.output});
   }
-  fmt::print(stderr, "report: {}\n", std::filesystem::absolute(options.output).string());
 }
 
 }  // namespace
@@ -81,12 +86,12 @@ void add_report(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand(
       "report", "write a report of a run, or of all; the extension chooses the format");
   add_run_options(*command, *options);
-  std::string extensions;
-  for (const ReportFormat& format : report_formats()) {
-    extensions +=
-        fmt::format("{}{} ({})", extensions.empty() ? "" : ", ", format.extension, format.what);
-  }
-  command->add_option("-o,--output", options->output, "file to write: " + extensions)->required();
+  command->get_option("RUN")->description(
+      "a run: id, unique prefix, tag or @latest; or a comparison of two: BASE..CAND");
+  command
+      ->add_option(
+          "-o,--output", options->output, "file to write: " + format_list(report_formats()))
+      ->required();
   CLI::Option* const dashboard =
       command
           ->add_flag("--dashboard",

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <iostream>
 #include <memory>
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/gate.hpp"
+#include "harness/cli/report_files.hpp"
 #include "harness/cli/sample_file.hpp"
 #include "harness/cli/stored_comparison.hpp"
 #include "reporting/change_documents.hpp"
+#include "reporting/comparison_report.hpp"
 
 namespace plumb {
 namespace {
@@ -20,22 +20,10 @@ struct CompareOptions {
   std::string candidate;
   std::vector<std::string> varied;
   std::string samples;
+  std::vector<std::string> outputs;
   bool gate = false;
   ComparisonLimits limits;
 };
-
-/// Is the exit status of a gate: 1 for a break or a regression, else 75 if something stays open.
-int gate_status(std::span<const ComparisonVerdict> verdicts) {
-  const auto any = [&](ComparisonVerdict verdict) {
-    return std::find(verdicts.begin(), verdicts.end(), verdict) != verdicts.end();
-  };
-  if (any(ComparisonVerdict::kBroken) || any(ComparisonVerdict::kRegressed)) {
-    return 1;
-  }
-  return any(ComparisonVerdict::kInconclusive) || verdicts.empty()
-             ? static_cast<int>(Error::Kind::kTryAgain)
-             : 0;
-}
 
 /// Compares the paired rounds of a file; returns one verdict a question.
 std::vector<ComparisonVerdict> compare_samples(const CompareOptions& options, Style style) {
@@ -52,9 +40,12 @@ std::vector<ComparisonVerdict> compare_samples(const CompareOptions& options, St
 ComparisonVerdict compare_stored(const CompareOptions& options,
                                  const std::string& store_url,
                                  Style style) {
+  const auto store = open_store(store_url);
   const RunComparisonReport report = compare_stored_runs(
-      *open_store(store_url), options.baseline, options.candidate, options.varied, options.limits);
+      *store, options.baseline, options.candidate, options.varied, options.limits);
   write_run_comparison(report, style, std::cout);
+  write_reports(report, comparison_formats(), options.outputs);
+  store_comparison(*store, report);
   return report.comparison.verdict;
 }
 
@@ -80,6 +71,12 @@ void add_compare(CLI::App& app, CommandContext& context) {
           "a JSON file of paired rounds in seconds: {\"comparisons\":[{\"id\",\"end_to_end\":"
           "{\"baseline\":[…],\"candidate\":[…]},\"layers\":{\"NAME\":{…}}}]}")
       ->excludes(baseline);
+  command
+      ->add_option("-o,--output",
+                   options->outputs,
+                   "a report to write too; may be repeated: " + format_list(comparison_formats()))
+      ->each(check_format(comparison_formats()))
+      ->needs(candidate);
   command->add_flag(
       "--gate",
       options->gate,

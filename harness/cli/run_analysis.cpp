@@ -149,8 +149,6 @@ std::vector<PlannedModel> models_of_run(const RunRecord& run) {
   return models;
 }
 
-namespace {
-
 std::map<std::string, std::vector<Execution>> executions_of(const Store& store, const RunId& run) {
   std::map<std::string, std::vector<Execution>> executions;
   for (const DerivedRecord& record : store.derived(run, "execution")) {
@@ -158,8 +156,6 @@ std::map<std::string, std::vector<Execution>> executions_of(const Store& store, 
   }
   return executions;
 }
-
-}  // namespace
 
 RunReport analyze_run(const Store& store,
                       const RunRecord& run,

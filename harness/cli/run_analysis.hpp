@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ namespace plumb {
 /// Reads back the models that a stored run measured, from the zoo or their files.
 /// Throws Error{kUser} if a file is gone or a graph has changed since, naming it.
 [[nodiscard]] std::vector<PlannedModel> models_of_run(const RunRecord& run);
+
+/// Returns what came of executing a run's models end to end, by subject_of() the instance.
+[[nodiscard]] std::map<std::string, std::vector<Execution>> executions_of(const Store& store,
+                                                                          const RunId& run);
 
 /// Analyses a stored run: bounds and what-ifs of each model (`only` names some; empty: all).
 [[nodiscard]] RunReport analyze_run(const Store& store,

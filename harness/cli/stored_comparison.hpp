@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/store/store.hpp"
-#include "reporting/change_documents.hpp"
+#include "reporting/comparison_report.hpp"
 
 namespace plumb {
 
@@ -16,5 +16,17 @@ namespace plumb {
                                                       const std::string& candidate,
                                                       std::span<const std::string> varied,
                                                       const ComparisonLimits& limits);
+
+/// Keeps a comparison as a derived record of the candidate's run, of kind "comparison", filed under
+/// the baseline's id: the document that `plumb compare --json` prints.
+void store_comparison(Store& store, const RunComparisonReport& report);
+
+/// Tells whether a user names a comparison, "BASE..CAND", and not a run.
+[[nodiscard]] bool is_comparison_name(const std::string& name);
+
+/// Makes the comparison "BASE..CAND" anew from the runs' rows, by the limits and with what differs
+/// on purpose of the newest comparison of these two runs that the store keeps; by the defaults
+/// where it keeps none. Throws as compare_stored_runs() does.
+[[nodiscard]] RunComparisonReport kept_comparison(const Store& store, const std::string& name);
 
 }  // namespace plumb

@@ -80,7 +80,7 @@ struct WebPages::Worker {
       return page_reply(200, kReport, found->report);
     }
     std::ostringstream out;
-    report_format_for("report.html").write(analyze_run(*store, run, {}), out);
+    format_for(report_formats(), "report.html").write(analyze_run(*store, run, {}), out);
     const auto text = std::make_shared<const std::string>(std::move(out).str());
     if (run.state == RunState::kFinished && text->size() <= kLargestReportKept) {
       kept.push_front({run.header.id, text});
@@ -100,7 +100,8 @@ struct WebPages::Worker {
       varied.push_back(each->second);
     }
     const RunComparisonReport compared = compare_stored_runs(*open(), base, candidate, varied, {});
-    return page_of(200, [&](std::ostream& out) { write_comparison_page(compared, out); });
+    return page_of(
+        200, [&](std::ostream& out) { write_comparison_page(compared, PagePlace::kServer, out); });
   }
 
   HttpReply page(const RequestTarget& target) {

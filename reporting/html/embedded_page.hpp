@@ -9,6 +9,7 @@ namespace plumb {
 struct EmbeddedPage {
   std::string_view html;  ///< with @@CSS@@, @@DATA@@, @@LICENCE@@, @@CHARTS@@, @@SCRIPT@@
   std::string_view css;
+  std::string_view plots_css;  ///< of pages that hold pictures without a script
   std::string_view report_script;
   std::string_view dashboard_script;
   std::string_view charts;   ///< Chart.js, minified

@@ -9,6 +9,7 @@ import json
 import pathlib
 import sys
 import unittest
+import xml.etree.ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 from plumb_command import Command
@@ -65,6 +66,48 @@ class Changes(Command):
         self.assertTrue(slow and all(row["series"].startswith("layers/v1:matmul;") for row in slow))
         self.assertEqual(slow[0]["causes"][0]["cause"], "capability changed")
         self.assertIn("broken", self.plumb("compare", base, worse).stdout)
+
+    def test_compare_writes_reports_and_report_writes_them_again(self):
+        base = self.run_tiny(reuse="never")["run"]
+        self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\noutput = "b"\nmaximum_error = 1e-6\n')
+        worse = self.run_tiny(reuse="never")["run"]
+        names = ["new.html", "new.md", "new.json", "new.xml", "new.txt", "new.annotations"]
+        options = [word for name in names for word in ("-o", self.folder / name)]
+        done = self.plumb("--json", "compare", base, worse, "--gate", *options, expect=1)
+        texts = {name: (self.folder / name).read_text() for name in names}
+        self.assertEqual(json.loads(done.stdout), json.loads(texts["new.json"]))
+        cases = xml.etree.ElementTree.fromstring(texts["new.xml"])
+        failed = [case.get("name") for case in cases.iter("testcase") if case.find("failure") is not None]
+        document = json.loads(done.stdout)
+        self.assertEqual(sorted(failed), sorted(row["series"] for row in document["metrics"] if row["verdict"] in ("regressed", "broken")))
+        self.assertTrue(failed)
+        drifted = [row for row in document["metrics"] if row["kind"] == "accuracy" and not row["output"]["same_bits"]]
+        self.assertTrue(drifted and all(row["verdict"] == "equivalent" and "v1:matmul;" in row["series"] for row in drifted))
+        self.assertEqual(drifted[0]["output"]["candidate_maximum_error"], 1e-6)
+        self.assertIn("with other bits within the tolerance", texts["new.txt"])
+        self.assertIn('<svg class="strips"', texts["new.html"])
+        self.assertLessEqual(texts["new.annotations"].count("::error "), 10)
+        self.plumb("report", f"{base}..{worse}", "-o", self.folder / "again.html")
+        self.assertEqual((self.folder / "again.html").read_text(), texts["new.html"])
+        self.plumb("compare", base, worse, "-o", self.folder / "x.pdf", expect=2)
+        self.plumb("report", f"{base}..nonsense", "-o", self.folder / "again.html", expect=2)
+
+    def test_a_result_that_turns_wrong_is_regressed_in_accuracy(self):
+        base = self.run_tiny(reuse="never")["run"]
+        self.stack("fake", '[[rule]]\nmatch = "v1:conv;*"\nvariant = "algorithm=direct"\noutcome = "wrong_result"\nreason = "differs by 3"\n')
+        document = self.json("compare", base, self.run_tiny(reuse="never")["run"])
+        wrong = [row for row in document["metrics"] if row["kind"] == "accuracy" and row["verdict"] == "regressed"]
+        self.assertTrue(wrong and all("differs by 3" in row["reason"] for row in wrong))
+
+    def test_a_kept_comparison_knows_what_differed_on_purpose(self):
+        base = self.run_tiny()["run"]
+        self.stack("other", '[identity]\nlibrary = "fake 2.0"\n')
+        other = self.json("run", self.tiny(), "--stack", "other")["run"]
+        page = self.folder / "page.html"
+        self.plumb("report", f"{base}..{other}", "-o", page, expect=4)
+        self.plumb("compare", base, other, "--vary", "stack")
+        self.plumb("report", f"{base}..{other}", "-o", page)
+        self.assertIn("fake 2.0", page.read_text())
 
     def test_compare_refuses_unlike_environments_and_suites(self):
         base = self.run_tiny()["run"]

@@ -222,7 +222,7 @@ RunReport hostile_report() {
 
 std::string written(const RunReport& report, const std::string& extension) {
   std::ostringstream out;
-  report_format_for("report" + extension).write(report, out);
+  format_for(report_formats(), "report" + extension).write(report, out);
   return out.str();
 }
 

@@ -45,7 +45,7 @@ TEST(StorePages, hostile_names_are_text_and_whole_addresses) {
   metric.causes = {{kHostileName, 1.0, kHostileName}};
   compared.comparison.metrics = {metric};
   std::ostringstream comparison;
-  write_comparison_page(compared, comparison);
+  write_comparison_page(compared, PagePlace::kServer, comparison);
   std::ostringstream message;
   write_message_page(kHostileName, kHostileName, message);
   for (const std::string& page : {overview(report), model.str(), comparison.str(), message.str()}) {

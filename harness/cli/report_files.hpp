@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/cli/whole_file.hpp"
+#include "reporting/output_format.hpp"
+
+namespace plumb {
+
+/// Says on stderr where a report lies.
+inline void announce_report(const std::filesystem::path& file) {
+  fmt::print(stderr, "report: {}\n", std::filesystem::absolute(file).string());
+}
+
+/// Writes one report to each file, in the format that its extension chooses. Throws Error{kUser}
+/// for an unknown extension before anything is written, else as write_whole_file() does.
+template <typename Report>
+void write_reports(const Report& report,
+                   std::span<const OutputFormat<Report>> formats,
+                   const std::vector<std::string>& files) {
+  std::vector<const OutputFormat<Report>*> chosen;
+  for (const std::string& file : files) {
+    chosen.push_back(&format_for(formats, file));
+  }
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    write_whole_file(files[i], [&](std::ostream& out) { chosen[i]->write(report, out); });
+    announce_report(files[i]);
+  }
+}
+
+/// Returns a check of an option's value, made before the command runs: a file whose extension names
+/// a format. It throws Error{kUser}.
+template <typename Report>
+[[nodiscard]] auto check_format(std::span<const OutputFormat<Report>> formats) {
+  return [formats](const std::string& file) { static_cast<void>(format_for(formats, file)); };
+}
+
+}  // namespace plumb

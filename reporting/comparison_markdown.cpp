@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "reporting/comparison_writers.hpp"
+#include "reporting/markdown_text.hpp"
+#include "reporting/metric_rows.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kHead =
+    "| verdict | metric | baseline | candidate | change | 95 % | detectable | why |\n"
+    "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
+
+std::string metric_row(const MetricComparison& metric, const RunComparisonReport& report) {
+  const std::string key = layer_key_of(metric);
+  const auto place = report.places.find(key);
+  const std::string name =
+      key.empty() ? markdown_cell(metric.series)
+                  : (place == report.places.end() ? "" : markdown_cell(place->second) + " ") +
+                        markdown_code(key);
+  return fmt::format(
+      "| {} | {}{} | {} | {} | {} | {} | {} | {} |\n",
+      to_text(metric.verdict),
+      metric.kind == "capability" || metric.kind == "accuracy" ? metric.kind + " of " : "",
+      name,
+      baseline_text(metric),
+      candidate_text(metric),
+      ratio_change_text(metric),
+      change_interval_text(metric),
+      detectable_text(metric),
+      markdown_cell(why_text(metric)));
+}
+
+/// Writes as many rows as `room` bytes hold, and how many are left out.
+std::string table(const MetricList& metrics, const RunComparisonReport& report, std::size_t room) {
+  std::string text = kHead;
+  std::size_t written = 0;
+  for (const MetricComparison* metric : metrics) {
+    const std::string row = metric_row(*metric, report);
+    if (text.size() + row.size() + 100 > room) {
+      break;
+    }
+    text += row;
+    ++written;
+  }
+  if (written < metrics.size()) {
+    text += fmt::format("\nand {} more: the HTML report has them\n", metrics.size() - written);
+  }
+  return text;
+}
+
+std::string environment(const RunComparisonReport& report) {
+  constexpr std::size_t kFactsAtMost = 20;
+  constexpr std::size_t kFactBytes = 4000;
+  std::string text = "\n<details><summary>Environment</summary>\n\n";
+  std::size_t written = 0;
+  for (const EnvironmentDifference& difference : report.environment_diff) {
+    const std::string row = fmt::format("- {}{}: {} → {}\n",
+                                        difference.identity ? "" : "(recorded) ",
+                                        markdown_cell(difference.name),
+                                        markdown_cell(difference.baseline),
+                                        markdown_cell(difference.candidate));
+    if (written == kFactsAtMost || text.size() + row.size() > kFactBytes) {
+      text += fmt::format("- and {} more\n", report.environment_diff.size() - written);
+      break;
+    }
+    text += row;
+    ++written;
+  }
+  return text + (written == 0 ? "no fact differs\n" : "") + "\n</details>\n";
+}
+
+}  // namespace
+
+void write_comparison_markdown(const RunComparisonReport& report, std::ostream& out) {
+  const RunComparison& comparison = report.comparison;
+  const RunHeader& before = report.baseline.header;
+  const RunHeader& after = report.candidate.header;
+  std::string text =
+      fmt::format("## Plumbline: {}\n\n{}\n\nsuite {} · stack {} → {} · run {} → {}\n\n",
+                  to_text(comparison.verdict),
+                  counts_text(verdict_counts(comparison.metrics)),
+                  markdown_cell(after.suite),
+                  markdown_cell(before.stack),
+                  markdown_cell(after.stack),
+                  before.id,
+                  after.id);
+  if (const std::string outputs = outputs_text(comparison.metrics); !outputs.empty()) {
+    text += "Outputs: " + outputs + ".\n\n";
+  }
+  const MetricList changed = changed_metrics(comparison.metrics);
+  text += changed.empty() ? std::string("Nothing changed that this comparison could see.\n")
+                          : table(changed, report, kMarkdownLimit * 6 / 10);
+  MetricList models;
+  for (const MetricComparison& metric : comparison.metrics) {
+    if (!is_changed(metric) && !is_detail(metric)) {
+      models.push_back(&metric);
+    }
+  }
+  text += environment(report);
+  if (!models.empty()) {
+    text += "\n<details><summary>Models without a change</summary>\n\n" +
+            table(models, report, kMarkdownLimit - text.size() - 300) + "\n</details>\n";
+  }
+  out << text << fmt::format("\n{}\n", markdown_code(command_text(report)));
+}
+
+}  // namespace plumb

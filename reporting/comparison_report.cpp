@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/comparison_report.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ostream>
+
+#include "reporting/comparison_page.hpp"
+#include "reporting/comparison_writers.hpp"
+#include "reporting/metric_rows.hpp"
+#include "reporting/printable_text.hpp"
+
+namespace plumb {
+namespace {
+
+void write_text(const RunComparisonReport& report, std::ostream& out) {
+  const RunComparison& comparison = report.comparison;
+  out << fmt::format("{} → {}: {}\n\n",
+                     report.baseline.header.id,
+                     report.candidate.header.id,
+                     to_text(comparison.verdict));
+  for (const EnvironmentDifference& difference : report.environment_diff) {
+    out << fmt::format("  {}{}: {} → {}\n",
+                       difference.identity ? "" : "(recorded) ",
+                       printable(difference.name),
+                       printable(difference.baseline),
+                       printable(difference.candidate));
+  }
+  out << fmt::format("  between processes: {:.2f} % ({})\n\n",
+                     100.0 * comparison.deviation.relative,
+                     deviation_source(comparison.deviation));
+  write_metrics(comparison.metrics, out);
+}
+
+void write_json_document(const RunComparisonReport& report, std::ostream& out) {
+  write_json(comparison_document(report), out);
+}
+
+void write_page_file(const RunComparisonReport& report, std::ostream& out) {
+  write_comparison_page(report, PagePlace::kFile, out);
+}
+
+constexpr std::array<OutputFormat<RunComparisonReport>, 6> kFormats{{
+    {".html", "one page that opens offline", write_page_file},
+    {".md", "Markdown for a pull request", write_comparison_markdown},
+    {".json", "JSON document", write_json_document},
+    {".xml", "JUnit", write_comparison_junit},
+    {".txt", "text", write_text},
+    {".annotations", "workflow commands of GitHub Actions", write_comparison_annotations},
+}};
+
+}  // namespace
+
+std::string deviation_source(const ProcessDeviation& deviation) {
+  return deviation.pairs >= kLeastDeviationPairs
+             ? fmt::format("from {} confirmed variants", deviation.pairs)
+             : "assumed: too few confirmed variants";
+}
+
+std::string method_text(const RunComparisonReport& report) {
+  const ComparisonLimits& limits = report.limits;
+  return fmt::format(
+      "Two runs, each measured once: the interval of a change comes from both medians and twice "
+      "the "
+      "deviation between processes. End to end and bounds are tested at {:.2g} %; among layers "
+      "{:.2g} "
+      "% of what is called changed may be false (Benjamini and Hochberg). Floors: {:.2g} % end to "
+      "end "
+      "and {:.2g} % for a layer where those are larger than the method's own. 'detectable' is the "
+      "smallest change that such a comparison finds in 80 % of cases: what 'no change' is worth.",
+      100.0 * limits.alpha,
+      100.0 * limits.false_discovery_rate,
+      100.0 * limits.end_to_end_floor,
+      100.0 * limits.layer_floor);
+}
+
+std::string command_text(const RunComparisonReport& report) {
+  std::string command =
+      fmt::format("plumb compare {} {}", report.baseline.header.id, report.candidate.header.id);
+  for (const std::string& name : report.varied) {
+    command += " --vary " + shell_quoted(name);
+  }
+  return command;
+}
+
+Json comparison_document(const RunComparisonReport& report) {
+  const RunComparison& comparison = report.comparison;
+  Json diff = Json::array();
+  for (const EnvironmentDifference& difference : report.environment_diff) {
+    diff.push_back({{"fact", difference.name},
+                    {"baseline", difference.baseline},
+                    {"candidate", difference.candidate},
+                    {"identity", difference.identity}});
+  }
+  Json metrics = Json::array();
+  for (const MetricComparison& metric : comparison.metrics) {
+    metrics.push_back(metric_json(metric));
+    const auto place = report.places.find(layer_key_of(metric));
+    if (place != report.places.end()) {
+      metrics.back()["place"] = place->second;
+    }
+  }
+  return Json{{"schema_version", kJsonSchemaVersion},
+              {"baseline", report.baseline.header.id},
+              {"candidate", report.candidate.header.id},
+              {"verdict", to_text(comparison.verdict)},
+              {"varied", report.varied},
+              {"limits",
+               {{"alpha", report.limits.alpha},
+                {"false_discovery_rate", report.limits.false_discovery_rate},
+                {"end_to_end_floor", report.limits.end_to_end_floor},
+                {"layer_floor", report.limits.layer_floor}}},
+              {"environment_diff", std::move(diff)},
+              {"process_deviation",
+               {{"relative", comparison.deviation.relative},
+                {"pairs", comparison.deviation.pairs},
+                {"assumed", comparison.deviation.pairs < kLeastDeviationPairs}}},
+              {"metrics", std::move(metrics)}};
+}
+
+void write_run_comparison(const RunComparisonReport& report, Style style, std::ostream& out) {
+  (style == Style::kText ? write_text : write_json_document)(report, out);
+}
+
+std::span<const OutputFormat<RunComparisonReport>> comparison_formats() {
+  return kFormats;
+}
+
+}  // namespace plumb

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: how the metrics of a comparison read, in every format.
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/analyze/metric_test.hpp"
+#include "reporting/json_documents.hpp"
+
+namespace plumb {
+
+[[nodiscard]] std::string change_text(double ratio);                             ///< "+2.31 %"
+[[nodiscard]] std::string change_interval_text(const MetricComparison& metric);  ///< or "–"
+[[nodiscard]] std::string baseline_text(const MetricComparison& metric);  ///< a time, or "–"
+[[nodiscard]] std::string candidate_text(const MetricComparison& metric);
+[[nodiscard]] std::string ratio_change_text(const MetricComparison& metric);
+[[nodiscard]] std::string detectable_text(const MetricComparison& metric);  ///< the mde, or "–"
+/// Says why: the reason and the causes with their shares, on one line.
+[[nodiscard]] std::string why_text(const MetricComparison& metric);
+
+/// Returns the layer key that a metric is about; empty: it is a model's.
+[[nodiscard]] std::string layer_key_of(const MetricComparison& metric);
+/// Quotes text for a POSIX shell.
+[[nodiscard]] std::string shell_quoted(const std::string& text);
+/// Returns the command that measures a layer again.
+[[nodiscard]] std::string layer_command(const std::string& key);
+
+/// Tells whether a metric got worse: broken or regressed.
+[[nodiscard]] bool is_worse(const MetricComparison& metric);
+/// Tells whether a metric changed: worse or improved.
+[[nodiscard]] bool is_changed(const MetricComparison& metric);
+/// Tells whether there are many like it: of a layer, or an output.
+[[nodiscard]] bool is_detail(const MetricComparison& metric);
+
+using MetricList = std::vector<const MetricComparison*>;
+/// Returns what changed: broken, then regressed, then improved; of each first the models', then by
+/// how much.
+[[nodiscard]] MetricList changed_metrics(std::span<const MetricComparison> metrics);
+/// Returns the layers by their ratio, the slowest first; at most `most` of either end.
+[[nodiscard]] MetricList extreme_layers(std::span<const MetricComparison> metrics,
+                                        std::size_t most);
+
+/// Counts metrics by their verdicts.
+struct VerdictCounts {
+  std::size_t broken = 0;
+  std::size_t regressed = 0;
+  std::size_t improved = 0;
+  std::size_t equivalent = 0;
+  std::size_t inconclusive = 0;
+};
+[[nodiscard]] VerdictCounts verdict_counts(std::span<const MetricComparison> metrics);
+/// Writes "1 broken, 2 regressed, 0 improved, 40 equivalent, 3 inconclusive".
+[[nodiscard]] std::string counts_text(const VerdictCounts& counts);
+
+/// Says in one sentence what became of the outputs; empty: none was compared.
+[[nodiscard]] std::string outputs_text(std::span<const MetricComparison> metrics);
+
+[[nodiscard]] Json metric_json(const MetricComparison& metric);
+/// Writes a table for a terminal, and the causes below it.
+void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out);
+
+}  // namespace plumb

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/comparison_report.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "harness/base/error.hpp"
+#include "tests/unit/reporting/sample_report.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::string kKey =
+    "v1:eltwise;in=f32[8];out=f32[8];acc=f32;math=strict;fn=relu;parameters=[]";
+
+MetricComparison metric(const std::string& series,
+                        const std::string& kind,
+                        double ratio,
+                        ComparisonVerdict verdict) {
+  MetricComparison result;
+  result.series = series;
+  result.kind = kind;
+  result.baseline = 1e-3;
+  result.candidate = 1e-3 * ratio;
+  result.ratio = ratio;
+  result.low = ratio - 0.01;
+  result.high = ratio + 0.01;
+  result.q = 0.001;
+  result.mde = 0.013;
+  result.verdict = verdict;
+  return result;
+}
+
+/// Makes a comparison with something of every kind.
+RunComparisonReport sample_comparison() {
+  RunComparisonReport report;
+  report.baseline = report.candidate = sample_report().run;
+  report.candidate.header.id = "01JFKD2M4N5P6Q7R8S9T0VWXZZ";
+  report.varied = {"stack"};
+  report.environment_diff = {{"library", "fake 1.0", "fake 2.0", true}};
+  report.places = {{kKey, "relu1 of tiny, and 2 more"}};
+  report.comparison.verdict = ComparisonVerdict::kRegressed;
+  MetricComparison model = metric("models/tiny|1|f32/end_to_end/plain/single_stream",
+                                  "end_to_end",
+                                  1.002,
+                                  ComparisonVerdict::kEquivalent);
+  model.model = "tiny|1|f32";
+  MetricComparison slow = metric("layers/" + kKey, "layer", 1.2, ComparisonVerdict::kRegressed);
+  slow.causes = {{"implementation changed", 1.0, "a → b"}};
+  MetricComparison open = metric("layers/open", "layer", 1.0, ComparisonVerdict::kInconclusive);
+  open.ratio.reset();
+  open.reason = "the candidate did not measure it";
+  MetricComparison same;
+  same.series = "accuracy/" + kKey;
+  same.kind = "accuracy";
+  same.verdict = ComparisonVerdict::kEquivalent;
+  same.reason = "other bits within the tolerance";
+  same.output = OutputChange{false, 1e-7, 2e-7};
+  report.comparison.metrics = {slow, model, open, same};
+  report.samples = {{slow.series,
+                     {Seconds(1e-3), Seconds(1.01e-3), Seconds(1.02e-3)},
+                     {Seconds(1.2e-3), Seconds(1.21e-3)}}};
+  return report;
+}
+
+/// Makes `count` regressed layers with hostile names, each worse than the last.
+RunComparisonReport hostile_comparison(std::size_t count) {
+  RunComparisonReport report = sample_comparison();
+  report.environment_diff = {{kHostileName, kHostileName, kHostileName, true}};
+  report.varied = {kHostileName};
+  report.comparison.metrics.clear();
+  for (std::size_t i = 0; i < count; ++i) {
+    MetricComparison each = metric("layers/" + kHostileName + std::to_string(i),
+                                   "layer",
+                                   1.1 + 0.001 * static_cast<double>(i),
+                                   ComparisonVerdict::kRegressed);
+    each.reason = kHostileName;
+    each.causes = {{"cause", 1.0, kHostileName}};
+    report.places["" + kHostileName + std::to_string(i)] = kHostileName;
+    report.comparison.metrics.push_back(each);
+  }
+  report.samples = {{kHostileName, {Seconds(1.0)}, {Seconds(2.0)}}};
+  return report;
+}
+
+std::string text_of(const RunComparisonReport& report, const std::string& extension) {
+  std::ostringstream out;
+  format_for(comparison_formats(), "x" + extension).write(report, out);
+  return out.str();
+}
+
+TEST(ComparisonReport, the_page_shows_changes_models_layers_samples_outputs_and_the_command) {
+  const std::string page = text_of(sample_comparison(), ".html");
+  for (const char* heading : {"What changed",
+                              "Model by model",
+                              "Layers",
+                              "Raw times of what changed",
+                              "Outputs",
+                              "Environment",
+                              "Method"}) {
+    EXPECT_THAT(page, HasSubstr(std::string("<h2>") + heading + "</h2>"));
+  }
+  EXPECT_THAT(page, HasSubstr("<svg class=\"ratio regressed\""));
+  EXPECT_THAT(page, HasSubstr("<svg class=\"strips\""));
+  EXPECT_THAT(page, HasSubstr("relu1 of tiny, and 2 more: plumb layer &apos;v1:eltwise"));
+  EXPECT_THAT(page, HasSubstr("implementation changed (100 %): a → b"));
+  EXPECT_THAT(page, HasSubstr("<td class=\"number\">1.30 %</td>")) << "what it could have detected";
+  EXPECT_THAT(page, HasSubstr("--vary &apos;stack&apos;"));
+  EXPECT_THAT(page, HasSubstr("n = 3, median 1.010 ms"));
+  EXPECT_THAT(page, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, Not(HasSubstr("href=\"/"))) << "a file links to no server";
+}
+
+TEST(ComparisonReport, junit_fails_what_got_worse_and_skips_what_is_open) {
+  const std::string text = text_of(sample_comparison(), ".xml");
+  EXPECT_THAT(text, StartsWith("<?xml"));
+  EXPECT_THAT(text, HasSubstr("tests=\"4\" failures=\"1\" errors=\"0\" skipped=\"1\">"));
+  EXPECT_THAT(text, HasSubstr("<testsuite name=\"tiny|1|f32\" tests=\"1\" failures=\"0\""));
+  EXPECT_THAT(text, HasSubstr("<failure type=\"regressed\" message=\"+20.00 %"));
+  EXPECT_THAT(text, HasSubstr("<skipped message=\"inconclusive: the candidate did not measure it"));
+  EXPECT_THAT(text, HasSubstr("<property name=\"ratio\" value=\"1.200000\"/>"));
+  EXPECT_THAT(text, HasSubstr("<property name=\"place\" value=\"relu1 of tiny, and 2 more\"/>"));
+}
+
+TEST(ComparisonReport, json_is_what_the_command_prints_with_places_and_outputs) {
+  std::ostringstream printed;
+  write_run_comparison(sample_comparison(), Style::kJson, printed);
+  const std::string text = text_of(sample_comparison(), ".json");
+  EXPECT_EQ(text, printed.str());
+  const auto document = nlohmann::json::parse(text);
+  EXPECT_EQ(document["varied"], nlohmann::json{"stack"});
+  EXPECT_EQ(document["metrics"][0]["place"], "relu1 of tiny, and 2 more");
+  EXPECT_EQ(document["metrics"][3]["output"]["candidate_maximum_error"], 2e-7);
+  EXPECT_TRUE(document["metrics"][3]["ratio"].is_null());
+  EXPECT_FALSE(document["metrics"][0].contains("output"));
+}
+
+TEST(ComparisonReport, markdown_leads_with_what_changed_and_the_detectable_change) {
+  const std::string text = text_of(sample_comparison(), ".md");
+  EXPECT_THAT(text,
+              StartsWith("## Plumbline: regressed\n\n0 broken, 1 regressed, 0 improved, 2 "
+                         "equivalent, 1 inconclusive"));
+  EXPECT_THAT(text, HasSubstr("| regressed | relu1 of tiny, and 2 more ``v1:eltwise"));
+  EXPECT_THAT(text, HasSubstr("1 with other bits within the tolerance"));
+  EXPECT_THAT(text, HasSubstr("| equivalent | models/tiny\\|1\\|f32/end\\_to\\_end"));
+  EXPECT_THAT(text, HasSubstr("1.30 %"));
+}
+
+TEST(ComparisonReport, markdown_of_a_thousand_changes_fits_a_comment) {
+  const std::string text = text_of(hostile_comparison(1000), ".md");
+  EXPECT_LT(text.size(), 65'536U);
+  EXPECT_THAT(text, testing::ContainsRegex("and [0-9]+ more: the HTML report has them"));
+}
+
+TEST(ComparisonReport, annotations_are_ten_at_most_and_cannot_be_broken_out_of) {
+  const std::string text = text_of(hostile_comparison(37), ".annotations");
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 10);
+  EXPECT_THAT(text, HasSubstr("title=and 28 more::9 of 37 are listed"));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_THAT(line, StartsWith("::error title="));
+    EXPECT_EQ(line.find("::", line.find("::", 2) + 2), std::string::npos) << line;
+  }
+  const std::string one = text_of(sample_comparison(), ".annotations");
+  EXPECT_THAT(one,
+              StartsWith("::error title=layer regressed%3A relu1 of tiny%2C and 2 more::v1%3A"));
+}
+
+TEST(ComparisonReport, hostile_names_are_text_in_every_format) {
+  for (const auto& format : comparison_formats()) {
+    const std::string text = text_of(hostile_comparison(3), std::string(format.extension));
+    EXPECT_TRUE(is_clean_utf8(text)) << format.extension;
+    if (format.extension == ".html" || format.extension == ".xml") {
+      EXPECT_THAT(text, Not(HasSubstr("<script")));
+    }
+  }
+}
+
+TEST(ComparisonReport, an_unknown_extension_is_refused_with_those_there_are) {
+  try {
+    static_cast<void>(format_for(comparison_formats(), "report.pdf"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kUser);
+    EXPECT_THAT(error.what(), HasSubstr(".html, .md, .json, .xml"));
+  }
+}
+
+}  // namespace
+}  // namespace plumb

@@ -13,6 +13,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
+#include "harness/cli/baseline_check.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/load_options.hpp"
 #include "harness/cli/model_loads.hpp"
@@ -45,6 +46,7 @@ struct RunOptions {
   std::string only;
   std::vector<std::string> modes;
   LoadOptions loads;
+  BaselineOptions baseline;
   int threads = 1;
   bool resume = false;
 };
@@ -349,6 +351,7 @@ void run_suite(CommandContext& context, RunOptions options) {
   if (options.stacks.empty()) {
     options.stacks = {"default"};
   }
+  const BaselineCheck baseline(options.baseline, *store, options.stacks.size());
   std::vector<RunReport> reports;
   for (const std::string& stack : options.stacks) {
     const RunId id = SuiteRun(context, options, suite, models, *store, stack).execute();
@@ -366,6 +369,13 @@ void run_suite(CommandContext& context, RunOptions options) {
   }
   if (context.json) {
     write_bounds(reports, std::cout);
+  }
+  for (const RunReport& report : reports) {
+    const int gate =
+        context.stop.load() ? 0 : baseline.check(*store, report.run.header.id, !context.json);
+    if (gate == 1 || context.exit_status == 0) {
+      context.exit_status = gate;
+    }
   }
 }
 
@@ -409,6 +419,7 @@ void add_run(CLI::App& app, CommandContext& context) {
   run->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
       ->capture_default_str();
   add_load_options(*run, options->loads);
+  add_baseline_options(*run, options->baseline);
   run->callback([&context, options] { run_suite(context, *options); });
 }
 

@@ -63,6 +63,7 @@ int run(int argc, char** argv) {
                          add_whatif,
                          add_layer,
                          add_compare,
+                         add_baseline,
                          add_detect,
                          add_import,
                          add_report,

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/baseline_check.hpp"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+
+#include "harness/base/error.hpp"
+#include "harness/cli/gate.hpp"
+#include "harness/cli/report_files.hpp"
+#include "harness/cli/stored_comparison.hpp"
+
+namespace plumb {
+
+void add_baseline_options(CLI::App& command, BaselineOptions& options) {
+  CLI::Option* const baseline =
+      command.add_option("--baseline",
+                         options.baseline,
+                         "compare with this run when done: id, unique prefix or tag, such as "
+                         "baseline/SUITE");
+  command
+      .add_option("--vary",
+                  options.varied,
+                  "what differs from the baseline on purpose: stack, driver, suite, or a fact's "
+                  "name; may be repeated")
+      ->needs(baseline);
+  command
+      .add_option(
+          "-o,--output",
+          options.outputs,
+          "a report of the comparison; may be repeated: " + format_list(comparison_formats()))
+      ->needs(baseline);
+  command
+      .add_flag("--gate",
+                options.gate,
+                "exit 1 if something is broken or regressed against the baseline, else 75 if "
+                "something is inconclusive")
+      ->needs(baseline);
+}
+
+BaselineCheck::BaselineCheck(const BaselineOptions& options, const Store& store, std::size_t runs)
+    : options_(options) {
+  if (options.baseline.empty()) {
+    return;
+  }
+  baseline_ = store.find_run(options.baseline).header.id;
+  for (const std::string& file : options.outputs) {
+    static_cast<void>(format_for(comparison_formats(), file));
+  }
+  if (runs > 1 && !options.outputs.empty()) {
+    throw Error(Error::Kind::kUser,
+                "several stacks give several comparisons: leave out --output, and write each with "
+                "plumb report BASE..CAND");
+  }
+}
+
+int BaselineCheck::check(Store& store, const RunId& run, bool print) const {
+  if (!baseline_) {
+    return 0;
+  }
+  const RunComparisonReport report =
+      compare_stored_runs(store, *baseline_, run, options_.varied, {});
+  if (print) {
+    write_run_comparison(report, Style::kText, std::cout);
+  }
+  write_reports(report, comparison_formats(), options_.outputs);
+  store_comparison(store, report);
+  return options_.gate ? gate_status({&report.comparison.verdict, 1}) : 0;
+}
+
+}  // namespace plumb

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/store/store.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace plumb {
+
+/// Says what `plumb run` compares what it measured with.
+struct BaselineOptions {
+  std::string baseline;             ///< a run: id, prefix, tag; empty: nothing
+  std::vector<std::string> varied;  ///< what differs on purpose
+  std::vector<std::string> outputs;
+  bool gate = false;
+};
+void add_baseline_options(CLI::App& command, BaselineOptions& options);
+
+/// Compares new runs with a baseline.
+class BaselineCheck {
+ public:
+  /// Finds the baseline and the reports' formats before anything is measured: `@latest` is the
+  /// newest run of now. Throws Error{kUser} if there is no such run or format, or if several runs
+  /// were to have one report.
+  BaselineCheck(const BaselineOptions& options, const Store& store, std::size_t runs);
+
+  /// Compares a run that is kept already; writes the comparison to stdout if `print`, its reports
+  /// and the store's record. Returns the gate's exit status; 0 without a gate or a baseline.
+  /// Throws Error{kRefused} for unlike environments or suites.
+  [[nodiscard]] int check(Store& store, const RunId& run, bool print) const;
+
+ private:
+  const BaselineOptions& options_;
+  std::optional<RunId> baseline_;
+};
+
+}  // namespace plumb

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Accepts baselines and gates runs by them, as a user would, with the fake worker.
+
+Usage: baselines_test.py BUILD_FOLDER [unittest arguments].
+"""
+
+import pathlib
+import sys
+import unittest
+import xml.etree.ElementTree
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+
+SLOW = '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\n'
+
+
+class Baselines(Command):
+    def measure(self, *arguments, expect=0):
+        return self.run_tiny(*arguments, reuse="never", expect=expect)["run"]
+
+    def runs(self):
+        return [row["run"] for row in self.json("runs")["runs"]]
+
+    def baselines(self):
+        return self.json("baseline", "list")["baselines"]
+
+    def test_accepting_keeps_who_when_why_and_what_was_before(self):
+        first, second = self.measure(), self.measure()
+        self.assertEqual(self.baselines(), [])
+        self.plumb("baseline", "set", first, "--reason", "the first <b>one</b>", "--who", "ann")
+        self.plumb("baseline", "set", second, "--reason", "faster", "--who", "ben")
+        newest, oldest = self.baselines()
+        self.assertEqual((newest["name"], newest["run"], newest["current"], newest["previous"]), ("baseline/tiny", second, True, first))
+        self.assertEqual((newest["who"], newest["reason"]), ("ben", "faster"))
+        self.assertEqual((oldest["run"], oldest["current"], oldest["previous"], oldest["reason"]), (first, False, None, "the first <b>one</b>"))
+        self.assertLessEqual(oldest["accepted"], newest["accepted"])
+        text = self.plumb("baseline", "list").stdout
+        self.assertIn("baseline/tiny (before)", text)
+        self.plumb("compare", "baseline/tiny", first)
+        self.plumb("baseline", "set", first, "--name", "release-1")
+        self.assertEqual({row["name"] for row in self.baselines() if row["current"]}, {"baseline/tiny", "release-1"})
+        self.assertTrue(next(row for row in self.baselines() if row["name"] == "release-1")["who"])
+        self.plumb("baseline", "set", "nonsense", expect=2)
+        self.plumb("baseline", expect=2)
+
+    def test_a_record_outlives_export_and_import(self):
+        self.plumb("baseline", "set", self.measure(), "--reason", "why not", "--who", "ann")
+        kept = self.baselines()
+        exported = self.folder / "runs.jsonl"
+        exported.write_text(self.plumb("store", "export").stdout)
+        self.environment["PLUMB_STORE"] = f"sqlite:{self.folder}/other.db"
+        self.plumb("store", "import", exported)
+        self.assertEqual(self.baselines(), kept)
+
+    def test_a_run_is_gated_by_its_baseline(self):
+        base = self.measure()
+        self.plumb("baseline", "set", base)
+        self.measure("--baseline", "baseline/tiny", "--gate")
+        self.stack("fake", SLOW)
+        junit = self.folder / "junit.xml"
+        slow = self.measure("--baseline", "baseline/tiny", "--gate", "-o", junit, "-o", self.folder / "page.html", expect=1)
+        self.assertGreater(len(list(xml.etree.ElementTree.parse(junit).iter("failure"))), 0)
+        self.assertIn(slow, (self.folder / "page.html").read_text())
+        done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--baseline", "baseline/tiny")
+        self.assertIn("regressed", done.stdout)
+        page = self.folder / "again.html"
+        self.plumb("report", f"{base}..{slow}", "-o", page)
+        self.assertEqual(page.read_text(), (self.folder / "page.html").read_text())
+
+    def test_an_unlike_run_is_kept_and_then_refused(self):
+        base = self.measure()
+        self.stack("fake", '[identity]\nlibrary = "fake 2.0"\n')
+        done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--baseline", base, "--gate", expect=4)
+        self.assertIn("--vary stack", done.stderr)
+        self.assertEqual(len(self.runs()), 2)
+        self.assertEqual(self.json("runs")["runs"][0]["state"], "finished")
+        self.measure("--baseline", base, "--vary", "stack", "--gate")
+
+    def test_what_cannot_work_is_refused_before_anything_is_measured(self):
+        base = self.measure()
+        self.plumb("run", self.tiny(), "--stack", "fake", "--baseline", "nonsense", expect=2)
+        self.plumb("run", self.tiny(), "--stack", "fake", "--gate", expect=2)
+        self.plumb("run", self.tiny(), "--stack", "fake", "--baseline", base, "-o", "x.pdf", expect=2)
+        self.plumb("run", self.tiny(), "--stack", "fake", "--stack", "fake", "--baseline", base, "-o", "x.html", expect=2)
+        self.assertEqual(self.runs(), [base])
+
+    def test_an_unfinished_run_is_no_baseline_and_not_enough_evidence(self):
+        base = self.measure()
+        part = self.measure("--budget", "1us", "--baseline", base, "--vary", "suite", "--gate", expect=75)
+        self.assertIn("only a finished run", self.plumb("baseline", "set", part, expect=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

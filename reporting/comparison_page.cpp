@@ -21,7 +21,7 @@ constexpr std::size_t kExtremes = 10;
 constexpr std::size_t kChangedAtMost = 200;
 constexpr std::size_t kStripsAtMost = 30;
 
-using Row = std::vector<HtmlCell>;
+using Row = PageRow;
 
 void add_head(const RunComparisonReport& report, PagePlace place, HtmlPage& page) {
   const RunComparison& comparison = report.comparison;

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <ostream>
-#include <utility>
 
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/markup_text.hpp"
@@ -13,54 +12,10 @@ namespace plumb {
 namespace {
 
 const char* tone_class(Tone tone) {
-  switch (tone) {
-    case Tone::kGood:
-      return " good";
-    case Tone::kWarning:
-      return " partial warn";
-    case Tone::kBad:
-      return " bad";
-  }
-  return "";
+  return tone == Tone::kGood ? "" : tone == Tone::kWarning ? " partial" : " bad";
 }
 
 }  // namespace
-
-HtmlCell text_cell(std::string text) {
-  HtmlCell cell;
-  cell.text = std::move(text);
-  return cell;
-}
-
-HtmlCell number_cell(std::string text) {
-  HtmlCell cell = text_cell(std::move(text));
-  cell.number = true;
-  return cell;
-}
-
-HtmlCell link_cell(std::string text, std::string address) {
-  HtmlCell cell = text_cell(std::move(text));
-  cell.link = std::move(address);
-  return cell;
-}
-
-HtmlCell code_cell(std::string text) {
-  HtmlCell cell = text_cell(std::move(text));
-  cell.code = true;
-  return cell;
-}
-
-HtmlCell drawing_cell(std::string svg) {
-  HtmlCell cell;
-  cell.drawing = std::move(svg);
-  return cell;
-}
-
-HtmlCell word_cell(std::string text, Tone tone) {
-  HtmlCell cell = text_cell(std::move(text));
-  cell.style = std::string("word") + tone_class(tone);
-  return cell;
-}
 
 HtmlPage::HtmlPage(const std::string& title) : title_(markup_text(title)) {
   body_ = fmt::format("<h1>{}</h1>\n", title_);
@@ -97,7 +52,7 @@ void HtmlPage::link(const std::string& text, const std::string& address) {
   body_ += fmt::format("<p><a href=\"{}\">{}</a></p>\n", markup_text(address), markup_text(text));
 }
 
-void HtmlPage::cell(const char* element, const HtmlCell& cell) {
+void HtmlPage::cell(const char* element, const PageCell& cell) {
   const std::string style = cell.number ? "number" : cell.style;
   body_ += style.empty() ? fmt::format("<{}>", element)
                          : fmt::format("<{} class=\"{}\">", element, style);
@@ -121,16 +76,15 @@ void HtmlPage::cell(const char* element, const HtmlCell& cell) {
   body_ += fmt::format("</{}>", element);
 }
 
-void HtmlPage::table(const std::vector<HtmlCell>& head,
-                     const std::vector<std::vector<HtmlCell>>& rows) {
+void HtmlPage::table(const PageRow& head, const std::vector<PageRow>& rows) {
   body_ += "<div class=\"scroll\"><table><thead><tr>";
-  for (const HtmlCell& each : head) {
+  for (const PageCell& each : head) {
     cell("th", each);
   }
   body_ += "</tr></thead><tbody>\n";
   for (const auto& row : rows) {
     body_ += "<tr>";
-    for (const HtmlCell& each : row) {
+    for (const PageCell& each : row) {
       cell("td", each);
     }
     body_ += "</tr>\n";

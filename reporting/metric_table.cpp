@@ -9,7 +9,7 @@ namespace plumb {
 namespace {
 
 /// Names a metric: a layer by where it stands and the command that measures it again.
-HtmlCell name_cell(const MetricComparison& metric,
+PageCell name_cell(const MetricComparison& metric,
                    const std::map<std::string, std::string>& places) {
   const std::string key = layer_key_of(metric);
   if (key.empty()) {
@@ -17,7 +17,7 @@ HtmlCell name_cell(const MetricComparison& metric,
   }
   const auto place = places.find(key);
   const std::string where = place == places.end() ? "" : place->second + ": ";
-  HtmlCell cell = code_cell(where + layer_command(key));
+  PageCell cell = code_cell(where + (key.starts_with("external:") ? key : layer_command(key)));
   cell.style = "layer-key";
   return cell;
 }
@@ -40,9 +40,9 @@ Tone tone_of(ComparisonVerdict verdict) {
 
 void add_metric_table(const MetricList& metrics,
                       const std::map<std::string, std::string>& places,
-                      HtmlPage& page) {
+                      Page& page) {
   const RatioPlot plot(metrics);
-  std::vector<std::vector<HtmlCell>> rows;
+  std::vector<PageRow> rows;
   for (const MetricComparison* metric : metrics) {
     rows.push_back({word_cell(std::string(to_text(metric->verdict)), tone_of(metric->verdict)),
                     text_cell(metric->kind),

@@ -5,8 +5,8 @@
 #include <map>
 #include <string>
 
-#include "reporting/html_page.hpp"
 #include "reporting/metric_rows.hpp"
+#include "reporting/page.hpp"
 
 namespace plumb {
 
@@ -16,6 +16,6 @@ namespace plumb {
 /// of a layer the command that measures it again is shown.
 void add_metric_table(const MetricList& metrics,
                       const std::map<std::string, std::string>& places,
-                      HtmlPage& page);
+                      Page& page);
 
 }  // namespace plumb

@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kRunsShown = 200;
 
-using Row = std::vector<HtmlCell>;
+using Row = PageRow;
 
-HtmlCell choice(const std::string& name, const RunId& run, bool chosen) {
-  HtmlCell cell = text_cell(name);
+PageCell choice(const std::string& name, const RunId& run, bool chosen) {
+  PageCell cell = text_cell(name);
   cell.choice = name;
   cell.value = run;
   cell.chosen = chosen;

@@ -12,6 +12,7 @@
 #include "harness/cli/run_analysis.hpp"
 #include "harness/cli/run_dashboard.hpp"
 #include "harness/cli/stored_comparison.hpp"
+#include "harness/cli/stored_qualification.hpp"
 #include "harness/cli/whole_file.hpp"
 #include "reporting/documents.hpp"
 
@@ -48,11 +49,13 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
     dashboard.version = context.version;
     write_whole_file(options.output, [&](std::ostream& out) { write_dashboard(dashboard, out); });
     announce_report(options.output);
-  } else if (is_comparison_name(options.run)) {
-    static_cast<void>(format_for(comparison_formats(), options.output));
-    write_reports(kept_comparison(*open_store(context.store_url), options.run),
-                  comparison_formats(),
-                  {options.output});
+  } else if (const auto runs = compared_runs(options.run)) {
+    const auto store = open_store(context.store_url);
+    if (const auto kept = kept_qualification(*store, runs->baseline, runs->candidate)) {
+      write_reports(*kept, qualification_formats(), {options.output});
+    } else {
+      write_reports(kept_comparison(*store, *runs), comparison_formats(), {options.output});
+    }
   } else {
     static_cast<void>(format_for(report_formats(), options.output));
     write_reports(analyze(context, options), report_formats(), {options.output});
@@ -87,7 +90,8 @@ void add_report(CLI::App& app, CommandContext& context) {
       "report", "write a report of a run, or of all; the extension chooses the format");
   add_run_options(*command, *options);
   command->get_option("RUN")->description(
-      "a run: id, unique prefix, tag or @latest; or a comparison of two: BASE..CAND");
+      "a run: id, unique prefix, tag or @latest; or a comparison or qualification of two: "
+      "BASE..CAND");
   command
       ->add_option(
           "-o,--output", options->output, "file to write: " + format_list(report_formats()))

@@ -191,14 +191,17 @@ void store_comparison(Store& store, const RunComparisonReport& report) {
                  std::move(document).str());
 }
 
-bool is_comparison_name(const std::string& name) {
-  return name.find(kBetween) != std::string::npos;
+std::optional<ComparedRuns> compared_runs(const std::string& name) {
+  const std::size_t between = name.find(kBetween);
+  if (between == std::string::npos) {
+    return std::nullopt;
+  }
+  return ComparedRuns{name.substr(0, between), name.substr(between + kBetween.size())};
 }
 
-RunComparisonReport kept_comparison(const Store& store, const std::string& name) {
-  const std::size_t between = name.find(kBetween);
-  const std::string baseline = store.find_run(name.substr(0, between)).header.id;
-  const std::string candidate = store.find_run(name.substr(between + kBetween.size())).header.id;
+RunComparisonReport kept_comparison(const Store& store, const ComparedRuns& runs) {
+  const std::string baseline = store.find_run(runs.baseline).header.id;
+  const std::string candidate = store.find_run(runs.candidate).header.id;
   std::optional<DerivedRecord> newest;
   for (DerivedRecord& record : store.derived(candidate, std::string(kRecordKind))) {
     if (record.subject == baseline && (!newest || newest->computed <= record.computed)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -21,12 +22,17 @@ namespace plumb {
 /// the baseline's id: the document that `plumb compare --json` prints.
 void store_comparison(Store& store, const RunComparisonReport& report);
 
-/// Tells whether a user names a comparison, "BASE..CAND", and not a run.
-[[nodiscard]] bool is_comparison_name(const std::string& name);
+/// Names two runs that were compared.
+struct ComparedRuns {
+  std::string baseline;
+  std::string candidate;
+};
+/// Reads "BASE..CAND"; absent: it names a run.
+[[nodiscard]] std::optional<ComparedRuns> compared_runs(const std::string& name);
 
-/// Makes the comparison "BASE..CAND" anew from the runs' rows, by the limits and with what differs
+/// Makes a comparison anew from the runs' rows, by the limits and with what differs
 /// on purpose of the newest comparison of these two runs that the store keeps; by the defaults
 /// where it keeps none. Throws as compare_stored_runs() does.
-[[nodiscard]] RunComparisonReport kept_comparison(const Store& store, const std::string& name);
+[[nodiscard]] RunComparisonReport kept_comparison(const Store& store, const ComparedRuns& runs);
 
 }  // namespace plumb

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: the thirteen parts of a qualification report, in order, whatever they are
+// written as.
+#pragma once
+
+#include <string>
+
+#include "reporting/comparison_report.hpp"
+#include "reporting/page.hpp"
+#include "reporting/qualification_report.hpp"
+
+namespace plumb {
+
+/// Returns the question: "May onnx-3.2 take the place of onnx-3.1?".
+[[nodiscard]] std::string question_of(const Qualification& qualification);
+
+/// Adds parts 1 to 6: verdict, scope, criteria, summary, models, regressed layers.
+void add_qualification_results(const QualificationReport& report, Page& page);
+/// Adds parts 7 to 13: correctness, stability, compatibility, quality of the evidence, waivers,
+/// history, data.
+void add_qualification_evidence(const QualificationReport& report, Page& page);
+
+/// Turns the metrics of a qualification into those of a comparison, named as comparisons of runs
+/// name them, so that both are drawn, tested and announced in one way.
+[[nodiscard]] RunComparisonReport as_comparison(const Qualification& qualification);
+
+}  // namespace plumb

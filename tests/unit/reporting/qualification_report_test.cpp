@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/qualification_report.hpp"
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/unit/reporting/sample_report.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+const std::string kKey =
+    "v1:eltwise;in=f32[8];out=f32[8];acc=f32;math=strict;fn=relu;parameters=[]";
+
+MetricComparison test_of(double ratio, ComparisonVerdict verdict) {
+  MetricComparison test;
+  test.baseline = 1e-3;
+  test.candidate = 1e-3 * ratio;
+  test.ratio = ratio;
+  test.low = ratio - 0.01;
+  test.high = ratio + 0.01;
+  test.mde = 0.013;
+  test.verdict = verdict;
+  return test;
+}
+
+/// Makes a qualification that was rejected, with something in every part.
+QualificationReport sample_qualification() {
+  QualificationReport report;
+  Qualification& q = report.qualification;
+  q.suite = "smoke";
+  q.suite_hash = "0123456789abcdef";
+  q.baseline.name = "onednn-3.1";
+  q.baseline.run = "01JFKD2M4N5P6Q7R8S9T0VWXYA";
+  q.baseline.libraries = {{"library.version", "3.1.1"}};
+  q.candidate = q.baseline;
+  q.candidate.name = "default";
+  q.candidate.run = "01JFKD2M4N5P6Q7R8S9T0VWXYB";
+  q.candidate.crashes = 2;
+  q.differences = {{"library", "3.1.1", "3.2.1", true}};
+  q.unchanged = {{"cpu.model", "Xeon", "Xeon", true}};
+  q.command = {"plumb", "qualify", "my suite.toml"};
+  q.started = parse_timestamp("2026-11-21T10:00:00Z");
+  q.finished = parse_timestamp("2026-11-21T11:00:00Z");
+  q.criteria.file = "criteria.toml";
+  q.criteria.sha256 = "feed";
+  q.criteria.waivers = {{"lenet*", "retired", "ann", "2027-03-01", false, {"lenet|1|f32"}},
+                        {"old*", "long gone", "ben", "2026-01-01", true, {}}};
+  q.results = {{"layer_slowdown", "at most +10%", CriterionState::kFailed, "one is +25%", {kKey}}};
+  q.verdict = QualificationVerdict::kReject;
+  q.reason = "a layer lost a quarter of its speed";
+  QualifiedMetric model;
+  model.subject = "lenet|1|f32";
+  model.mode = "plain";
+  model.test = test_of(1.004, ComparisonVerdict::kEquivalent);
+  model.baseline_seconds = model.candidate_seconds = {1e-3, 1e-3, 1e-3};
+  q.models = {model};
+  QualifiedMetric layer;
+  layer.subject = kKey;
+  layer.test = test_of(1.25, ComparisonVerdict::kRegressed);
+  layer.baseline_variant = "wino";
+  layer.candidate_variant = "gemm";
+  layer.models = {"lenet|1|f32"};
+  layer.replay.finding = ReplayFinding::kRemoved;
+  layer.replay.bound = BoundChange::kCapabilityLost;
+  layer.replay.evidence = "wino is not there any more";
+  QualifiedMetric gone;
+  gone.subject = "v1:gone";
+  gone.test.verdict = ComparisonVerdict::kBroken;
+  gone.test.reason = "worked before, and now crashed";
+  QualifiedMetric open;
+  open.subject = "v1:open";
+  open.test.reason = "measured by one side only";
+  q.layers = {layer, gone, open};
+  q.geometric_means = {{"plain", 1, 0.996, 0.99, 1.002}};
+  q.attributions = {{.subject = "lenet|1|f32",
+                     .mode = "plain",
+                     .delta_seconds = 2e-4,
+                     .layers = {{kKey, 1.9e-4, 1e-6, "wino", "gemm"}},
+                     .unexplained_seconds = 1e-5}};
+  q.findings = {{"implementation removed", "wino", {kKey}, {"lenet|1|f32"}, 2e-4}};
+  q.accuracy = {{kKey, 1e-7, 3e-7, "aa", "bb", "within tolerance"},
+                {"v1:same", 1e-7, 1e-7, "aa", "aa", "same bits"}};
+  q.costs = {{kKey, "memory", "bytes", 1048576, 2097152, 2.0}};
+  q.controls = {{"floor", test_of(1.0, ComparisonVerdict::kEquivalent), {1e-7}, {1e-7}, false}};
+  q.alarms = {.tests = 40, .alarms = 2, .level = 0.05, .low = 0.006, .high = 0.17};
+  q.invalid_rounds = {{7, "the machine moved"}};
+  q.looks = {{6, 3}, {10, 0}};
+  q.rounds = 10;
+  report.history = {{"01JFKD2M4N5P6Q7R8S9T0VWXYC",
+                     q.started,
+                     QualificationVerdict::kNotEnoughEvidence,
+                     "too few rounds"}};
+  return report;
+}
+
+std::string text_of(const QualificationReport& report, const std::string& extension) {
+  std::ostringstream out;
+  format_for(qualification_formats(), "x" + extension).write(report, out);
+  return out.str();
+}
+
+TEST(QualificationReport, all_thirteen_parts_stand_in_order_in_page_and_markdown) {
+  for (const std::string extension : {".html", ".md"}) {
+    const std::string text = text_of(sample_qualification(), extension);
+    std::size_t place = 0;
+    for (const char* part : {"1. Question and verdict",
+                             "2. Scope",
+                             "3. Criteria",
+                             "4. Summary",
+                             "5. Model by model",
+                             "6. Layers that got worse",
+                             "7. Correctness",
+                             "8. Stability",
+                             "9. Compatibility",
+                             "10. Quality of the evidence",
+                             "11. Waivers",
+                             "12. Earlier decisions",
+                             "13. Data, and how to repeat it"}) {
+      place = text.find(part, place);
+      ASSERT_NE(place, std::string::npos) << part << " in " << extension;
+    }
+  }
+}
+
+TEST(QualificationReport, the_page_says_what_a_release_manager_needs) {
+  const std::string page = text_of(sample_qualification(), ".html");
+  for (const char* text : {"May default take the place of onednn-3.1?",
+                           "<strong>Reject.</strong> a layer lost a quarter of its speed",
+                           "Fixed before the run in criteria.toml, SHA-256 feed.",
+                           "one is +25%",
+                           "0.9960",
+                           "10 rounds in 60 min.",
+                           "<svg class=\"ratio regressed\"",
+                           "plumb layer &apos;v1:eltwise",
+                           "removed",
+                           "capability_lost",
+                           "implementation removed (+0.0002 s over 1 layers of 1 models): wino",
+                           "3.00e-07",
+                           "1 same bits, 1 within tolerance",
+                           "2.000 MiB",
+                           "worked before, and now crashed",
+                           "2 alarms in 40 tests",
+                           "the machine moved",
+                           "2026-01-01, expired",
+                           "too few rounds",
+                           "plumb qualify &apos;my suite.toml&apos;",
+                           "not measured",
+                           "class=\"signature\""}) {
+    EXPECT_THAT(page, HasSubstr(text));
+  }
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  EXPECT_THAT(page, Not(HasSubstr("v1:same"))) << "what has the same bits is only counted";
+}
+
+TEST(QualificationReport, what_an_empty_one_lacks_is_said_and_never_zero) {
+  QualificationReport report;
+  const std::string page = text_of(report, ".html");
+  EXPECT_THAT(page, HasSubstr("Outputs: not measured."));
+  EXPECT_THAT(page, HasSubstr("Memory, creation and first call: not measured."));
+  EXPECT_THAT(page, HasSubstr("A/A control (each stack against itself): not measured."));
+  EXPECT_THAT(page, HasSubstr("Controls of the machine: not measured."));
+  EXPECT_THAT(page, HasSubstr("Geometric mean of the speed-ups: not measured."));
+  EXPECT_THAT(page, HasSubstr("The defaults of the program"));
+  EXPECT_THAT(page, HasSubstr("<strong>Not enough evidence.</strong>"));
+}
+
+TEST(QualificationReport, the_five_classes_count_what_is_not_comparable_apart) {
+  const std::string text = text_of(sample_qualification(), ".md");
+  EXPECT_THAT(text, HasSubstr("| unique layers | 1 | 1 | 0 | 0 | 0 | 1 | 3 |"));
+  EXPECT_THAT(text, HasSubstr("| models, each in each mode | 0 | 0 | 0 | 1 | 0 | 0 | 1 |"));
+}
+
+TEST(QualificationReport, junit_and_annotations_name_what_got_worse) {
+  const std::string junit = text_of(sample_qualification(), ".xml");
+  EXPECT_THAT(junit, HasSubstr("tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"1\""));
+  EXPECT_THAT(junit, HasSubstr("value=\"lenet|1|f32\""));
+  EXPECT_THAT(text_of(sample_qualification(), ".annotations"),
+              StartsWith("::error title=layer broken"));
+}
+
+TEST(QualificationReport, json_holds_everything_and_the_history) {
+  const auto document = nlohmann::json::parse(text_of(sample_qualification(), ".json"));
+  EXPECT_EQ(document["schema_version"], 1);
+  EXPECT_EQ(document["verdict"], "reject");
+  EXPECT_EQ(document["history"][0]["reason"], "too few rounds");
+}
+
+TEST(QualificationReport, hostile_names_are_text_and_markdown_fits_a_comment) {
+  QualificationReport report = sample_qualification();
+  Qualification& q = report.qualification;
+  q.suite = q.reason = q.baseline.name = q.candidate.name = kHostileName;
+  q.command = {kHostileName};
+  q.notes = {kHostileName};
+  q.differences = {{kHostileName, kHostileName, kHostileName, true}};
+  q.criteria.file = kHostileName;
+  q.results[0].found = kHostileName;
+  for (int i = 0; i < 400; ++i) {
+    q.layers.push_back(q.layers.front());
+    q.layers.back().subject = kHostileName + std::to_string(i);
+    q.layers.back().replay.evidence = kHostileName;
+    q.layers.back().models = {kHostileName};
+  }
+  q.accuracy[0].subject = kHostileName;
+  report.history[0].reason = kHostileName;
+  for (const auto& format : qualification_formats()) {
+    const std::string text = text_of(report, std::string(format.extension));
+    EXPECT_TRUE(is_clean_utf8(text)) << format.extension;
+    if (format.extension != ".json" && format.extension != ".md") {
+      EXPECT_THAT(text, Not(HasSubstr("<script"))) << format.extension;
+    }
+  }
+  EXPECT_LT(text_of(report, ".md").size(), 65'536U);
+  EXPECT_THAT(text_of(report, ".md"), HasSubstr("do not fit a comment"));
+  EXPECT_THAT(text_of(report, ".md"), HasSubstr("13. Data"));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -58,13 +58,17 @@ MetricComparison named(const QualifiedMetric& metric, bool layer) {
   test.model = layer ? "" : metric.subject;
   test.series = layer ? "layers/" + metric.subject
                       : fmt::format("models/{}/end_to_end/{}", metric.subject, metric.mode);
-  const std::size_t pairs = metric.baseline_seconds.size();
-  test.reason = fmt::format("{} pairs{}{}", pairs, test.reason.empty() ? "" : "; ", test.reason);
-  if (!metric.waived_by.empty()) {
-    test.reason += "; waived: " + metric.waived_by;
+  const auto add = [&](const std::string& text) {
+    test.reason += (test.reason.empty() ? "" : "; ") + text;
+  };
+  if (!metric.baseline_seconds.empty()) {
+    add(fmt::format("{} pairs", metric.baseline_seconds.size()));
   }
-  if (layer && metric.baseline_variant != metric.candidate_variant && test.causes.empty()) {
-    test.reason += fmt::format("; {} → {}", metric.baseline_variant, metric.candidate_variant);
+  if (layer && metric.baseline_variant != metric.candidate_variant) {
+    add(metric.baseline_variant + " → " + metric.candidate_variant);
+  }
+  if (!metric.waived_by.empty()) {
+    add("waived: " + metric.waived_by);
   }
   return test;
 }

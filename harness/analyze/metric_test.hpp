@@ -42,7 +42,7 @@ struct OutputChange {
 /// Is the answer for one metric.
 struct MetricComparison {
   std::string series;     ///< "end_to_end", "layers/NAME", "models/NAME/…"
-  std::string kind;       ///< "end_to_end", "layer", "capability", "bound" or "accuracy"
+  std::string kind;       ///< "end_to_end", "layer", "capability", "bound", "load" or "accuracy"
   double baseline = 0.0;  ///< median, seconds; without a meaning where there is no `ratio`
   double candidate = 0.0;
   std::optional<double> ratio;  ///< candidate ÷ baseline

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace plumb {
 namespace {
@@ -112,6 +113,62 @@ void compare_executions(const ModelBounds& before,
   }
 }
 
+/// Writes what a scenario's one figure was and is.
+std::string score_change(const LoadExecution& before, const LoadExecution& after) {
+  const std::optional<LoadScore> old_score = score_of(before);
+  const std::optional<LoadScore> new_score = score_of(after);
+  if (!old_score || !new_score || !old_score->value || !new_score->value) {
+    return "no figure in both runs";
+  }
+  return fmt::format("{} {:.6g} → {:.6g} {}",
+                     old_score->name,
+                     *old_score->value,
+                     *new_score->value,
+                     new_score->unit);
+}
+
+MetricComparison compare_load(const LoadExecution& before, const LoadExecution& after) {
+  MetricComparison metric;
+  metric.kind = "load";
+  const LoadVerdict was = verdict_of(before);
+  const LoadVerdict is = verdict_of(after);
+  const std::string figures = score_change(before, after);
+  const std::vector<std::string> reasons = reasons_of(after);
+  const std::string why = reasons.empty() ? figures : reasons.front() + "; " + figures;
+  if (was != LoadVerdict::kNotExecuted && is == LoadVerdict::kNotExecuted &&
+      after.outcome.kind != Outcome::Kind::kSkipped) {
+    metric.verdict = ComparisonVerdict::kBroken;
+    metric.reason = fmt::format("worked before, and now {}: {}", to_text(after.outcome.kind), why);
+  } else if (was == LoadVerdict::kValid && is == LoadVerdict::kFailed) {
+    metric.verdict = ComparisonVerdict::kRegressed;
+    metric.reason = "valid before, and now not: " + why;
+  } else if (was == LoadVerdict::kFailed && is == LoadVerdict::kValid) {
+    metric.verdict = ComparisonVerdict::kImproved;
+    metric.reason = "valid now: " + figures;
+  } else {
+    metric.reason =
+        fmt::format("{} before and {} now, one load each: {}", to_text(was), to_text(is), figures);
+  }
+  return metric;
+}
+
+void compare_loads(const ModelBounds& before,
+                   const ModelBounds& after,
+                   std::vector<ModelChange>& changes) {
+  for (const LoadExecution& load : before.loads) {
+    const auto other =
+        std::find_if(after.loads.begin(), after.loads.end(), [&](const LoadExecution& each) {
+          return each.mode == load.mode && each.scenario == load.scenario;
+        });
+    if (other != after.loads.end()) {
+      changes.push_back(
+          {before.instance, "load", load.mode, load.scenario, compare_load(load, *other)});
+      changes.back().metric.series = fmt::format(
+          "models/{}/load/{}/{}", subject_of(before.instance), load.mode, load.scenario);
+    }
+  }
+}
+
 }  // namespace
 
 std::string end_to_end_series(const std::string& subject,
@@ -131,6 +188,7 @@ std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
         const std::size_t first = changes.size();
         compare_executions(before, after, deviation, limits, changes);
         compare_bounds(before, after, deviation, limits, changes);
+        compare_loads(before, after, changes);
         for (std::size_t i = first; i < changes.size(); ++i) {
           changes[i].metric.model = subject_of(before.instance);
         }

@@ -13,7 +13,7 @@ namespace plumb {
 /// Is what became of one bound, or of one end-to-end time, of a model between two runs.
 struct ModelChange {
   ModelInstance instance;
-  std::string what;  ///< the bound's kind, or "end_to_end"
+  std::string what;  ///< the bound's kind, or "end_to_end", or "load"
   std::string mode;
   std::string scenario;  ///< of an end-to-end time; else empty
   MetricComparison metric;
@@ -25,10 +25,12 @@ struct ModelChange {
                                             const std::string& scenario);
 
 /// Compares the models that both runs have: all bounds but the hardware's, which is no work of the
-/// library, and all end-to-end times. Floors: for a bound the larger of the limit and 1%; for an
-/// end-to-end time the larger of the limit, 2% and three process deviations. Broken: executed
-/// before, and now failed. Inconclusive: a bound that is incomplete in one run, an execution that
-/// only one run has. Pure.
+/// library, all end-to-end times and all loads. Floors: for a bound the larger of the limit and 1%;
+/// for an end-to-end time the larger of the limit, 2% and three process deviations. Broken:
+/// executed before, and now failed. Inconclusive: a bound that is incomplete in one run, an
+/// execution that only one run has. A load by a scenario is broken if it is not executed any more,
+/// regressed or improved if its verdict changed between valid and failed, else inconclusive: one
+/// load each has no interval. Pure.
 [[nodiscard]] std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
                                                       std::span<const ModelBounds> candidate,
                                                       const ProcessDeviation& deviation,

@@ -274,7 +274,7 @@ RunComparison compare_runs(const RunSide& baseline,
                    result.metrics.end(),
                    [&](const auto& one, const auto& other) { return rank(one) < rank(other); });
   // Among many layers some are always open: of what is neither broken nor slower the models' bounds
-  // decide, where there are any; never outputs, whose bits may change in any upgrade.
+  // decide, where there are any; never outputs, whose bits may change in any upgrade, or loads.
   const bool bounds = std::any_of(result.metrics.begin(),
                                   result.metrics.end(),
                                   [](const auto& metric) { return metric.kind == "bound"; });
@@ -283,7 +283,8 @@ RunComparison compare_runs(const RunSide& baseline,
       const bool bad =
           verdict == ComparisonVerdict::kBroken || verdict == ComparisonVerdict::kRegressed;
       return metric.verdict == verdict &&
-             (bad || (bounds ? metric.kind == "bound" : metric.kind != "accuracy"));
+             (bad || (bounds ? metric.kind == "bound"
+                             : metric.kind != "accuracy" && metric.kind != "load"));
     });
   };
   for (const ComparisonVerdict verdict : {ComparisonVerdict::kBroken,

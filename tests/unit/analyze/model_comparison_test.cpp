@@ -72,5 +72,33 @@ TEST(ModelComparison, another_instance_is_another_model) {
   EXPECT_TRUE(changes(model({execution(10)}), batched).empty());
 }
 
+LoadExecution load(bool valid) {
+  LoadExecution load;
+  load.mode = "plain";
+  load.scenario = "server";
+  load.result.emplace();
+  if (!valid) {
+    load.result->shortfalls.push_back({});
+    load.result->shortfalls.back().kind = Shortfall::Kind::kLatency;
+  }
+  return load;
+}
+
+TEST(ModelComparison, a_load_that_keeps_its_limit_no_more_is_regressed) {
+  ModelBounds before = model({});
+  ModelBounds after = model({});
+  before.loads = {load(true)};
+  after.loads = {load(false)};
+  const auto found = changes(before, after);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].metric.series, "models/tiny|1|f32/load/plain/server");
+  EXPECT_EQ(found[0].metric.verdict, ComparisonVerdict::kRegressed);
+  EXPECT_EQ(changes(after, before)[0].metric.verdict, ComparisonVerdict::kImproved);
+  EXPECT_EQ(changes(before, before)[0].metric.verdict, ComparisonVerdict::kInconclusive);
+  after.loads[0].result.reset();
+  after.loads[0].outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  EXPECT_EQ(changes(before, after)[0].metric.verdict, ComparisonVerdict::kBroken);
+}
+
 }  // namespace
 }  // namespace plumb

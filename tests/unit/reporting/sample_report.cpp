@@ -178,6 +178,8 @@ RunReport sample_report() {
                                      .samples = 31,
                                      .memory = Bytes{4096},
                                      .reorders = 2,
+                                     .output_hash = "",
+                                     .maximum_error = {},
                                      .differences = {}});
   model.whatifs = sample_what_ifs();
   report.models.push_back(model);

@@ -356,6 +356,28 @@ ConstantValue expand(const NodeView& node) {
   return result;
 }
 
+/// Keeps a triangle of the last two axes: the causal masks of exported transformers.
+ConstantValue triangle(const NodeView& node) {
+  ConstantValue result = empty_result(node);
+  const ConstantValue& from = node.known(0);
+  if (result.dims.size() < 2 || (node.has_input(1) && node.known(1).size() != 1)) {
+    throw Unsupported("Trilu of less than a matrix, or not by one diagonal");
+  }
+  const std::int64_t columns = std::max<std::int64_t>(result.dims.back(), 1);
+  const std::int64_t rows = std::max<std::int64_t>(result.dims[result.dims.size() - 2], 1);
+  const std::int64_t diagonal = node.has_input(1) ? node.known_integers(1)[0] : 0;
+  const bool upper = node.integer("upper", 1) != 0;
+  const ConstantValue nothing{result.dtype, {}, {0}, {0.0}};
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const auto flat = static_cast<std::int64_t>(i);
+    const std::int64_t above = flat % columns - flat / columns % rows;
+    // Compared without `above − diagonal`, which may overflow.
+    const bool kept = upper ? above >= diagonal : above <= diagonal;
+    append(result, kept ? from : nothing, kept ? i : 0);
+  }
+  return result;
+}
+
 ConstantValue range(const NodeView& node) {
   ConstantValue result = empty_result(node);
   const std::size_t size = count(result);
@@ -376,21 +398,52 @@ ConstantValue range(const NodeView& node) {
   return result;
 }
 
+/// Returns the extents of an operand, with one for each axis that it is reduced over.
+Integers reduced_dims(const NodeView& node) {
+  Integers dims = node.dims(0);
+  const Integers axes =
+      node.has_input(1) ? node.known_integers(1) : node.integers("axes").value_or(Integers{});
+  if (axes.empty() && node.integer("noop_with_empty_axes", 0) == 0) {
+    std::fill(dims.begin(), dims.end(), 1);
+  }
+  for (const std::int64_t axis : axes) {
+    dims[static_cast<std::size_t>(NodeView::positive_axis(axis, dims.size()))] = 1;
+  }
+  return dims;
+}
+
 ConstantValue reduce(const NodeView& node) {
   ConstantValue result = empty_result(node);
-  const Integers from = node.known_integers(0);
-  if (count(result) != 1 || from.empty() || result.is_real()) {
-    throw Unsupported("a reduction of constants that keeps an axis");
+  const ConstantValue& from = node.known(0);
+  const Integers kept = reduced_dims(node);
+  const std::size_t size = count(result);
+  if (from.size() == 0 || result.is_real() != from.is_real()) {
+    throw Unsupported("a reduction of nothing");
   }
   const std::string_view op = node.op() == "ReduceProd"  ? "Mul"
                               : node.op() == "ReduceSum" ? "Add"
                               : node.op() == "ReduceMax" ? "Max"
                                                          : "Min";
-  std::int64_t total = from[0];
-  for (std::size_t i = 1; i < from.size(); ++i) {
-    total = apply_integer(op, total, from[i]);
+  if (result.is_real()) {
+    result.reals.resize(size);
+  } else {
+    result.integers.resize(size);
   }
-  result.integers.push_back(total);
+  std::vector<bool> begun(size);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::size_t at = broadcast_index(i, from.dims, kept);
+    if (at >= size) {
+      throw Unsupported("a reduction that does not fit its shape");
+    }
+    if (result.is_real()) {
+      result.reals[at] =
+          begun[at] ? apply_real(op, result.reals[at], from.reals[i]) : from.reals[i];
+    } else {
+      result.integers[at] =
+          begun[at] ? apply_integer(op, result.integers[at], from.integers[i]) : from.integers[i];
+    }
+    begun[at] = true;
+  }
   return result;
 }
 
@@ -408,6 +461,7 @@ constexpr std::array kEvaluators = std::to_array<EvaluatorRow>({
     {"Squeeze", copy_elements},
     {"Unsqueeze", copy_elements},
     {"Cast", cast},
+    {"CastLike", cast},
     {"ConstantOfShape", constant_of_shape},
     {"Gather", gather},
     {"Concat", concat},
@@ -437,6 +491,7 @@ constexpr std::array kEvaluators = std::to_array<EvaluatorRow>({
     {"Not", unary},
     {"Where", where},
     {"Expand", expand},
+    {"Trilu", triangle},
     {"Range", range},
     {"ReduceProd", reduce},
     {"ReduceSum", reduce},

@@ -5,28 +5,19 @@
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
-#include <optional>
 #include <string_view>
 
 #include "harness/base/error.hpp"
-#include "harness/model/constant_value.hpp"
 #include "harness/model/onnx_reader.hpp"
-#include "runners/engine/number_formats.hpp"
+#include "runners/engine/constant_folding.hpp"
 #include "runners/engine/verification.hpp"
+#include "tests/support/onnx_test_files.hpp"
 
 namespace plumb::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Says why a test cannot be executed.
-struct Unsupported {
-  std::string reason;
-};
 
 /// Lists operands that configure an operator. The tests feed them as graph inputs; a layer has them
 /// fixed.
@@ -57,73 +48,21 @@ const std::vector<ConfiguringInputs>& configuring_inputs() {
   return kTable;
 }
 
-template <typename Message>
-Message read_message(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  Message message;
-  if (!file || !message.ParseFromIstream(&file)) {
-    throw Unsupported{"a file cannot be read as what it should be"};
-  }
-  return message;
-}
+using NamedTensors = std::map<std::string, onnx::TensorProto>;
 
-Tensor tensor_of(const onnx::TensorProto& proto) {
-  Tensor tensor;
-  const std::optional<DataType> type = data_type_of(proto.data_type());
-  if (!type || !is_number(*type)) {
-    throw Unsupported{"its data are of a type that is no number here"};
-  }
-  tensor.type.dtype = *type;
-  tensor.type.dims.assign(proto.dims().begin(), proto.dims().end());
-  const auto bytes = static_cast<std::size_t>(byte_size(tensor.type).value);
-  tensor.data.resize(bytes);
-  const auto copy = [&](const void* from, std::size_t size) {
-    if (size != bytes) {
-      throw Unsupported{"its data do not fit its shape"};
-    }
-    if (bytes > 0) {
-      std::memcpy(tensor.data.data(), from, bytes);
-    }
-  };
-  if (proto.has_raw_data()) {
-    copy(proto.raw_data().data(), proto.raw_data().size());
-  } else if (tensor.type.dtype == DataType::kF32) {
-    copy(proto.float_data().data(), static_cast<std::size_t>(proto.float_data_size()) * 4);
-  } else if (tensor.type.dtype == DataType::kF64) {
-    copy(proto.double_data().data(), static_cast<std::size_t>(proto.double_data_size()) * 8);
-  } else if (tensor.type.dtype == DataType::kS64) {
-    copy(proto.int64_data().data(), static_cast<std::size_t>(proto.int64_data_size()) * 8);
-  } else if (bytes > 0) {
-    // All types below 64 bits stand in int32_data, 16-bit floats as their bits.
-    const auto size = static_cast<std::size_t>(element_bytes(tensor.type.dtype));
-    if (static_cast<std::size_t>(proto.int32_data_size()) != bytes / size) {
-      throw Unsupported{"its data do not fit its shape"};
-    }
-    for (int i = 0; i < proto.int32_data_size(); ++i) {
-      const std::int32_t value = proto.int32_data(i);
-      std::memcpy(tensor.data.data() + static_cast<std::size_t>(i) * size, &value, size);
+/// Makes an input a constant of the model.
+void fix_input(onnx::GraphProto& graph, const onnx::TensorProto& value) {
+  *graph.add_initializer() = value;
+  for (int i = 0; i < graph.input_size(); ++i) {
+    if (graph.input(i).name() == value.name()) {
+      graph.mutable_input()->DeleteSubrange(i, 1);
+      return;
     }
   }
-  return tensor;
-}
-
-onnx::TensorProto read_tensor(const fs::path& path, const onnx::ValueInfoProto& value) {
-  if (!value.type().has_tensor_type()) {
-    throw Unsupported{"its values are sequences or optional"};
-  }
-  auto proto = read_message<onnx::TensorProto>(path);
-  proto.set_name(value.name());
-  // NumPy has no bfloat16: the tests of ONNX 1.12 store its bits as uint16.
-  if (value.type().tensor_type().elem_type() == onnx::TensorProto::BFLOAT16 &&
-      proto.data_type() == onnx::TensorProto::UINT16) {
-    proto.set_data_type(onnx::TensorProto::BFLOAT16);
-  }
-  return proto;
 }
 
 /// Fixes the operands that configure the node, so that its layer and its shapes are known.
-void fix_configuration(onnx::GraphProto& graph,
-                       const std::map<std::string, onnx::TensorProto>& inputs) {
+void fix_configuration(onnx::GraphProto& graph, const NamedTensors& inputs) {
   const onnx::NodeProto& node = graph.node(0);
   const auto& table = configuring_inputs();
   const auto row = std::find_if(table.begin(), table.end(), [&](const ConfiguringInputs& r) {
@@ -136,13 +75,7 @@ void fix_configuration(onnx::GraphProto& graph,
     if (index >= node.input_size() || !inputs.contains(node.input(index))) {
       continue;
     }
-    *graph.add_initializer() = inputs.at(node.input(index));
-    for (int i = 0; i < graph.input_size(); ++i) {
-      if (graph.input(i).name() == node.input(index)) {
-        graph.mutable_input()->DeleteSubrange(i, 1);
-        break;
-      }
-    }
+    fix_input(graph, inputs.at(node.input(index)));
   }
 }
 
@@ -156,39 +89,28 @@ void drop_optional_outputs(onnx::GraphProto& graph) {
   }
 }
 
-/// Lifts tests of opsets before 7, which models no longer use, to it: their operators did not
-/// change until then.
-void lift_opset(onnx::ModelProto& model) {
-  for (onnx::OperatorSetIdProto& opset : *model.mutable_opset_import()) {
-    if (opset.domain().empty() && opset.version() < 7) {
-      opset.set_version(7);
-    }
-  }
-}
-
 struct NodeTest {
   LayerSpec spec;
   std::vector<Tensor> operands;
   std::vector<Tensor> expected;
 };
 
+/// Reads the files of inputs or outputs ("input", "output").
+NamedTensors read_values(const fs::path& folder,
+                         const std::string& kind,
+                         const google::protobuf::RepeatedPtrField<onnx::ValueInfoProto>& values) {
+  NamedTensors result;
+  for (int i = 0; i < values.size(); ++i) {
+    result[values.Get(i).name()] =
+        read_tensor(folder / "test_data_set_0" / fmt::format("{}_{}.pb", kind, i), values.Get(i));
+  }
+  return result;
+}
+
 NodeTest read_node_test(const fs::path& folder, onnx::ModelProto model) {
-  const fs::path data = folder / "test_data_set_0";
-  if (model.graph().node_size() != 1) {
-    throw Unsupported{"it has several nodes"};
-  }
-  lift_opset(model);
   drop_optional_outputs(*model.mutable_graph());
-  std::map<std::string, onnx::TensorProto> inputs;
-  for (int i = 0; i < model.graph().input_size(); ++i) {
-    const onnx::ValueInfoProto& value = model.graph().input(i);
-    inputs[value.name()] = read_tensor(data / fmt::format("input_{}.pb", i), value);
-  }
-  std::map<std::string, onnx::TensorProto> outputs;
-  for (int i = 0; i < model.graph().output_size(); ++i) {
-    const onnx::ValueInfoProto& value = model.graph().output(i);
-    outputs[value.name()] = read_tensor(data / fmt::format("output_{}.pb", i), value);
-  }
+  const NamedTensors inputs = read_values(folder, "input", model.graph().input());
+  const NamedTensors outputs = read_values(folder, "output", model.graph().output());
   fix_configuration(*model.mutable_graph(), inputs);
 
   const Graph graph = graph_of(std::move(model));
@@ -214,43 +136,92 @@ NodeTest read_node_test(const fs::path& folder, onnx::ModelProto model) {
   return test;
 }
 
+/// Fixes what can only configure a model of several nodes: whole numbers, and single values.
+void fix_small_inputs(onnx::GraphProto& graph, const NamedTensors& inputs) {
+  for (const auto& [name, value] : inputs) {
+    const bool single = std::all_of(
+        value.dims().begin(), value.dims().end(), [](auto extent) { return extent == 1; });
+    if (single || (value.data_type() == onnx::TensorProto::INT64 && value.dims_size() <= 1)) {
+      fix_input(graph, value);
+    }
+  }
+}
+
+/// Is a test of several nodes: a function of ONNX written out.
+struct GraphTest {
+  Graph graph;
+  std::map<ValueId, Tensor> values;
+  std::vector<Tensor> expected;
+};
+
+GraphTest read_graph_test(const fs::path& folder, onnx::ModelProto model) {
+  const NamedTensors inputs = read_values(folder, "input", model.graph().input());
+  const NamedTensors outputs = read_values(folder, "output", model.graph().output());
+  fix_small_inputs(*model.mutable_graph(), inputs);
+  LoadedModel loaded = load_model(model);
+  GraphTest test{std::move(loaded.graph), std::move(loaded.constants), {}};
+  bool computes = false;
+  for (const Layer& layer : test.graph.layers) {
+    if (layer.role == Layer::Role::kUnsupported) {
+      throw Unsupported{layer.reason};
+    }
+    computes = computes || layer.role == Layer::Role::kCompute;
+  }
+  if (!computes) {
+    throw Unsupported{"it acts on constants only"};
+  }
+  fold_constants(test.graph, test.values);
+  for (const ValueId input : test.graph.inputs) {
+    test.values[input] = tensor_of(inputs.at(test.graph.values.at(input).name));
+  }
+  for (const ValueId output : test.graph.outputs) {
+    test.expected.push_back(tensor_of(outputs.at(test.graph.values.at(output).name)));
+  }
+  return test;
+}
+
+/// Returns what several layers one after the other may differ by, relative to the largest value.
+double graph_tolerance(const Tensor& expected) {
+  switch (expected.type.dtype) {
+    case DataType::kF64:
+    case DataType::kF32:
+      return 1e-4;
+    case DataType::kF16:
+    case DataType::kBf16:
+      return 2e-2;
+    default:
+      return 0.0;
+  }
+}
+
 /// Names tests whose expected outputs were typed in with a few digits, not computed.
 bool is_rounded(std::string_view test) {
   return test == "test_averagepool_2d_ceil_last_window_starts_on_pad";
 }
 
-/// Says what differs; empty if nothing. NumPy computed the expected outputs in the tensors' own
-/// types.
-std::string difference(const LayerSpec& spec,
-                       bool rounded,
-                       const std::vector<Tensor>& expected,
-                       const std::vector<Tensor>& actual) {
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (i >= actual.size() || actual[i].type.dims != expected[i].type.dims ||
-        actual[i].type.dtype != expected[i].type.dtype) {
-      return fmt::format("output {} has another shape or type", i);
+/// Executes one test; returns what is wrong, nothing if it passed. Throws Unsupported.
+std::string problem_of(const fs::path& folder,
+                       const onnx::ModelProto& model,
+                       const NodeTestExecutor& executor) {
+  std::vector<Tensor> outputs;
+  const auto must = [](const Outcome& outcome) {
+    if (!outcome.ok()) {
+      throw Unsupported{outcome.reason};
     }
-    const std::vector<double> right = numbers_of(expected[i]);
-    const std::vector<double> got = numbers_of(actual[i]);
-    double largest = 0.0;
-    for (const double value : right) {
-      largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;
-    }
-    const double allowed = (rounded ? 1e-3 : tolerance_of(spec, i)) * largest;
-    for (std::size_t element = 0; element < right.size(); ++element) {
-      const bool same =
-          std::isnan(right[element]) ? std::isnan(got[element]) : right[element] == got[element];
-      if (!same && !(std::fabs(right[element] - got[element]) <= allowed)) {
-        return fmt::format("output {} element {}: expected {:.9g}, got {:.9g}, allowed is {:.3g}",
-                           i,
-                           element,
-                           right[element],
-                           got[element],
-                           allowed);
-      }
-    }
+  };
+  if (model.graph().node_size() != 1) {
+    GraphTest test = read_graph_test(folder, model);
+    must(executor.graph(test.graph, test.values, outputs));
+    return difference(
+        test.expected, outputs, [&](std::size_t i) { return graph_tolerance(test.expected[i]); });
   }
-  return {};
+  const NodeTest test = read_node_test(folder, model);
+  must(executor.layer(test.spec, test.operands, outputs));
+  const bool rounded = is_rounded(folder.filename().string());
+  const std::string problem = difference(test.expected, outputs, [&](std::size_t i) {
+    return rounded ? 1e-3 : tolerance_of(test.spec, i);
+  });
+  return problem.empty() ? "" : fmt::format("{}; key: {}", problem, to_key(test.spec).text);
 }
 
 }  // namespace
@@ -261,7 +232,7 @@ fs::path node_test_folder() {
   return fs::is_directory(folder) ? folder : fs::path{};
 }
 
-NodeTestTally run_node_tests(const fs::path& folder, const LayerExecutor& execute) {
+NodeTestTally run_node_tests(const fs::path& folder, const NodeTestExecutor& executor) {
   std::vector<fs::path> folders;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (fs::exists(entry.path() / "model.onnx")) {
@@ -274,20 +245,15 @@ NodeTestTally run_node_tests(const fs::path& folder, const LayerExecutor& execut
     const std::string name = test_folder.filename().string();
     std::string op = "?";
     try {
-      const auto model = read_message<onnx::ModelProto>(test_folder / "model.onnx");
+      const onnx::ModelProto model = read_test_model(test_folder);
       op = model.graph().node_size() == 1 ? model.graph().node(0).op_type() : "(several nodes)";
-      const NodeTest test = read_node_test(test_folder, model);
-      std::vector<Tensor> outputs;
-      const Outcome outcome = execute(test.spec, test.operands, outputs);
-      if (!outcome.ok()) {
-        throw Unsupported{outcome.reason};
-      }
-      const std::string problem = difference(test.spec, is_rounded(name), test.expected, outputs);
+      const std::string problem = problem_of(test_folder, model, executor);
       if (problem.empty()) {
         tally.passed.push_back(name);
+      } else if (const auto limit = executor.limits.find(name); limit != executor.limits.end()) {
+        throw Unsupported{limit->second};
       } else {
-        tally.failed.push_back(
-            fmt::format("{}: {}; key: {}", name, problem, to_key(test.spec).text));
+        tally.failed.push_back(fmt::format("{}: {}", name, problem));
       }
     } catch (const Unsupported& unsupported) {
       tally.unsupported[fmt::format("{}: {}", op, unsupported.reason)].push_back(name);

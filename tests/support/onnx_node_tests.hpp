@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/model/graph.hpp"
 #include "harness/model/layer_spec.hpp"
 #include "harness/results/outcome.hpp"
 
@@ -15,6 +16,18 @@ namespace plumb::testing {
 /// Computes one layer; an outcome that is not ok means it was not computed.
 using LayerExecutor = std::function<Outcome(
     const LayerSpec& spec, const std::vector<Tensor>& operands, std::vector<Tensor>& outputs)>;
+
+/// Computes a model of several layers: `values` holds its inputs and constants; it may be changed.
+using GraphExecutor = std::function<Outcome(
+    const Graph& graph, std::map<ValueId, Tensor>& values, std::vector<Tensor>& outputs)>;
+
+/// Is what computes the tests.
+struct NodeTestExecutor {
+  LayerExecutor layer;
+  GraphExecutor graph;
+  /// Tests that a library is known not to pass, with the reason: unsupported where they fail.
+  std::map<std::string, std::string> limits = {};
+};
 
 /// Sums up a run over ONNX's own operator tests.
 struct NodeTestTally {
@@ -27,10 +40,11 @@ struct NodeTestTally {
 /// it is absent.
 [[nodiscard]] std::filesystem::path node_test_folder();
 
-/// Reads every test below `folder` (one model of one node, its inputs and expected outputs),
-/// executes it and compares the outputs with the expected ones, relative to their largest value.
+/// Reads every test below `folder` (a model of one node, or of several: a function written out; its
+/// inputs and expected outputs), executes it and compares the outputs with the expected ones,
+/// relative to their largest value.
 [[nodiscard]] NodeTestTally run_node_tests(const std::filesystem::path& folder,
-                                           const LayerExecutor& execute);
+                                           const NodeTestExecutor& executor);
 
 /// Writes the tally for people: totals, then unsupported tests by operator, then failures.
 [[nodiscard]] std::string to_text(const NodeTestTally& tally);

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "runners/engine/reference/reference.hpp"
+#include "tests/support/reference_model.hpp"
 
 namespace plumb {
 namespace {
@@ -14,15 +15,18 @@ TEST(OnnxNodeTests, agree_with_the_reference) {
     GTEST_SKIP() << "ONNX's operator tests are not here: install libonnx-testdata, or name their "
                     "folder in PLUMB_ONNX_NODE_TESTS";
   }
-  const testing::NodeTestTally tally = testing::run_node_tests(
-      folder,
-      [](const LayerSpec& spec, const std::vector<Tensor>& operands, std::vector<Tensor>& outputs) {
-        const Outcome support = reference_support(spec);
-        if (support.ok()) {
-          outputs = reference_outputs(spec, operands);
-        }
-        return support;
-      });
+  const testing::NodeTestTally tally =
+      testing::run_node_tests(folder,
+                              {[](const LayerSpec& spec,
+                                  const std::vector<Tensor>& operands,
+                                  std::vector<Tensor>& outputs) {
+                                 const Outcome support = reference_support(spec);
+                                 if (support.ok()) {
+                                   outputs = reference_outputs(spec, operands);
+                                 }
+                                 return support;
+                               },
+                               testing::reference_model_outputs});
   std::cout << testing::to_text(tally);
   EXPECT_TRUE(tally.failed.empty());
   // Of the 932 of Debian 12's libonnx-testdata 1.12: guards against a reader that suddenly refuses

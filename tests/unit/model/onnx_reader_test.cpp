@@ -189,6 +189,25 @@ TEST(OnnxReader, evaluates_the_chains_that_exporters_write) {
   EXPECT_THAT(graph.layers[0].key.text, HasSubstr("out=f32[1,3,20,30]"));
 }
 
+TEST(OnnxReader, evaluates_masks_of_transformers) {
+  const Graph graph = graph_of_text(
+      "g (float[2,3] x) => (y) {"
+      "  lowest = Constant<value_float = -1000.0>()"
+      "  zero = Constant<value_int = 0>()"
+      "  shape = Shape(x)"
+      "  ones = ConstantOfShape<value = float[1] {1.0}>(shape)"
+      "  lower = Trilu<upper=0>(ones, zero)"
+      "  kept = Equal(lower, ones)"
+      "  none = CastLike(lower, ones)"
+      "  mask = Where(kept, none, lowest)"
+      "  rows = ReduceMin<axes=[1], keepdims=1>(mask)"
+      "  sums = ReduceSum<keepdims=0>(rows)"
+      "  y = Add(x, sums)"
+      "}");
+  EXPECT_THAT(ops(graph), ElementsAre("Add"));
+  EXPECT_EQ(graph.values[*graph.layers[0].inputs[1]].scalar, -2000.0);
+}
+
 TEST(OnnxReader, gathers_positions_without_an_input) {
   const Graph graph = graph_of_text(
       "g (int64[1,6] ids) => (y) <float[50,8] words, float[20,8] positions, int64 one = {1}, int64 "

@@ -12,8 +12,8 @@
 #include "harness/model/weights.hpp"
 #include "runners/engine/constant_folding.hpp"
 #include "runners/engine/model_inputs.hpp"
-#include "runners/engine/reference/reference.hpp"
 #include "runners/onednn/onednn_backend.hpp"
+#include "tests/support/reference_model.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -46,23 +46,8 @@ std::vector<Tensor> expected(const Sample& sample) {
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     values[graph.inputs[i]] = inputs[i];
   }
-  for (const Layer& layer : graph.layers) {
-    if (layer.role == Layer::Role::kFolded) {
-      continue;
-    }
-    std::vector<Tensor> operands;
-    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
-      operands.push_back(layer.spec.has_input(i) ? values.at(*layer.inputs[i]) : Tensor{});
-    }
-    std::vector<Tensor> results = reference_outputs(layer.spec, operands);
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      values[layer.outputs[i]] = std::move(results[i]);
-    }
-  }
   std::vector<Tensor> outputs;
-  for (const ValueId output : graph.outputs) {
-    outputs.push_back(values.at(output));
-  }
+  EXPECT_TRUE(testing::reference_model_outputs(graph, values, outputs).ok());
   return outputs;
 }
 

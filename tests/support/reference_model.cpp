@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/reference_model.hpp"
+
+#include <utility>
+
+#include "runners/engine/reference/reference.hpp"
+
+namespace plumb::testing {
+
+Outcome unknown(const Graph& graph, ValueId value) {
+  return {Outcome::Kind::kUnsupported,
+          "a value of it is not known: '" + graph.values.at(value).name + "'"};
+}
+
+Outcome reference_model_outputs(const Graph& graph,
+                                std::map<ValueId, Tensor>& values,
+                                std::vector<Tensor>& outputs) {
+  for (const Layer& layer : graph.layers) {
+    if (layer.role == Layer::Role::kFolded) {
+      continue;
+    }
+    if (const Outcome support = reference_support(layer.spec); !support.ok()) {
+      return support;
+    }
+    std::vector<Tensor> operands;
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      if (layer.spec.has_input(i) && !values.contains(*layer.inputs[i])) {
+        return unknown(graph, *layer.inputs[i]);
+      }
+      operands.push_back(layer.spec.has_input(i) ? values.at(*layer.inputs[i]) : Tensor{});
+    }
+    std::vector<Tensor> results = reference_outputs(layer.spec, operands);
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      values[layer.outputs[i]] = std::move(results[i]);
+    }
+  }
+  for (const ValueId output : graph.outputs) {
+    if (!values.contains(output)) {
+      return unknown(graph, output);
+    }
+    outputs.push_back(values.at(output));
+  }
+  return {};
+}
+
+}  // namespace plumb::testing

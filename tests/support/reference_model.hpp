@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "harness/model/graph.hpp"
+#include "harness/model/tensor.hpp"
+#include "harness/results/outcome.hpp"
+
+namespace plumb::testing {
+
+/// Says that the elements of a value, which a model needs, are not known.
+[[nodiscard]] Outcome unknown(const Graph& graph, ValueId value);
+
+/// Computes a model's outputs layer by layer with the float64 reference. `values` holds its inputs,
+/// its constants and what folded layers make of them; results are added. Not ok: a layer without a
+/// reference, or a value that is not known.
+[[nodiscard]] Outcome reference_model_outputs(const Graph& graph,
+                                              std::map<ValueId, Tensor>& values,
+                                              std::vector<Tensor>& outputs);
+
+}  // namespace plumb::testing

@@ -83,12 +83,12 @@ class History(Command):
         self.assertEqual(self.only(document)["change_points"], [])
         self.assertIn("plumb import", document["measure_again"])
         self.assertIn("measure again", self.plumb("detect").stdout)
-        runs += self.days([1.1] * 6, first=22)
+        runs += self.days([1.1] * 10, first=22)
         change = self.only(self.json("detect", "--gate", expect=1))["change_points"][0]
         self.assertEqual((change["run"], change["state"]), (runs[20], "detected"))
         self.assertIn("version", {row["fact"] for row in change["environment_diff"]})
         self.plumb("detect", "--confirm", f"external:mine:x@{runs[20]}", "--reason", "compared", "--gate", expect=1)
-        self.days([1.0] * 8, first=28)
+        self.days([1.0] * 12, first=32)
         states = [point["state"] for point in self.only(self.json("detect", "--gate"))["change_points"]]
         self.assertEqual(states, ["fixed", "detected"])
         book = self.store_rows("select json_extract(payload, '$.state') from derived where kind = 'change' order by id")

@@ -65,7 +65,7 @@ void HtmlPage::cell(const char* element, const PageCell& cell) {
                     cell.chosen ? " checked" : "",
                     text);
   } else if (!cell.drawing.empty()) {
-    body_ += cell.drawing;
+    body_ += cell.drawing + text;
   } else if (cell.code) {
     body_ += fmt::format("<code>{}</code>", text);
   } else if (!cell.link.empty()) {

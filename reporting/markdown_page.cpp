@@ -16,14 +16,11 @@ constexpr std::size_t kForParts = kMarkdownLimit - 4000;  // headings always fit
 constexpr std::size_t kRowsAtMost = 25;
 constexpr std::size_t kRowBytesAtMost = 4000;
 
-std::string row_text(const PageRow& head, const PageRow& row) {
+std::string row_text(const PageRow& row) {
   std::string text = "|";
-  for (std::size_t i = 0; i < row.size(); ++i) {
-    if (head[i].drawing.empty()) {
-      const PageCell& cell = row[i];
-      const std::string shown = cell.code ? markdown_code(cell.text) : markdown_cell(cell.text);
-      text += fmt::format(" {} |", cell.text.empty() ? "" : shown);
-    }
+  for (const PageCell& cell : row) {
+    const std::string shown = cell.code ? markdown_code(cell.text) : markdown_cell(cell.text);
+    text += fmt::format(" {} |", cell.text.empty() ? "" : shown);
   }
   return text + "\n";
 }
@@ -63,14 +60,14 @@ void MarkdownPage::signature_line(const std::string& text) {
 }
 
 void MarkdownPage::table(const PageRow& head, const std::vector<PageRow>& rows) {
-  std::string block = row_text(head, head) + "|";
+  std::string block = row_text(head) + "|";
   for (const PageCell& cell : head) {
-    block += !cell.drawing.empty() ? "" : cell.number ? " ---: |" : " --- |";
+    block += cell.number ? " ---: |" : " --- |";
   }
   block += "\n";
   std::size_t written = 0;
   for (const PageRow& row : rows) {
-    const std::string line = row_text(head, row);
+    const std::string line = row_text(row);
     if (written == kRowsAtMost || line.size() > kRowBytesAtMost) {
       break;
     }

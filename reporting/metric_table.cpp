@@ -44,24 +44,25 @@ void add_metric_table(const MetricList& metrics,
   const RatioPlot plot(metrics);
   std::vector<PageRow> rows;
   for (const MetricComparison* metric : metrics) {
-    rows.push_back({word_cell(std::string(to_text(metric->verdict)), tone_of(metric->verdict)),
-                    text_cell(metric->kind),
-                    name_cell(*metric, places),
-                    number_cell(baseline_text(*metric) + " → " + candidate_text(*metric)),
-                    drawing_cell(plot.row(*metric)),
-                    text_cell(metric->ratio ? fmt::format("{} ({})",
-                                                          ratio_change_text(*metric),
-                                                          change_interval_text(*metric))
-                                            : "–"),
-                    number_cell(detectable_text(*metric)),
-                    text_cell(why_text(*metric))});
+    rows.push_back(
+        {word_cell(std::string(to_text(metric->verdict)), tone_of(metric->verdict)),
+         text_cell(metric->kind),
+         name_cell(*metric, places),
+         number_cell(metric->ratio ? baseline_text(*metric) + " → " + candidate_text(*metric)
+                                   : "–"),
+         drawing_cell(
+             plot.row(*metric),
+             metric->ratio
+                 ? fmt::format("{} ({})", ratio_change_text(*metric), change_interval_text(*metric))
+                 : "–"),
+         number_cell(detectable_text(*metric)),
+         text_cell(why_text(*metric))});
   }
   page.table({text_cell("verdict"),
               text_cell("kind"),
               text_cell("metric"),
               number_cell("baseline → candidate"),
-              drawing_cell(plot.axis()),
-              text_cell("change (95 %)"),
+              drawing_cell(plot.axis(), "change (95 %)"),
               number_cell("detectable"),
               text_cell("why")},
              rows);

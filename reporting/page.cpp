@@ -29,8 +29,8 @@ PageCell code_cell(std::string text) {
   return cell;
 }
 
-PageCell drawing_cell(std::string svg) {
-  PageCell cell;
+PageCell drawing_cell(std::string svg, std::string text) {
+  PageCell cell = text_cell(std::move(text));
   cell.drawing = std::move(svg);
   return cell;
 }

@@ -13,7 +13,7 @@ struct PageCell {
   std::string link;     ///< address within this server; empty: none
   bool number = false;  ///< stands to the right
   bool code = false;    ///< stands as it would be typed
-  std::string drawing;  ///< SVG made by us, shown instead of the text; empty: none
+  std::string drawing;  ///< SVG made by us, shown above the text; empty: none
   std::string style;    ///< a class of the style sheet: "word bad"; empty: none
   std::string choice;   ///< name of a radio button in front, whose value is `value`; empty: none
   std::string value;
@@ -24,7 +24,7 @@ struct PageCell {
 [[nodiscard]] PageCell number_cell(std::string text);
 [[nodiscard]] PageCell link_cell(std::string text, std::string address);
 [[nodiscard]] PageCell code_cell(std::string text);
-[[nodiscard]] PageCell drawing_cell(std::string svg);
+[[nodiscard]] PageCell drawing_cell(std::string svg, std::string text);
 
 /// Says how a verdict stands out.
 enum class Tone { kGood, kWarning, kBad };
@@ -45,7 +45,7 @@ class Page {
   virtual void verdict(const std::string& strong, const std::string& text, Tone tone) = 0;
   /// Adds a line for a name by hand.
   virtual void signature_line(const std::string& text) = 0;
-  /// Adds a table. A page that cannot draw leaves out the columns whose head is a drawing.
+  /// Adds a table. A page that cannot draw shows the texts alone.
   virtual void table(const PageRow& head, const std::vector<PageRow>& rows) = 0;
   /// Returns how many things deserve a table of their own on a page of this kind.
   [[nodiscard]] virtual std::size_t most_details() const = 0;

@@ -26,15 +26,15 @@ TEST(MarkdownPage, writes_every_kind_of_part) {
   page.subheading("two");
   page.paragraph("*three*");
   page.verdict("Reject.", "since", Tone::kBad);
-  page.table({text_cell("name"), number_cell("time"), drawing_cell("<svg/>")},
-             {{code_cell("a|b"), number_cell("1 s"), drawing_cell("<svg/>")}});
+  page.table({text_cell("name"), number_cell("time"), drawing_cell("<svg/>", "change")},
+             {{code_cell("a|b"), number_cell("1 s"), drawing_cell("<svg/>", "+2 %")}});
   EXPECT_EQ(text_of(page),
             "## A \\| title\n"
             "\n### one\n\n"
             "\n#### two\n\n"
             "\\*three\\*\n\n"
             "**Reject.** since\n\n"
-            "| name | time |\n| --- | ---: |\n| ``a b`` | 1 s |\n\n");
+            "| name | time | change |\n| --- | ---: | --- |\n| ``a b`` | 1 s | +2 % |\n\n");
 }
 
 TEST(MarkdownPage, cuts_long_tables_and_says_how_much_is_missing) {

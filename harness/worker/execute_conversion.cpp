@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "harness/base/error.hpp"
+#include "harness/worker/message_field.hpp"
 #include "harness/worker/protocol.pb.h"
 #include "harness/worker/protocol_conversion.hpp"
 #include "harness/worker/protocol_error.hpp"
@@ -12,27 +13,10 @@
 namespace plumb {
 namespace {
 
-constexpr int kMaximumDims = 1000;
-constexpr int kMaximumModes = 100;
-constexpr int kMaximumSteps = 1'000'000;
+constexpr std::size_t kMaximumDims = 1000;
+constexpr std::size_t kMaximumModes = 100;
+constexpr std::size_t kMaximumSteps = 1'000'000;
 constexpr std::int64_t kMaximumAttempts = 1000;
-
-std::int64_t not_negative(const char* field, std::int64_t value) {
-  if (value < 0) {
-    throw ProtocolError(ProtocolError::Kind::kBroken,
-                        fmt::format("field '{}' of a message is {}, below 0", field, value));
-  }
-  return value;
-}
-
-void check_size(const char* field, int size, int most) {
-  if (size > most) {
-    throw ProtocolError(
-        ProtocolError::Kind::kBroken,
-        fmt::format(
-            "field '{}' of a message is a list of {}, above the limit of {}", field, size, most));
-  }
-}
 
 ExecutionMode mode_from(const std::string& text) {
   try {
@@ -66,9 +50,9 @@ protocol::ModeRequest mode_message(const ModeRequest& request) {
 ModeRequest mode_request_from(const protocol::ModeRequest& message) {
   ModeRequest request;
   request.mode = mode_from(message.mode());
-  check_size("steps", message.steps_size(), kMaximumSteps);
+  check_size("steps", static_cast<std::size_t>(message.steps_size()), kMaximumSteps);
   for (const protocol::ModeStep& step : message.steps()) {
-    check_size("layers", step.layers_size(), kMaximumSteps);
+    check_size("layers", static_cast<std::size_t>(step.layers_size()), kMaximumSteps);
     request.steps.push_back(
         {{step.layers().begin(), step.layers().end()}, from_protocol(step.key()), step.variant()});
   }
@@ -104,11 +88,11 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   if (message.has_batch()) {
     request.batch = not_negative("batch", message.batch());
   }
-  check_size("dims", message.dims_size(), kMaximumDims);
+  check_size("dims", static_cast<std::size_t>(message.dims_size()), kMaximumDims);
   for (const auto& [name, extent] : message.dims()) {
     request.dims[name] = not_negative("dims", extent);
   }
-  check_size("modes", message.modes_size(), kMaximumModes);
+  check_size("modes", static_cast<std::size_t>(message.modes_size()), kMaximumModes);
   if (message.modes_size() == 0) {
     throw ProtocolError(ProtocolError::Kind::kBroken,
                         "a message asks to execute a model in no mode");
@@ -151,9 +135,9 @@ Execution from_protocol(const protocol::Execution& message) {
   execution.row = from_protocol(message.row());
   execution.memory.value = not_negative("memory_bytes", message.memory_bytes());
   execution.reorders = not_negative("reorders", message.reorders());
-  check_size("layers", message.layers_size(), kMaximumSteps);
+  check_size("layers", static_cast<std::size_t>(message.layers_size()), kMaximumSteps);
   for (const protocol::ExecutedLayer& layer : message.layers()) {
-    check_size("layers", layer.layers_size(), kMaximumSteps);
+    check_size("layers", static_cast<std::size_t>(layer.layers_size()), kMaximumSteps);
     execution.layers.push_back({{layer.layers().begin(), layer.layers().end()},
                                 from_protocol(layer.key()),
                                 layer.variant(),

@@ -116,18 +116,6 @@ void bound_list(const char* field, std::size_t size, std::size_t most) {
   }
 }
 
-protocol::Outcome outcome_message(const Outcome& outcome) {
-  protocol::Outcome message;
-  message.set_kind(outward(kOutcomes, outcome.kind));
-  message.set_reason(outcome.reason);
-  return message;
-}
-
-Outcome outcome_of(const protocol::Outcome& message) {
-  require("outcome.kind", message.has_kind());
-  return {inward(kOutcomes, "outcome.kind", message.kind()), message.reason()};
-}
-
 protocol::SampleSummary summary_message(const SampleSummary& summary) {
   protocol::SampleSummary message;
   message.set_n(summary.n);
@@ -192,6 +180,18 @@ Disturbance disturbance_of(const protocol::Disturbance& message) {
 }
 
 }  // namespace
+
+protocol::Outcome to_protocol(const Outcome& outcome) {
+  protocol::Outcome message;
+  message.set_kind(outward(kOutcomes, outcome.kind));
+  message.set_reason(outcome.reason);
+  return message;
+}
+
+Outcome from_protocol(const protocol::Outcome& message) {
+  require("outcome.kind", message.has_kind());
+  return {inward(kOutcomes, "outcome.kind", message.kind()), message.reason()};
+}
 
 protocol::LayerKey to_protocol(const LayerKey& key) {
   protocol::LayerKey message;
@@ -300,7 +300,7 @@ protocol::Measurement to_protocol(const Measurement& row) {
   message.set_reference_implementation(row.reference_implementation);
   message.set_cache(outward(kCaches, row.cache));
   message.set_purpose(outward(kPurposes, row.purpose));
-  *message.mutable_outcome() = outcome_message(row.outcome);
+  *message.mutable_outcome() = to_protocol(row.outcome);
   message.mutable_samples_seconds()->Reserve(static_cast<int>(row.samples.size()));
   for (const Seconds sample : row.samples) {
     message.add_samples_seconds(sample.count());
@@ -340,7 +340,7 @@ Measurement from_protocol(const protocol::Measurement& message) {
   row.cache = inward(kCaches, "cache", message.cache());
   require("purpose", message.has_purpose());
   row.purpose = inward(kPurposes, "purpose", message.purpose());
-  row.outcome = outcome_of(message.outcome());
+  row.outcome = from_protocol(message.outcome());
   const auto samples = static_cast<std::size_t>(message.samples_seconds_size());
   bound_list("samples_seconds", samples, kMaximumSamples);
   row.samples.reserve(samples);

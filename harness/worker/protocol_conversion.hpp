@@ -10,6 +10,7 @@
 
 namespace plumb::protocol {
 class Calibration;
+class EngineChoices;
 class Environment;
 class Error;
 class Execution;
@@ -20,6 +21,8 @@ class LoadProgress;
 class LoadRequest;
 class Measurement;
 class MeasureRequest;
+class Outcome;
+class PreviewRequest;
 class SamplingPlan;
 class Variants;
 }  // namespace plumb::protocol
@@ -41,6 +44,9 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] protocol::LoadRequest to_protocol(const LoadRequest& request);
 [[nodiscard]] protocol::LoadProgress to_protocol(const LoadProgress& progress);
 [[nodiscard]] protocol::LoadExecution to_protocol(const LoadExecution& load);
+[[nodiscard]] protocol::Outcome to_protocol(const Outcome& outcome);
+[[nodiscard]] protocol::PreviewRequest to_protocol(const PreviewRequest& request);
+[[nodiscard]] protocol::EngineChoices to_protocol(const EngineChoices& choices);
 [[nodiscard]] protocol::MeasureRequest to_protocol(const MeasureRequest& request);
 [[nodiscard]] protocol::Measurement to_protocol(const Measurement& row);
 [[nodiscard]] protocol::Environment to_protocol(const Environment& environment);
@@ -58,6 +64,9 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] LoadRequest from_protocol(const protocol::LoadRequest& message);
 [[nodiscard]] LoadProgress from_protocol(const protocol::LoadProgress& message);
 [[nodiscard]] LoadExecution from_protocol(const protocol::LoadExecution& message);
+[[nodiscard]] Outcome from_protocol(const protocol::Outcome& message);
+[[nodiscard]] PreviewRequest from_protocol(const protocol::PreviewRequest& message);
+[[nodiscard]] EngineChoices from_protocol(const protocol::EngineChoices& message);
 [[nodiscard]] MeasureRequest from_protocol(const protocol::MeasureRequest& message);
 [[nodiscard]] Measurement from_protocol(const protocol::Measurement& message);
 [[nodiscard]] Environment from_protocol(const protocol::Environment& message);

@@ -10,9 +10,9 @@ namespace plumb {
 
 /// Describes one set of library versions a worker is started with (`stack.toml`).
 ///
-/// A worker sees this and nothing else that tunes a library: OMP_*, GOMP_*, KMP_*, MKL_*, ONEDNN_*
-/// and DNNL_* of the surrounding environment are dropped, so that a stack means the same on every
-/// shell.
+/// A worker sees this and nothing else that tunes a library: OMP_*, GOMP_*, KMP_*, MKL_*, ONEDNN_*,
+/// DNNL_*, CUDNN_*, CUBLAS*_* and NVIDIA_TF32_OVERRIDE of the surrounding environment are dropped,
+/// so that a stack means the same on every shell.
 struct Stack {
   std::string name = "default";
   std::string backend = "onednn";

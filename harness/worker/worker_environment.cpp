@@ -14,8 +14,17 @@
 namespace plumb {
 namespace {
 
-constexpr std::array<std::string_view, 7> kTuning{
-    "OMP_", "GOMP_", "KMP_", "MKL_", "ONEDNN_", "DNNL_", "PLUMB_WORKER_"};
+constexpr std::array<std::string_view, 11> kTuning{"OMP_",
+                                                   "GOMP_",
+                                                   "KMP_",
+                                                   "MKL_",
+                                                   "ONEDNN_",
+                                                   "DNNL_",
+                                                   "CUDNN_",
+                                                   "CUBLAS_",
+                                                   "CUBLASLT_",
+                                                   "NVIDIA_TF32_OVERRIDE",
+                                                   "PLUMB_WORKER_"};
 
 bool tunes_a_library(std::string_view name) {
   // Where workers lie is the harness's business, and a worker may start workers in tests.

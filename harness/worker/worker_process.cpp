@@ -120,6 +120,20 @@ class WorkerProcess::Implementation {
     }
   }
 
+  EngineChoices preview(const PreviewRequest& preview) {
+    protocol::Request request;
+    *request.mutable_preview() = to_protocol(preview);
+    const protocol::Reply reply = ask(request);
+    EngineChoices choices =
+        read(reply, reply.has_choices(), [&] { return from_protocol(reply.choices()); });
+    if (choices.key != preview.key) {
+      die(ProtocolError(ProtocolError::Kind::kBroken,
+                        "choices are for another key than was asked for"),
+          request_timeout_);
+    }
+    return choices;
+  }
+
   LoadExecution load(const LoadRequest& load,
                      Seconds timeout,
                      const std::function<bool(const LoadProgress&)>& go_on) {
@@ -356,6 +370,9 @@ std::vector<Variant> WorkerProcess::variants(const LayerKey& key) {
 }
 Calibration WorkerProcess::calibrate() {
   return implementation_->calibrate();
+}
+EngineChoices WorkerProcess::preview(const PreviewRequest& request) {
+  return implementation_->preview(request);
 }
 void WorkerProcess::measure(const MeasureRequest& request,
                             Seconds timeout,

@@ -23,7 +23,7 @@ struct WorkerOptions {
   std::vector<std::filesystem::path>
       search_path;  ///< where plumb-worker-BACKEND may lie, first wins
   Seconds start_timeout{20.0};
-  Seconds request_timeout{120.0};  ///< for describe, variants and calibrate
+  Seconds request_timeout{120.0};  ///< for describe, variants, calibrate and preview
 };
 
 /// Owns one worker process: spawns it with its own descriptor for frames, captures its stdout and
@@ -48,6 +48,8 @@ class WorkerProcess {
   [[nodiscard]] Environment describe();
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key);
   [[nodiscard]] Calibration calibrate();
+  /// Asks what the library would choose on a described device.
+  [[nodiscard]] EngineChoices preview(const PreviewRequest& request);
   /// Hands on each row as it arrives. `timeout` bounds the silence between two rows, not the whole.
   /// If `emit` throws, the worker is killed and the exception goes on to the caller.
   void measure(const MeasureRequest& request,

@@ -149,6 +149,9 @@ class Server {
         *message.mutable_calibration() = to_protocol(service_->calibrate());
       } else if (request.has_load()) {
         *message.mutable_load() = to_protocol(load(from_protocol(request.load())));
+      } else if (request.has_preview()) {
+        *message.mutable_choices() =
+            to_protocol(service_->preview(from_protocol(request.preview())));
       } else {
         throw Error(Error::Kind::kInternal, "the worker does not know this request");
       }

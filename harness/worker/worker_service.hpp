@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
+#include "harness/results/engine_choice.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/load_execution.hpp"
 #include "harness/results/measurement.hpp"
@@ -13,6 +15,7 @@
 #include "harness/worker/backend.hpp"
 #include "harness/worker/execute_request.hpp"
 #include "harness/worker/load_request.hpp"
+#include "harness/worker/preview_request.hpp"
 
 namespace plumb {
 
@@ -54,6 +57,15 @@ class WorkerService {
   /// from another thread while it runs, never after it returns.
   [[nodiscard]] virtual LoadExecution load(const LoadRequest& request,
                                            const LoadReport& report) = 0;
+  /// Says what the library would choose for a layer on a described device; an outcome says why it
+  /// cannot be asked. Throws Error{kUser} if the library does not take the description, or has no
+  /// such question.
+  [[nodiscard]] virtual EngineChoices preview(const PreviewRequest& request) {
+    static_cast<void>(request);
+    throw Error(Error::Kind::kUser,
+                "this backend's library chooses only on the device it runs on: previews need a "
+                "stack of the backend 'cuda'");
+  }
 };
 
 }  // namespace plumb

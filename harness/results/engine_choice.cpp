@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/results/engine_choice.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+namespace plumb {
+namespace {
+
+bool has(const std::vector<std::string>& notes, std::string_view note) {
+  return std::find(notes.begin(), notes.end(), note) != notes.end();
+}
+
+/// Tells whether a configuration computes as exactly as the layer promises.
+bool keeps_promise(const LayerSpec& spec, const EngineConfiguration& configuration) {
+  const std::vector<std::string>& notes = configuration.numerical_notes;
+  const bool converts =
+      has(notes, "DOWN_CONVERT_INPUTS") || has(notes, "REDUCED_PRECISION_REDUCTION");
+  const bool rounds_f32 =
+      spec.inputs.at(0) && spec.inputs[0]->dtype == DataType::kF32 && has(notes, "TENSOR_CORE");
+  switch (spec.math) {
+    case MathClass::kStrict:
+      return !converts && !rounds_f32;
+    case MathClass::kDeterministic:
+      return !converts && !rounds_f32 && !has(notes, "NONDETERMINISTIC");
+    case MathClass::kTf32:
+      return !converts;
+    case MathClass::kDownConvert:
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+const EngineConfiguration* chosen_engine(const LayerSpec& spec, const EngineOffer& offer) {
+  for (const std::string_view heuristic : {"A", "FALLBACK"}) {
+    for (const EngineRanking& ranking : offer.rankings) {
+      if (ranking.heuristic != heuristic) {
+        continue;
+      }
+      for (const EngineConfiguration& one : ranking.configurations) {
+        if (one.refusal.empty() && keeps_promise(spec, one)) {
+          return &one;
+        }
+      }
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace plumb

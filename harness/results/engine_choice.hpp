@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/base/units.hpp"
+#include "harness/model/layer_spec.hpp"
+#include "harness/results/outcome.hpp"
+
+namespace plumb {
+
+/// Is one way in which a library would execute a layer on a device that need not be there.
+struct EngineConfiguration {
+  std::int64_t engine = 0;  ///< a number that means something in one version, for one kind of layer
+  std::map<std::string, std::int64_t>
+      knobs;  ///< "TILE_SIZE": 5; values mean something for an engine
+  std::vector<std::string> numerical_notes;  ///< "TENSOR_CORE", ascending
+  std::vector<std::string> behaviour_notes;  ///< "RUNTIME_COMPILATION", ascending
+  std::optional<Bytes> workspace;
+  std::optional<Bytes> shared_memory;
+  std::string plan_digest;  ///< SHA-256 of the plan's own text; empty: there is no plan
+  std::string refusal;      ///< why there is no plan, in the library's words
+
+  bool operator==(const EngineConfiguration&) const = default;
+};
+
+/// Is what one heuristic of the library offers, best first.
+struct EngineRanking {
+  std::string heuristic;  ///< "A"; "FALLBACK": asked where A offers nothing for the layer's promise
+  std::vector<EngineConfiguration> configurations;
+  std::string refusal;  ///< why there are none, in the library's words
+
+  bool operator==(const EngineRanking&) const = default;
+};
+
+/// Is what a library offers for a layer whose operands lie in one layout.
+struct EngineOffer {
+  std::string layout;                   ///< "NCHW" or "NHWC", of input, weights and output
+  std::optional<std::int64_t> engines;  ///< that the version has for this kind of layer
+  std::vector<EngineRanking> rankings;
+  std::string refusal;  ///< why the library was not, or could not be, asked; in its words
+
+  bool operator==(const EngineOffer&) const = default;
+};
+
+/// Is what a library would choose for a layer on a described device.
+struct EngineChoices {
+  LayerKey key;
+  Outcome outcome;  ///< kUnsupported: the layer cannot be asked for without the device
+  std::vector<EngineOffer> offers;
+
+  bool operator==(const EngineChoices&) const = default;
+};
+
+/// Returns what a program gets that asks for nothing but the layer's promise of precision: the
+/// first plan of heuristic A, then of FALLBACK, whose numerical notes keep the promise (f32 strict:
+/// no tensor cores, no conversion down); null if there is none.
+[[nodiscard]] const EngineConfiguration* chosen_engine(const LayerSpec& spec,
+                                                       const EngineOffer& offer);
+
+}  // namespace plumb

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace plumb {
+
+/// Returns a number of a message that must not be negative. Throws ProtocolError{kBroken} naming
+/// the field.
+[[nodiscard]] std::int64_t not_negative(const char* field, std::int64_t value);
+
+/// Checks the length of a list of a message. Throws ProtocolError{kBroken} naming the field.
+void check_size(const char* field, std::size_t size, std::size_t most);
+
+}  // namespace plumb

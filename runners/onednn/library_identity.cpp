@@ -2,27 +2,18 @@
 #include "runners/onednn/library_identity.hpp"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <fmt/format.h>
-#include <link.h>
 
 #include <array>
-#include <cstdint>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <oneapi/dnnl/dnnl.hpp>
-#include <sstream>
 #include <string_view>
 
 #include "harness/base/digest.hpp"
+#include "runners/engine/mapped_file.hpp"
 
 namespace plumb::onednn {
 namespace {
-
-std::uintptr_t number_of(const void* address) {
-  return reinterpret_cast<std::uintptr_t>(address);
-}
 
 std::string runtime_text(unsigned runtime) {
   switch (runtime) {
@@ -41,60 +32,6 @@ std::string runtime_text(unsigned runtime) {
   }
 }
 
-struct NoteSearch {
-  std::uintptr_t address = 0;
-  std::string build_id;
-};
-
-std::size_t aligned(std::size_t size) {
-  return (size + 3) / 4 * 4;
-}
-
-/// Reads the notes of one mapped segment.
-std::string build_id_in(const char* notes, std::size_t size) {
-  while (size >= sizeof(ElfW(Nhdr))) {
-    ElfW(Nhdr) header;
-    std::memcpy(&header, notes, sizeof header);
-    const std::size_t length = sizeof header + aligned(header.n_namesz) + aligned(header.n_descsz);
-    if (length > size) {
-      break;
-    }
-    const char* const name = notes + sizeof header;
-    if (header.n_type == NT_GNU_BUILD_ID && header.n_namesz == 4 &&
-        std::memcmp(name, "GNU", 4) == 0) {
-      std::string text;
-      for (std::size_t index = 0; index < header.n_descsz; ++index) {
-        text += fmt::format("{:02x}",
-                            static_cast<unsigned char>(name[aligned(header.n_namesz) + index]));
-      }
-      return text;
-    }
-    notes += length;
-    size -= length;
-  }
-  return {};
-}
-
-int visit_module(dl_phdr_info* info, std::size_t /*size*/, void* data) {
-  auto& search = *static_cast<NoteSearch*>(data);
-  bool holds = false;
-  std::string found;
-  for (int index = 0; index < info->dlpi_phnum; ++index) {
-    const ElfW(Phdr)& segment = info->dlpi_phdr[index];
-    const std::uintptr_t begin = info->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type == PT_LOAD && search.address >= begin &&
-        search.address < begin + segment.p_memsz) {
-      holds = true;
-    } else if (segment.p_type == PT_NOTE && found.empty()) {
-      found = build_id_in(reinterpret_cast<const char*>(begin), segment.p_memsz);
-    }
-  }
-  if (holds) {
-    search.build_id = found;
-  }
-  return holds ? 1 : 0;
-}
-
 void add_openmp(Facts& facts) {
   using ThreadCount = int (*)();
   void* const symbol = dlsym(RTLD_DEFAULT, "omp_get_max_threads");
@@ -110,34 +47,6 @@ void add_openmp(Facts& facts) {
 }
 
 }  // namespace
-
-std::filesystem::path mapped_file(const void* address) {
-  std::ifstream maps("/proc/self/maps");
-  std::string line;
-  while (std::getline(maps, line)) {
-    std::istringstream fields(line);
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-    char dash = 0;
-    std::string permissions;
-    std::string offset;
-    std::string device;
-    std::string inode;
-    std::string path;
-    fields >> std::hex >> begin >> dash >> end >> permissions >> offset >> device >> inode;
-    std::getline(fields >> std::ws, path);
-    if (number_of(address) >= begin && number_of(address) < end) {
-      return path;
-    }
-  }
-  return {};
-}
-
-std::string build_id(const void* address) {
-  NoteSearch search{number_of(address), {}};
-  dl_iterate_phdr(visit_module, &search);
-  return search.build_id;
-}
 
 std::string isa_text(unsigned isa) {
   struct Row {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "harness/results/environment.hpp"
@@ -11,12 +10,6 @@ namespace plumb::onednn {
 /// Describes the oneDNN library that is mapped: what a series must not mix (library, instruction
 /// set, threading runtime) and, as facts, where it came from.
 [[nodiscard]] Environment describe_library();
-
-/// Returns the file that holds the code at `address`, from /proc/self/maps; empty if there is none.
-[[nodiscard]] std::filesystem::path mapped_file(const void* address);
-
-/// Returns the ELF build-id of the module that holds `address` as hex digits; empty if it has none.
-[[nodiscard]] std::string build_id(const void* address);
 
 /// Names an instruction set as ONEDNN_MAX_CPU_ISA does: "AVX512_CORE_BF16"; unknown ones as a hex
 /// number.

@@ -50,12 +50,12 @@ TEST(WorkerFinder, passes_over_what_cannot_be_executed) {
 
 TEST(WorkerFinder, says_where_it_looked_and_what_to_do) {
   try {
-    (void)find_worker("cuda", {"/no/such/folder"});
+    (void)find_worker("abacus", {"/no/such/folder"});
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);
     EXPECT_THAT(error.what(),
-                testing::AllOf(testing::HasSubstr("no plumb-worker-cuda in '/no/such/folder'"),
+                testing::AllOf(testing::HasSubstr("no plumb-worker-abacus in '/no/such/folder'"),
                                testing::HasSubstr("build or install")));
   }
 }

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/convolution_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace plumb::cuda {
+namespace {
+
+using Dimensions = std::vector<std::int64_t>;
+
+/// Ends the translation: the layer cannot be expressed.
+struct CannotBeAsked {
+  std::string reason;
+};
+
+abi::Type type_of(DataType type) {
+  switch (type) {
+    case DataType::kF32:
+      return abi::Type::kFloat;
+    case DataType::kF16:
+      return abi::Type::kHalf;
+    case DataType::kBf16:
+      return abi::Type::kBfloat16;
+    default:
+      throw CannotBeAsked{fmt::format(
+          "convolutions of type {} are not asked for: f32, f16 and bf16 are", to_text(type))};
+  }
+}
+
+Dimensions strides_of(const Dimensions& dimensions, TensorLayout layout) {
+  Dimensions strides(dimensions.size());
+  std::int64_t next = 1;
+  const auto lay = [&](std::size_t axis) {
+    strides[axis] = next;
+    next *= std::max<std::int64_t>(dimensions[axis], 1);
+  };
+  if (layout == TensorLayout::kChannelsLast) {
+    lay(1);
+  }
+  for (std::size_t axis = dimensions.size(); axis-- > 2;) {
+    lay(axis);
+  }
+  if (layout == TensorLayout::kChannelsFirst) {
+    lay(1);
+  }
+  lay(0);
+  return strides;
+}
+
+/// Makes the graph of one layer, step by step.
+class Translation {
+ public:
+  Translation(const LayerSpec& spec, TensorLayout layout) : spec_(spec), layout_(layout) {}
+
+  ConvolutionGraph run() {
+    if (spec_.op != "conv") {
+      throw CannotBeAsked{fmt::format(
+          "cuDNN answers for '{}' only where the driver is: without a device it is asked for "
+          "convolutions",
+          spec_.op)};
+    }
+    const TensorType& input = operand(0);
+    const TensorType& output = spec_.outputs.at(0);
+    if (input.dtype != operand(1).dtype || input.dtype != output.dtype) {
+      throw CannotBeAsked{"input, weights and output are of different types"};
+    }
+    if (input.dims.size() < 3 || input.dims.size() > 5) {
+      throw CannotBeAsked{fmt::format("an input of rank {}", input.dims.size())};
+    }
+    is_one_dimensional_ = input.dims.size() == 3;
+    graph_.input = add(input.dtype, input.dims);
+    graph_.weights = add(operand(1).dtype, operand(1).dims);
+    graph_.result = add(output.dtype, output.dims);
+    graph_.strides = spatial("strides", 1);
+    graph_.dilations = spatial("dilations", 1);
+    read_pads();
+    add_steps();
+    return std::move(graph_);
+  }
+
+ private:
+  const TensorType& operand(std::size_t index) const {
+    if (!spec_.has_input(index)) {
+      throw CannotBeAsked{fmt::format("operand {} is missing", index)};
+    }
+    if (!spec_.inputs[index]->strides.empty()) {
+      throw CannotBeAsked{fmt::format("operand {} is not dense", index)};
+    }
+    return *spec_.inputs[index];
+  }
+
+  std::size_t add(DataType type, Dimensions dimensions) {
+    if (is_one_dimensional_) {
+      dimensions.insert(dimensions.begin() + 2, 1);
+    }
+    GraphTensor& tensor = graph_.tensors.emplace_back();
+    tensor.type = type_of(type);
+    tensor.strides = strides_of(dimensions, layout_);
+    tensor.dimensions = std::move(dimensions);
+    return graph_.tensors.size() - 1;
+  }
+
+  Dimensions spatial(const char* name, std::int64_t of_missing_axis) const {
+    Dimensions values = spec_.integers(name);
+    if (is_one_dimensional_) {
+      values.insert(values.begin(), of_missing_axis);
+    }
+    return values;
+  }
+
+  void read_pads() {
+    const Dimensions& pads = spec_.integers("pads");
+    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
+    graph_.pads_before.assign(pads.begin(), middle);
+    graph_.pads_after.assign(middle, pads.end());
+    if (is_one_dimensional_) {
+      graph_.pads_before.insert(graph_.pads_before.begin(), 0);
+      graph_.pads_after.insert(graph_.pads_after.begin(), 0);
+    }
+  }
+
+  /// Puts a step behind the last: what was the result is now in between, and as exact as the sum.
+  PointwiseStep& append(abi::PointwiseMode mode) {
+    GraphTensor output = graph_.tensors[last_];
+    graph_.tensors[last_].is_virtual = true;
+    graph_.tensors[last_].type = abi::Type::kFloat;
+    graph_.tensors.push_back(std::move(output));
+    PointwiseStep& step = graph_.steps.emplace_back();
+    step.mode = mode;
+    step.input = last_;
+    step.output = graph_.tensors.size() - 1;
+    last_ = step.output;
+    return step;
+  }
+
+  void add_steps() {
+    last_ = graph_.result;
+    auto step = spec_.epilogue.begin();
+    if (spec_.has_input(2)) {
+      if (step != spec_.epilogue.end() && step->fn == "add") {
+        append_binary(*step++);
+      }
+      const std::int64_t channels = graph_.tensors[graph_.result].dimensions[1];
+      Dimensions shape(spec_.outputs[0].dims.size(), 1);
+      shape[1] = channels;
+      const std::size_t bias = add(operand(2).dtype, std::move(shape));
+      append(abi::PointwiseMode::kAdd).operand = bias;
+    }
+    for (; step != spec_.epilogue.end(); ++step) {
+      step->operand ? append_binary(*step) : append_activation(*step);
+    }
+  }
+
+  void append_binary(const Epilogue& step) {
+    const bool product = step.fn == "mul";
+    if ((!product && step.fn != "add") || !step.operand) {
+      throw CannotBeAsked{fmt::format("the fused step '{}' is not one of cuDNN's", step.fn)};
+    }
+    const TensorType& other = operand(*step.operand);
+    if (other.dims.size() != spec_.outputs[0].dims.size()) {
+      throw CannotBeAsked{fmt::format(
+          "operand {} of the fused '{}' has rank {}", *step.operand, step.fn, other.dims.size())};
+    }
+    const std::size_t operand_index = add(other.dtype, other.dims);
+    append(product ? abi::PointwiseMode::kMultiply : abi::PointwiseMode::kAdd).operand =
+        operand_index;
+  }
+
+  void append_activation(const Epilogue& step) {
+    using Mode = abi::PointwiseMode;
+    const auto parameter = [&](std::size_t index) { return step.parameters.at(index); };
+    if (step.fn == "relu") {
+      append(Mode::kRelu);
+    } else if (step.fn == "leaky_relu") {
+      append(Mode::kRelu).lower_clip_slope = parameter(0);
+    } else if (step.fn == "clip" && parameter(0) == 0.0) {
+      append(Mode::kRelu).upper_clip = parameter(1);
+    } else if (step.fn == "elu") {
+      append(Mode::kElu).elu_alpha = parameter(0);
+    } else if (step.fn == "sigmoid") {
+      append(Mode::kSigmoid);
+    } else if (step.fn == "tanh") {
+      append(Mode::kTanh);
+    } else if (step.fn == "softplus") {
+      append(Mode::kSoftplus);
+    } else if (step.fn == "silu") {
+      append(Mode::kSwish);
+    } else if (step.fn == "gelu_erf") {
+      append(Mode::kGelu);
+    } else if (step.fn == "gelu_tanh") {
+      append(Mode::kGeluTanh);
+    } else {
+      throw CannotBeAsked{
+          fmt::format("the fused activation '{}' is not one operation of cuDNN's", step.fn)};
+    }
+  }
+
+  const LayerSpec& spec_;
+  TensorLayout layout_;
+  ConvolutionGraph graph_;
+  bool is_one_dimensional_ = false;
+  std::size_t last_ = 0;
+};
+
+}  // namespace
+
+std::string_view to_text(TensorLayout layout) {
+  return layout == TensorLayout::kChannelsFirst ? "NCHW" : "NHWC";
+}
+
+TranslatedLayer convolution_graph(const LayerSpec& spec, TensorLayout layout) {
+  try {
+    return {Translation(spec, layout).run(), {}};
+  } catch (const CannotBeAsked& end) {
+    return {std::nullopt, end.reason};
+  }
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+/// What of cuDNN 9's binary interface the worker uses: numbers of enumerators and signatures, as
+/// its documentation of the graph API names them; stable from 9.x to every later 9.y
+/// (docs/adr/0005-the-cuda-worker-loads-cudnn-by-name.md).
+namespace plumb::cuda::abi {
+
+using Descriptor = void*;  ///< cudnnBackendDescriptor_t
+
+inline constexpr int kSuccess = 0;
+inline constexpr int kSublibraryVersionMismatch = 1002;
+inline constexpr int kSublibraryLoadingFailed = 1008;
+
+/// Is cudnnBackendDescriptorType_t.
+enum class DescriptorType : int {
+  kPointwise = 0,
+  kConvolution = 1,
+  kEngine = 2,
+  kEngineConfiguration = 3,
+  kEngineHeuristic = 4,
+  kExecutionPlan = 5,
+  kKnobChoice = 7,
+  kConvolutionForward = 10,
+  kPointwiseOperation = 13,
+  kOperationGraph = 15,
+  kTensor = 17,
+  kDeviceProperties = 38,  // since 9.8
+};
+
+/// Is cudnnBackendAttributeType_t.
+enum class ValueType : int {
+  kDataType = 1,
+  kBoolean = 2,
+  kInt64 = 3,
+  kFloat = 4,
+  kDouble = 5,
+  kConvolutionMode = 7,
+  kHeuristicMode = 8,
+  kKnobType = 9,
+  kNumericalNote = 11,
+  kPointwiseMode = 14,
+  kDescriptor = 15,
+  kBehaviourNote = 19,
+  kInt32 = 23,
+  kChar = 24,
+};
+
+/// Is cudnnBackendAttributeName_t.
+enum class Attribute : int {
+  kPointwiseMode = 0,
+  kPointwiseComputeType = 1,
+  kPointwiseReluLowerClip = 3,
+  kPointwiseReluUpperClip = 4,
+  kPointwiseReluLowerClipSlope = 5,
+  kPointwiseEluAlpha = 6,
+  kConvolutionComputeType = 100,
+  kConvolutionMode = 101,
+  kConvolutionDilations = 102,
+  kConvolutionStrides = 103,
+  kConvolutionPostPaddings = 104,
+  kConvolutionPrePaddings = 105,
+  kConvolutionSpatialDimensions = 106,
+  kHeuristicMode = 200,
+  kHeuristicOperationGraph = 201,
+  kHeuristicResults = 202,
+  kHeuristicDevice = 204,
+  kConfigurationEngine = 300,
+  kConfigurationKnobChoices = 302,
+  kConfigurationWorkspace = 303,
+  kConfigurationSharedMemory = 304,
+  kPlanConfiguration = 401,
+  kPlanJson = 405,
+  kPlanDevice = 407,
+  kKnobChoiceType = 600,
+  kKnobChoiceValue = 601,
+  kForwardAlpha = 700,
+  kForwardBeta = 701,
+  kForwardConvolution = 702,
+  kForwardWeights = 703,
+  kForwardInput = 704,
+  kForwardOutput = 705,
+  kStepPointwise = 750,
+  kStepInput = 751,
+  kStepOperand = 752,
+  kStepOutput = 753,
+  kGraphOperations = 801,
+  kGraphEngineCount = 802,
+  kTensorAlignment = 900,
+  kTensorDataType = 901,
+  kTensorDimensions = 902,
+  kTensorStrides = 903,
+  kTensorId = 906,
+  kTensorIsVirtual = 907,
+  kEngineIndex = 1301,
+  kEngineNumericalNotes = 1303,
+  kEngineBehaviourNotes = 1305,
+  kDeviceJson = 2702,
+};
+
+/// Is cudnnDataType_t.
+enum class Type : int { kFloat = 0, kHalf = 2, kBfloat16 = 9 };
+/// Is cudnnConvolutionMode_t; ONNX's convolution does not flip the filter.
+enum class ConvolutionMode : int { kCrossCorrelation = 1 };
+/// Is cudnnBackendHeurMode_t.
+enum class HeuristicMode : int { kFallback = 2, kA = 3 };
+/// Is cudnnPointwiseMode_t.
+enum class PointwiseMode : int {
+  kAdd = 0,
+  kMultiply = 1,
+  kRelu = 100,
+  kTanh = 101,
+  kSigmoid = 102,
+  kElu = 103,
+  kGelu = 104,
+  kSoftplus = 105,
+  kSwish = 106,
+  kGeluTanh = 107,
+};
+
+using GetVersion = std::size_t (*)();
+using GetErrorString = const char* (*)(int);
+using GetLastErrorString = void (*)(char*, std::size_t);
+using CreateDescriptor = int (*)(DescriptorType, Descriptor*);
+using DestroyDescriptor = int (*)(Descriptor);
+using Finalize = int (*)(Descriptor);
+using SetAttribute = int (*)(Descriptor, Attribute, ValueType, std::int64_t, const void*);
+using GetAttribute = int (*)(Descriptor, Attribute, ValueType, std::int64_t, std::int64_t*, void*);
+
+}  // namespace plumb::cuda::abi

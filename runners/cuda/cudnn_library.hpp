@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/results/environment.hpp"
+#include "runners/cuda/cudnn_abi.hpp"
+
+namespace plumb::cuda {
+
+/// Says that cuDNN refused a call: its status and its own words.
+class CudnnRefusal : public std::runtime_error {
+ public:
+  CudnnRefusal(int status, const std::string& text) : std::runtime_error(text), status_(status) {}
+  [[nodiscard]] int status() const { return status_; }
+
+ private:
+  int status_;
+};
+
+/// Is the cuDNN 9 that this process has loaded, by path, for good: one process, one version. Needs
+/// neither a device nor a driver. Not thread-safe.
+class CudnnLibrary {
+ public:
+  /// Loads the stack's libraries by path, in order, and cuDNN's own parts and cuBLASLt, which it
+  /// looks for itself. Throws Error{kEnvironment} if a file is missing, cannot be loaded or is no
+  /// cuDNN from 9.8 on, and if its parts are of several versions or lie in several folders.
+  explicit CudnnLibrary(const std::vector<std::filesystem::path>& libraries);
+
+  /// Describes the library by its version and the build-ids of all its parts and of cuBLASLt; as
+  /// facts their files.
+  [[nodiscard]] Environment describe() const;
+
+  /// Throws CudnnRefusal unless `status` is a success; `what` names the call.
+  void check(int status, const char* what) const;
+
+  abi::CreateDescriptor create_descriptor = nullptr;
+  abi::DestroyDescriptor destroy_descriptor = nullptr;
+  abi::Finalize finalize = nullptr;
+  abi::SetAttribute set_attribute = nullptr;
+  abi::GetAttribute get_attribute = nullptr;
+
+ private:
+  void load_cublas() const;
+  void load_parts(const std::filesystem::path& folder);
+
+  abi::GetVersion get_version_ = nullptr;
+  abi::GetErrorString get_error_string_ = nullptr;
+  abi::GetLastErrorString get_last_error_string_ = nullptr;
+  std::string version_;
+};
+
+}  // namespace plumb::cuda

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "harness/worker/worker_server.hpp"
+#include "runners/cuda/cuda_service.hpp"
+
+int main(int argc, const char* const* argv) {
+  const auto make_service = [](const plumb::WorkerSetup& setup) {
+    return std::make_unique<plumb::cuda::CudaService>(setup.libraries);
+  };
+  return plumb::run_worker("cuda", make_service, argc, argv);
+}

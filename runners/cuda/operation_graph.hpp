@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "runners/cuda/convolution_graph.hpp"
+#include "runners/cuda/descriptor.hpp"
+
+namespace plumb::cuda {
+
+/// Is cuDNN's own form of a graph, with what it is made of, which must live as long.
+struct OperationGraph {
+  std::vector<Descriptor> parts;
+  Descriptor graph;
+};
+
+/// Makes cuDNN's own form of a graph. Throws CudnnRefusal.
+[[nodiscard]] OperationGraph operation_graph(const CudnnLibrary& library,
+                                             const ConvolutionGraph& graph);
+
+}  // namespace plumb::cuda

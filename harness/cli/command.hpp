@@ -26,6 +26,7 @@ void add_detect(CLI::App& app, CommandContext& context);
 void add_doctor(CLI::App& app, CommandContext& context);
 void add_env(CLI::App& app, CommandContext& context);
 void add_model(CLI::App& app, CommandContext& context);
+void add_preview(CLI::App& app, CommandContext& context);
 void add_push(CLI::App& app, CommandContext& context);
 void add_run(CLI::App& app, CommandContext& context);
 void add_runs(CLI::App& app, CommandContext& context);

@@ -149,6 +149,9 @@ void write_stack_file(const fs::path& folder,
     const std::string name = library.filename().string();
     return name.rfind("libcudnn", 0) == 0 || name.rfind("libcublas", 0) == 0;
   });
+  const auto cudnn = std::find_if(libraries.begin(), libraries.end(), [](const fs::path& library) {
+    return library.filename().string().rfind("libcudnn.so", 0) == 0;
+  });
   if (dnnl == libraries.end() && !cuda) {
     throw Error(
         Error::Kind::kUser,
@@ -174,6 +177,8 @@ void write_stack_file(const fs::path& folder,
   out << fmt::format("backend = \"{}\"\n", dnnl != libraries.end() ? "onednn" : "cuda");
   if (dnnl != libraries.end()) {
     out << fmt::format("libraries = [{}]\n", quoted(dnnl->string()));
+  } else if (cudnn != libraries.end()) {
+    out << fmt::format("libraries = [{}]\n", quoted(cudnn->string()));
   }
   out << fmt::format("folders = [{}]\n", fmt::join(folders, ", "));
   if (const std::optional<fs::path> loader = loader_below(folder)) {

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Previews upgrades: what is refused without any cuDNN, and real answers of two versions where ci/fetch-cudnn has fetched them.
+
+Usage: preview_test.py BUILD_FOLDER CACHE_FOLDER [unittest arguments].
+"""
+
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import CONV, Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+STACKS = pathlib.Path(sys.argv.pop(1)) / "cudnn/plumb/stacks"
+WIDE = CONV.replace("[1,8,14,14]", "[8,256,14,14]").replace("[16,8,3,3]", "[256,256,3,3]").replace("[1,16,14,14]", "[8,256,14,14]")
+OLD, NEW = "cudnn-9.12.0.46", "cudnn-9.26.1.1"
+GPUS = ["A100", "B200", "H100", "H200", "L40S", "T4"]
+
+
+class Preview(Command):
+    def one_layer(self, key=CONV):
+        (self.folder / "one_layer.toml").write_text(f'[[layers]]\nkey = "{key}"\ncount = 3\n')
+        return self.suite('[suite]\nname = "one"\n[[layers]]\nfile = "one_layer.toml"\n', "one")
+
+    def profile(self, change):
+        properties = json.loads((self.build / "share/plumb/suites/gpus/H200.json").read_text())["properties"]
+        change(properties)
+        path = self.folder / "mine.json"
+        path.write_text(json.dumps(properties))
+        return path
+
+    def refusal(self, gpu, from_stack="fake", to_stack="fake", expect=2):
+        return self.plumb("preview", self.one_layer(), "--from", from_stack, "--to", to_stack, "--gpu", gpu, expect=expect).stderr
+
+
+class Refusals(Preview):
+    def test_profiles(self):
+        for name in GPUS:
+            profile = json.loads((self.build / f"share/plumb/suites/gpus/{name}.json").read_text())
+            self.assertGreaterEqual(set(profile["properties"]), set(profile["vendor_figures"]))
+        self.assertIn("L40S", self.refusal("H300"))
+        self.assertIn("'l2CacheSize' is missing", self.refusal(self.profile(lambda p: p.pop("l2CacheSize"))))
+        self.assertIn("'maxGridSize'", self.refusal(self.profile(lambda p: p.update(maxGridSize=[1, 2]))))
+        self.assertIn("'smClockRateKHz'", self.refusal(self.profile(lambda p: p.update(smClockRateKHz=-5))))
+        (self.folder / "broken.json").write_text("{")
+        self.assertIn("no JSON object", self.refusal(self.folder / "broken.json"))
+
+    def test_a_backend_that_chooses_only_on_its_device_says_so(self):
+        self.assertIn("'cuda'", self.refusal("H200"))
+
+    def test_a_stack_without_its_library_says_how_to_get_one(self):
+        folder = self.folder / "plumb/stacks/empty"
+        folder.mkdir(parents=True)
+        (folder / "stack.toml").write_text('backend = "cuda"\n')
+        self.assertIn("plumb stacks fetch", self.refusal("H200", "empty", "empty", expect=3))
+
+
+@unittest.skipUnless((STACKS / OLD).exists() and (STACKS / NEW).exists(), "ci/fetch-cudnn fetches the two versions")
+class RealVersions(Preview):
+    def setUp(self):
+        super().setUp()
+        for name in (OLD, NEW):
+            (self.folder / "plumb/stacks" / name).symlink_to(STACKS / name)
+
+    def preview(self, suite, *arguments, to_stack=NEW, gpu="H200", expect=0):
+        return self.json("preview", suite, "--from", OLD, "--to", to_stack, "--gpu", gpu, *arguments, expect=expect)
+
+    def test_probe_names_every_part_within_two_seconds(self):
+        self.json("stacks", "probe", OLD)
+        started = time.monotonic()
+        stack = self.json("stacks", "probe", OLD)["stacks"][0]
+        elapsed = time.monotonic() - started
+        versions = {library["name"]: library["version"] for library in stack["libraries"]}
+        self.assertEqual(versions["libcudnn_heuristic"], "9.12.0")
+        self.assertEqual(versions["libcublasLt"], "13.1.0")
+        print(f"probe: {elapsed:.2f} s")
+
+    def test_the_same_version_twice_is_the_same(self):
+        summary = self.preview(self.tiny(), to_stack=OLD)["summary"]
+        self.assertEqual(summary["same"]["comparisons"], summary["comparisons"])
+        self.assertGreater(summary["comparisons"], 0)
+
+    def test_an_upgrade_changes_the_first_choice(self):
+        key = ("v1:conv;in=f16[1,128,28,28],f16[512,128,1,1]c,f16[512]c;out=f16[1,512,28,28];acc=f32;math=strict;"
+               "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]")
+        document = self.preview(self.one_layer(key), "--gate", expect=1)
+        layer = next(layer for layer in document["layers"] if layer["layout"] == "NCHW")
+        self.assertEqual((layer["change"], layer["nodes"]), ("numerics", 3))
+        self.assertEqual(layer["from"]["numerical_notes"], [])
+        self.assertEqual(layer["to"]["numerical_notes"], ["TENSOR_CORE"])
+        self.assertRegex(layer["to"]["plan_sha256"], "^[0-9a-f]{64}$")
+
+    def test_gpus_get_different_engines(self):
+        chosen = {gpu: self.preview(self.one_layer(WIDE.replace("f32[", "f16[")), gpu=gpu)["layers"][0]["from"]["engine"]
+                  for gpu in ("T4", "H200")}
+        self.assertNotEqual(chosen["T4"], chosen["H200"])
+
+    def test_strict_f32_never_gets_tensor_cores_and_tf32_may(self):
+        notes = {math: self.preview(self.one_layer(WIDE.replace("strict", math)))["layers"][0]["from"]["numerical_notes"]
+                 for math in ("strict", "tf32")}
+        self.assertNotIn("TENSOR_CORE", notes["strict"])
+        self.assertIn("TENSOR_CORE", notes["tf32"])
+
+    def test_a_choice_has_its_knobs_and_its_workspace(self):
+        layers = self.preview(self.one_layer(WIDE.replace("f32[", "f16[")))["layers"]
+        choice = next(layer for layer in layers if layer["layout"] == "NHWC")["from"]
+        self.assertIn("TILE_SIZE", choice["knobs"])
+        self.assertGreater(choice["workspace_bytes"], 0)
+        self.assertEqual(choice["numerical_notes"], ["TENSOR_CORE"])
+
+    def test_mixed_parts_are_refused(self):
+        parts = pathlib.Path(tempfile.mkdtemp(dir=STACKS.parent))  # links work on one file system only
+        self.addCleanup(shutil.rmtree, parts)
+        for part in (STACKS / OLD / "nvidia/cudnn/lib").iterdir():
+            source = STACKS / (NEW if "heuristic" in part.name else OLD) / "nvidia/cudnn/lib" / part.name
+            (parts / part.name).hardlink_to(source.resolve())
+        folder = self.folder / "plumb/stacks/mixed"
+        folder.mkdir(parents=True)
+        (folder / "stack.toml").write_text(
+            f'backend = "cuda"\nlibraries = ["{parts}/libcudnn.so.9"]\nfolders = ["{parts}", "{STACKS / OLD}/nvidia/cu13/lib"]\n')
+        self.assertIn("several versions", self.plumb("stacks", "probe", "mixed", expect=3).stderr)
+
+    def test_measuring_says_what_is_missing(self):
+        self.assertIn("cannot measure layers yet", self.plumb("layer", CONV, "--stack", OLD).stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -19,6 +19,7 @@ template <typename Built>
 void write_as(const QualificationReport& report, std::ostream& out) {
   Built page(question_of(report.qualification));
   add_qualification_results(report, page);
+  add_qualification_details(report, page);
   add_qualification_evidence(report, page);
   page.write(out);
 }

@@ -210,118 +210,6 @@ void add_summary(const Qualification& q, const RunComparisonReport& compared, Pa
   }
 }
 
-void add_attribution(const ModelAttribution& split, Page& page) {
-  page.paragraph(fmt::format(
-      "{} ({}): {:+.4g} s end to end (± {:.2g}), of which reorders {:+.4g} s, layers that only one "
-      "side executes {:+.4g} s, unexplained {:+.4g} s (± {:.2g}).",
-      split.subject,
-      split.mode,
-      split.delta_seconds,
-      split.delta_error,
-      split.reorder_seconds,
-      split.unmatched_seconds,
-      split.unexplained_seconds,
-      split.unexplained_error));
-  constexpr std::size_t kTermsAtMost = 10;
-  std::vector<PageRow> rows;
-  for (std::size_t i = 0; i < std::min(kTermsAtMost, split.layers.size()); ++i) {
-    const ModelAttribution::Term& term = split.layers[i];
-    rows.push_back({code_cell(term.layer),
-                    number_cell(fmt::format("{:+.4g} s", term.seconds)),
-                    number_cell(fmt::format("± {:.2g}", term.error)),
-                    text_cell(term.baseline_variant),
-                    text_cell(term.candidate_variant)});
-  }
-  if (!rows.empty()) {
-    page.table({text_cell("layer"),
-                number_cell("its part"),
-                number_cell(""),
-                text_cell("baseline"),
-                text_cell("candidate")},
-               rows);
-  }
-}
-
-void add_models(const Qualification& q, const RunComparisonReport& compared, Page& page) {
-  page.heading("5. Model by model");
-  MetricList models;
-  for (const MetricComparison& metric : compared.comparison.metrics) {
-    if (!metric.model.empty()) {
-      models.push_back(&metric);
-    }
-  }
-  if (models.empty()) {
-    page.paragraph("No model was measured end to end.");
-    return;
-  }
-  add_metric_table(models, compared.places, page);
-  page.paragraph(
-      fmt::format("Bounds of the models under either stack: not measured here; `plumb "
-                  "bound {}` and `plumb bound {}` give what the runs hold.",
-                  q.baseline.run,
-                  q.candidate.run));
-  if (!q.attributions.empty()) {
-    page.subheading("Where the change comes from");
-    for (const ModelAttribution& split : q.attributions) {
-      add_attribution(split, page);
-    }
-  }
-}
-
-void add_regressed_layer(const QualifiedMetric& layer, Page& page) {
-  page.subheading(layer.models.empty() ? std::string("a layer of the suite itself")
-                                       : fmt::format("{}", fmt::join(layer.models, ", ")));
-  const CrossReplay& replay = layer.replay;
-  std::vector<PageRow> rows{
-      {text_cell("measure it"), code_cell(layer_command(layer.subject))},
-      {text_cell("change"),
-       text_cell(fmt::format("{} → {}, {} ({})",
-                             baseline_text(layer.test),
-                             candidate_text(layer.test),
-                             ratio_change_text(layer.test),
-                             change_interval_text(layer.test)))},
-      {text_cell("implementation before"), code_cell(layer.baseline_variant)},
-      {text_cell("implementation now"), code_cell(layer.candidate_variant)},
-      {text_cell("the old one tried in the new stack"),
-       text_cell(std::string(to_text(replay.finding)) +
-                 (replay.replay ? ", " + ratio_change_text(*replay.replay) : ""))},
-      {text_cell("the bound"),
-       text_cell(std::string(to_text(replay.bound)) +
-                 (replay.best ? ", fastest variant " + ratio_change_text(*replay.best) : ""))},
-      {text_cell("fastest before and now"),
-       code_cell(replay.baseline_best + " / " + replay.candidate_best)},
-      {text_cell("why"), text_cell(why_text(layer.test))},
-      {text_cell("evidence"), text_cell(replay.evidence.empty() ? "–" : replay.evidence)}};
-  if (!layer.waived_by.empty()) {
-    rows.push_back({text_cell("waived"), text_cell(layer.waived_by)});
-  }
-  page.table({text_cell(""), text_cell(std::string(to_text(layer.test.verdict)))}, rows);
-}
-
-void add_regressed_layers(const Qualification& q, Page& page) {
-  page.heading("6. Layers that got worse");
-  for (const QualificationFinding& finding : q.findings) {
-    page.paragraph(fmt::format("{} ({:+.4g} s over {} layers of {} models): {}",
-                               finding.cause,
-                               finding.delta_seconds,
-                               finding.layers.size(),
-                               finding.models.size(),
-                               finding.evidence));
-  }
-  std::size_t worse = 0;
-  for (const QualifiedMetric& layer : q.layers) {
-    if (is_worse(layer.test) && ++worse <= page.most_details()) {
-      add_regressed_layer(layer, page);
-    }
-  }
-  if (worse > page.most_details()) {
-    page.paragraph(fmt::format("and {} more", worse - page.most_details()));
-  }
-  if (worse == 0) {
-    page.paragraph("No layer is broken or regressed.");
-  }
-}
-
 }  // namespace
 
 void add_qualification_results(const QualificationReport& report, Page& page) {
@@ -331,8 +219,6 @@ void add_qualification_results(const QualificationReport& report, Page& page) {
   add_scope(q, page);
   add_criteria(q, page);
   add_summary(q, compared, page);
-  add_models(q, compared, page);
-  add_regressed_layers(q, page);
 }
 
 }  // namespace plumb

@@ -14,8 +14,10 @@ namespace plumb {
 /// Returns the question: "May onnx-3.2 take the place of onnx-3.1?".
 [[nodiscard]] std::string question_of(const Qualification& qualification);
 
-/// Adds parts 1 to 6: verdict, scope, criteria, summary, models, regressed layers.
+/// Adds parts 1 to 4: verdict, scope, criteria, summary.
 void add_qualification_results(const QualificationReport& report, Page& page);
+/// Adds parts 5 and 6: models, and layers that got worse.
+void add_qualification_details(const QualificationReport& report, Page& page);
 /// Adds parts 7 to 13: correctness, stability, compatibility, quality of the evidence, waivers,
 /// history, data.
 void add_qualification_evidence(const QualificationReport& report, Page& page);

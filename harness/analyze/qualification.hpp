@@ -117,7 +117,8 @@ struct QualifiedAccuracy {
   std::optional<double> candidate_error;
   std::string baseline_hash;
   std::string candidate_hash;
-  std::string verdict;  ///< "same bits", "within tolerance", "worse", "wrong" or "not measured"
+  std::string verdict;  ///< "same bits", "within tolerance", "worse", "wrong", "differs"
+                        ///< (and nothing to compare with) or "not measured"
 };
 
 /// Compares a cost beside the time: memory, creation, first call.
@@ -128,6 +129,8 @@ struct QualifiedCost {
   double baseline = 0.0;
   double candidate = 0.0;
   double ratio = 1.0;
+  std::optional<double> low;  ///< of the ratio, 95%; absent: it does not vary between processes
+  std::optional<double> high;
 };
 
 /// Is one control, measured in every process and independent of the libraries under test.

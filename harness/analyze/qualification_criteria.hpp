@@ -10,11 +10,11 @@ namespace plumb {
 
 /// Excuses one case for a time.
 struct Waiver {
-  std::string match;     ///< a case's name, or part of it with '*' for any characters
-  std::string reason;    ///< why it is acceptable
-  std::string who;       ///< answers for it
-  std::string expires;   ///< last day it holds: "2027-01-31"
-  bool expired = false;  ///< on the day of the qualification
+  std::string match;                         ///< a case's name; '*' stands for any characters
+  std::string reason;                        ///< why it is acceptable
+  std::string who;                           ///< answers for it
+  std::string expires;                       ///< last day it holds: "2027-01-31"
+  bool expired = false;                      ///< on the day of the qualification
   std::vector<std::string> applied_to = {};  ///< cases that it covered in this qualification
 };
 
@@ -30,6 +30,8 @@ struct QualificationCriteria {
   double memory_growth = 0.05;
   double creation_growth = 0.20;
   double first_call_growth = 0.20;
+  double control_drift =
+      0.10;  ///< that a control may differ by within a round; see machine_drift()
   std::optional<double> maximum_error;  ///< of an output, relative to max|reference|
   std::vector<Waiver> waivers;
 };

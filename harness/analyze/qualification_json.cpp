@@ -137,6 +137,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualificationCriteria,
                                    memory_growth,
                                    creation_growth,
                                    first_call_growth,
+                                   control_drift,
                                    maximum_error,
                                    waivers)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CriterionResult, criterion, limit, state, found, cases)
@@ -186,7 +187,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualifiedAccuracy,
                                    baseline_hash,
                                    candidate_hash,
                                    verdict)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualifiedCost, subject, name, unit, baseline, candidate, ratio)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
+    QualifiedCost, subject, name, unit, baseline, candidate, ratio, low, high)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
     QualifiedControl, name, test, baseline_seconds, candidate_seconds, moved)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(AlarmControl, tests, alarms, level, low, high)

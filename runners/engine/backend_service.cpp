@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "harness/measure/parallel_efficiency.hpp"
+#include "harness/results/paired_round.hpp"
 #include "harness/scenario/load_clock.hpp"
 #include "runners/engine/calibration.hpp"
 #include "runners/engine/layer_measurement.hpp"
+#include "runners/engine/machine_controls.hpp"
 #include "runners/engine/model_execution.hpp"
 #include "runners/engine/model_load.hpp"
 
@@ -37,6 +39,10 @@ std::vector<Variant> BackendService::variants(const LayerKey& key) {
 
 void BackendService::measure(const MeasureRequest& request,
                              const std::function<void(Measurement)>& emit) {
+  if (request.key.text.starts_with(kControlPrefix)) {
+    emit(measure_control(request.key, timing_));
+    return;
+  }
   LayerMeasurement({backend_, timing_, flush_, options_.slot_memory}, request, emit).run();
 }
 

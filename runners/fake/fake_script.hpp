@@ -54,8 +54,4 @@ struct Script {
 /// Reads a script in TOML. Throws Error{kUser} naming the line that is wrong.
 [[nodiscard]] Script read_script(const std::filesystem::path& path);
 
-/// Tells whether `text` is `pattern`, in which '*' stands for any characters. Takes at most the
-/// product of both lengths.
-[[nodiscard]] bool matches_pattern(std::string_view pattern, std::string_view text);
-
 }  // namespace plumb::fake

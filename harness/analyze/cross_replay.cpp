@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/cross_replay.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/analyze/implementation_name.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr double kLevel = 0.05;
+constexpr double kShare = 0.5;  // of the regression that makes a time as slow
+
+std::optional<MetricComparison> tested(const PairedSamples& samples, const std::string& kind) {
+  PairedMetric metric = paired_metric(samples, samples.name, kind);
+  if (!metric.log_ratio) {
+    return std::nullopt;
+  }
+  metric.result.q = test_change(metric.result, *metric.log_ratio, kLevel);
+  return std::move(metric.result);
+}
+
+/// Tells whether a ratio holds as much of a regression as its half.
+bool shows(const MetricComparison& test, const MetricComparison& regression) {
+  return std::log(*test.ratio) >= kShare * std::log(*regression.ratio);
+}
+
+std::string change(const MetricComparison& test) {
+  return fmt::format("{:+.1f}% ({:+.1f}% to {:+.1f}%)",
+                     100.0 * (*test.ratio - 1.0),
+                     100.0 * (test.low - 1.0),
+                     100.0 * (test.high - 1.0));
+}
+
+}  // namespace
+
+std::string same_variant(const std::string& chosen, const std::vector<std::string>& variants) {
+  if (std::find(variants.begin(), variants.end(), chosen) != variants.end()) {
+    return chosen;
+  }
+  const ImplementationName name = implementation_name(chosen);
+  const auto found = std::find_if(variants.begin(), variants.end(), [&](const auto& variant) {
+    return implementation_name(variant) == name;
+  });
+  return found != variants.end() ? *found : "";
+}
+
+CrossReplay judge_replay(const ReplayTimes& times, const MetricComparison& regression) {
+  CrossReplay result;
+  result.replayed_variant = times.replayed;
+  result.baseline_best = times.baseline_best;
+  result.candidate_best = times.candidate_best;
+  result.replay = tested(times.replay, "replay");
+  result.best = tested(times.best, "capability");
+  if (times.replayed.empty()) {
+    result.finding = ReplayFinding::kRemoved;
+    result.evidence = fmt::format("the candidate has no '{}'", times.chosen);
+  } else if (result.replay && regression.ratio) {
+    const bool slower = shows(*result.replay, regression);
+    result.finding = slower ? ReplayFinding::kKernelChanged : ReplayFinding::kHeuristicChanged;
+    result.evidence =
+        fmt::format("'{}' is still there and takes {}", times.replayed, change(*result.replay));
+  } else {
+    result.evidence = "the baseline's implementation was not timed on both sides";
+  }
+  if (result.best && regression.ratio) {
+    result.bound =
+        shows(*result.best, regression) ? BoundChange::kCapabilityLost : BoundChange::kChoiceOnly;
+    result.evidence += fmt::format("; the fastest variants differ by {}: '{}' and '{}'",
+                                   change(*result.best),
+                                   times.baseline_best,
+                                   times.candidate_best);
+  }
+  return result;
+}
+
+}  // namespace plumb

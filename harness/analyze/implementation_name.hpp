@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <string>
+#include <string_view>
+
+namespace plumb {
+
+/// Is what an implementation is, as far as its name tells. Names change between versions of a
+/// library while the implementation stays; family and instruction set stay longer.
+struct ImplementationName {
+  std::string family;           ///< "winograd", "brgemm", "jit_1x1", "gemm", "jit", "reference"…
+  std::string instruction_set;  ///< "avx512_core"; empty: not in the name
+
+  auto operator<=>(const ImplementationName&) const = default;
+};
+
+/// Reads the family and instruction set of a variant's text: "impl=brg_conv_fwd:avx512_core;…". A
+/// text without a known family is its own family.
+[[nodiscard]] ImplementationName implementation_name(std::string_view variant);
+
+}  // namespace plumb

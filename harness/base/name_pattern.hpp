@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace plumb {
+
+/// Tells whether `text` is `pattern`, in which '*' stands for any characters. Takes at most the
+/// product of both lengths.
+[[nodiscard]] bool matches_pattern(std::string_view pattern, std::string_view text);
+
+}  // namespace plumb

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/results/paired_round.hpp"
+#include "harness/store/store.hpp"
+#include "harness/worker/worker_process.hpp"
+
+namespace plumb {
+
+/// Is one side of a paired measurement: how its workers start, and the run that keeps its rows.
+struct PairedSide {
+  WorkerOptions worker;
+  RunId run;
+  std::function<void(int pid)> before_worker_ends = {};  ///< a look at a process that is done
+};
+
+/// Is what a round measures on both sides.
+struct PairedWork {
+  struct Model {
+    std::string subject;  ///< subject_of() the instance
+    ExecuteRequest request;
+  };
+  std::vector<LayerKey> layers;
+  std::vector<Model> models;
+};
+
+struct PairedOptions {
+  /// Of a layer: its processes are many, so that each need not be exact.
+  SamplingPlan sampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.005)};
+  Seconds row_timeout{60.0};  ///< of silence from a worker
+};
+
+/// Measures two sides in pairs of restarted worker processes, in the order ABBA, one process at a
+/// time.
+///
+/// Each process measures the controls, then each layer as its library chooses it, hot, then the
+/// models. Every row is appended to its side's run at once, with the round as its process; models
+/// as records of kind "paired_execution". Outputs are checked in a side's
+/// first process of each layer. A worker that dies or falls silent costs its row, and is replaced
+/// for the rest of the round.
+class PairedRounds {
+ public:
+  /// Both runs must have begun; one and the same run may keep both sides. `stop` may be set from a
+  /// signal handler: the round ends after the row in progress.
+  PairedRounds(Store& store,
+               PairedSide baseline,
+               PairedSide candidate,
+               PairedOptions options,
+               const std::atomic<bool>& stop);
+
+  /// Measures the next round; `report` is told what is measured now. Throws Error{kEnvironment} if
+  /// a worker cannot be started at all.
+  [[nodiscard]] PairedRound measure(const PairedWork& work,
+                                    const std::function<void(const std::string&)>& report);
+
+ private:
+  struct Side {
+    PairedSide side;
+    std::set<LayerKey> verified = {};
+  };
+  class Process;
+
+  Store& store_;
+  Side baseline_;
+  Side candidate_;
+  PairedOptions options_;
+  const std::atomic<bool>& stop_;
+  std::size_t rounds_ = 0;
+};
+
+}  // namespace plumb

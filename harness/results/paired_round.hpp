@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "harness/results/execution.hpp"
+#include "harness/results/measurement.hpp"
+#include "harness/results/run.hpp"
+
+namespace plumb {
+
+/// Is what code of our own takes, which no library under test touches: if it moves between two
+/// processes, the machine moved. A worker measures it as layers of these keys.
+struct Controls {
+  Seconds floor{};    ///< of the harness, per execution
+  Seconds product{};  ///< a fixed product of two f32 matrices
+  Seconds copy{};     ///< a fixed copy, beyond a core's cache
+};
+inline constexpr std::string_view kControlPrefix = "control:";
+inline constexpr const char* kFloorKey = "control:floor";
+inline constexpr const char* kProductKey = "control:product";
+inline constexpr const char* kCopyKey = "control:copy";
+
+/// Names one model in one mode: subject_of() the instance, then the mode's text.
+using ModelMode = std::pair<std::string, std::string>;
+
+/// Is what one worker process of a round has measured. Raw samples are in the store only.
+struct RoundSide {
+  std::optional<Controls> controls;        ///< absent: the worker died before
+  std::map<LayerKey, Measurement> layers;  ///< the library's own choice, hot
+  std::map<ModelMode, Execution> models;
+  std::int64_t crashes = 0;
+  std::int64_t timeouts = 0;
+};
+
+/// Is one pair of restarted worker processes, one after the other.
+struct PairedRound {
+  std::size_t number = 0;  ///< from 1; the process of its rows
+  bool baseline_first = true;
+  bool complete = true;  ///< false: the user stopped it
+  RoundSide baseline;
+  RoundSide candidate;
+};
+
+}  // namespace plumb

@@ -21,6 +21,7 @@ struct CommandContext {
 
 /// Each adds one command with its options to the program; one file each.
 void add_baseline(CLI::App& app, CommandContext& context);
+void add_bisect(CLI::App& app, CommandContext& context);
 void add_compare(CLI::App& app, CommandContext& context);
 void add_detect(CLI::App& app, CommandContext& context);
 void add_doctor(CLI::App& app, CommandContext& context);
@@ -28,6 +29,7 @@ void add_env(CLI::App& app, CommandContext& context);
 void add_model(CLI::App& app, CommandContext& context);
 void add_preview(CLI::App& app, CommandContext& context);
 void add_push(CLI::App& app, CommandContext& context);
+void add_qualify(CLI::App& app, CommandContext& context);
 void add_run(CLI::App& app, CommandContext& context);
 void add_runs(CLI::App& app, CommandContext& context);
 void add_bound(CLI::App& app, CommandContext& context);

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+
+#include "harness/analyze/sequential_comparison.hpp"
+#include "harness/base/error.hpp"
+#include "harness/cli/command.hpp"
+#include "harness/cli/criteria_file.hpp"
+#include "harness/cli/model_source.hpp"
+#include "harness/cli/report_files.hpp"
+#include "harness/cli/stored_qualification.hpp"
+#include "harness/cli/upgrade_test.hpp"
+#include "harness/cli/user_paths.hpp"
+#include "reporting/qualification_summary.hpp"
+
+namespace plumb {
+namespace {
+
+struct QualifyOptions {
+  std::string suite;
+  std::string criteria;
+  std::string budget;
+  std::string row_timeout = "60s";
+  std::string only;
+  std::vector<std::string> models;
+  std::vector<std::string> outputs;
+  UpgradeOptions upgrade;
+  bool gate = false;
+};
+
+int gate_status(QualificationVerdict verdict) {
+  switch (verdict) {
+    case QualificationVerdict::kReject:
+      return 1;
+    case QualificationVerdict::kNotEnoughEvidence:
+      return static_cast<int>(Error::Kind::kTryAgain);
+    case QualificationVerdict::kApprove:
+    case QualificationVerdict::kApproveWithExceptions:
+      break;
+  }
+  return 0;
+}
+
+ResolvedSuite wanted_suite(const QualifyOptions& options) {
+  ResolvedSuite suite = resolve_suite(read_suite(find_suite(options.suite)));
+  if (!options.models.empty()) {
+    std::erase_if(suite.models, [&](const ResolvedSuite::Model& model) {
+      return std::find(options.models.begin(), options.models.end(), model.name) ==
+             options.models.end();
+    });
+    suite.layers.clear();
+    if (suite.models.empty()) {
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format(
+              "suite '{}' has no model '{}'", suite.name, fmt::join(options.models, "', '")));
+    }
+  }
+  return suite;
+}
+
+std::vector<std::string> command_of(const QualifyOptions& options) {
+  std::vector<std::string> command{"plumb",
+                                   "qualify",
+                                   options.suite,
+                                   "--baseline",
+                                   options.upgrade.baseline,
+                                   "--candidate",
+                                   options.upgrade.candidate,
+                                   "--pairs",
+                                   std::to_string(options.upgrade.pairs),
+                                   "--threads",
+                                   std::to_string(options.upgrade.threads)};
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) {
+      command.insert(command.end(), {name, value});
+    }
+  };
+  add("--criteria", options.criteria);
+  add("--budget", options.budget);
+  add("--only", options.only);
+  for (const std::string& model : options.models) {
+    add("--model", model);
+  }
+  return command;
+}
+
+void qualify(CommandContext& context, QualifyOptions options) {
+  QualificationCriteria criteria;
+  if (!options.criteria.empty()) {
+    criteria = read_criteria(options.criteria, to_text(current_time()).substr(0, 10));
+  }
+  if (!options.budget.empty()) {
+    options.upgrade.budget = parse_duration(options.budget);
+  }
+  options.upgrade.row_timeout = parse_duration(options.row_timeout);
+  options.upgrade.models = options.only != "layers";
+  options.upgrade.command = command_of(options);
+  const ResolvedSuite suite = wanted_suite(options);
+  const std::vector<PlannedModel> models = load_models(suite, {});
+  const auto store = open_store(context.store_url);
+  const Qualification qualification =
+      test_upgrade(context, *store, suite, models, criteria, options.upgrade);
+  write_reports(with_history(*store, qualification), qualification_formats(), options.outputs);
+  write_qualification(qualification, context.json ? Style::kJson : Style::kText, std::cout);
+  if (options.gate && context.exit_status == 0) {
+    context.exit_status = gate_status(qualification.verdict);
+  }
+}
+
+}  // namespace
+
+void add_qualify(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<QualifyOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "qualify", "measure two stacks in turns and say whether the upgrade is safe, and why");
+  command->add_option("SUITE", options->suite, "a path or an installed name")->required();
+  command->add_option("--baseline", options->upgrade.baseline, "the stack in use")->required();
+  command->add_option("--candidate", options->upgrade.candidate, "the stack to change to")
+      ->required();
+  command->add_option("--criteria",
+                      options->criteria,
+                      "a TOML file with what the upgrade must keep to (docs/QUALIFICATION.md)");
+  command
+      ->add_option("--pairs",
+                   options->upgrade.pairs,
+                   "pairs of restarted processes, at most: fewer where all is decided")
+      ->check(CLI::Range(kLeastDesign, std::size_t{200}))
+      ->capture_default_str();
+  command->add_option("--budget", options->budget, "no pair begins after this time, such as 30m");
+  command->add_option("--model", options->models, "only this model of the suite; may be repeated");
+  command->add_option("--only", options->only, "layers: leave the models end to end out")
+      ->check(CLI::IsMember({"layers"}));
+  command->add_option("--threads", options->upgrade.threads, "threads of the workers")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
+      ->capture_default_str();
+  command
+      ->add_option("-o,--output",
+                   options->outputs,
+                   "also write the report here: " + format_list(qualification_formats()))
+      ->each(check_format(qualification_formats()));
+  command->add_flag("--gate",
+                    options->gate,
+                    "exit 1 if the upgrade is rejected, 75 if the evidence is not enough");
+  command->callback([&context, options] { qualify(context, *options); });
+}
+
+}  // namespace plumb

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "harness/analyze/metric_test.hpp"
+#include "harness/results/run.hpp"
+#include "reporting/documents.hpp"
+
+namespace plumb {
+
+/// Is one stack compared with the good one.
+struct BisectionStep {
+  std::string stack;
+  std::string version;
+  std::string baseline_variant;
+  std::string candidate_variant;
+  MetricComparison test;
+  std::size_t pairs = 0;
+  RunId baseline_run;
+  RunId run;
+};
+
+/// Is the search for the first stack on which a layer got worse.
+struct Bisection {
+  std::string key;
+  std::vector<std::string> stacks;   ///< by version, good first
+  std::vector<BisectionStep> steps;  ///< in the order measured
+  std::string last_good;
+  std::string first_bad;  ///< empty: the bad stack is no worse
+  bool exact = false;     ///< no stack lies between last_good and first_bad
+  std::string reason;     ///< a sentence
+};
+
+/// `plumb bisect`
+void write_bisection(const Bisection& bisection, Style style, std::ostream& out);
+
+}  // namespace plumb

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Qualifies upgrades as a user would: the fake worker for every verdict, and oneDNN held to an older instruction set as a real regression.
+
+Usage: qualify_test.py BUILD_FOLDER [unittest arguments].
+"""
+
+import json
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+from plumb_command import Command
+
+Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+
+#: Something takes a millisecond that took microseconds: by its own choice only.
+SLOW = '[[rule]]\nmatch = "v1:matmul;*"\nvariant = "algorithm=direct"\nseconds = 0.001\n'
+
+
+
+def control(factor):
+    """A script in which the control 'product' takes so many milliseconds."""
+    return f'[[rule]]\nmatch = "control:product"\nvariant = "algorithm=direct"\nseconds = {factor * 1e-3}\n'
+
+
+class Qualify(Command):
+    def setUp(self):
+        super().setUp()
+        self.stack("fake", control(1))
+
+    def qualify(self, candidate, *arguments, expect=0):
+        return self.json("qualify", self.tiny(), "--baseline", "fake", "--candidate", candidate, "--pairs", "6", *arguments, expect=expect)
+
+    def criteria(self, text):
+        path = self.folder / "criteria.toml"
+        path.write_text(text)
+        return path
+
+    def test_a_stack_against_itself_is_approved_after_the_screening(self):
+        document = self.qualify("fake", "--gate")
+        self.assertEqual(document["verdict"], "approve", document["reason"])
+        self.assertEqual({layer["test"]["verdict"] for layer in document["layers"]}, {"equivalent"})
+        self.assertEqual([look["pairs"] for look in document["looks"]], [3])
+        self.assertEqual((document["baseline"]["environment"], document["findings"]), (document["candidate"]["environment"], []))
+        self.assertEqual({model["mode"] for model in document["models"]}, {"plain", "fusion"})
+        runs = {run["run"]: run for run in self.json("runs")["runs"]}
+        self.assertEqual({runs[document[side]["run"]]["state"] for side in ("baseline", "candidate")}, {"finished"})
+        stored = self.store_rows("select payload from derived where kind = 'qualification'")
+        self.assertEqual(len(stored), 1)
+        # Its short samples of one variant are nothing that a run may reuse.
+        self.assertEqual(self.run_tiny()["models"][0]["measured_layers"], self.run_tiny()["models"][0]["total_layers"])
+        self.assertNotEqual(self.json("runs")["runs"][0]["environment"], document["baseline"]["environment"])
+
+    def test_a_slower_layer_is_rejected_with_its_cause(self):
+        self.stack("new", SLOW + control(1))
+        document = self.qualify("new", "--gate", expect=1)
+        self.assertEqual(document["verdict"], "reject")
+        slow = [layer for layer in document["layers"] if layer["test"]["verdict"] == "regressed"]
+        self.assertTrue(slow and all(layer["subject"].startswith("v1:matmul;") for layer in slow))
+        for layer in slow:
+            self.assertEqual((layer["replay"]["finding"], layer["replay"]["bound"]), ("kernel_changed", "choice_only"))
+            self.assertGreater(layer["test"]["ratio"], 2)
+        self.assertEqual(len(document["findings"]), 1, "one cause is one finding")
+        self.assertEqual(len(document["findings"][0]["layers"]), len(slow))
+        text = self.plumb("qualify", self.tiny(), "--baseline", "fake", "--candidate", "new", "--pairs", 6).stdout
+        self.assertIn("fake → new: reject", text)
+        self.assertIn("layer_slowdown", text)
+
+    def test_a_waiver_with_a_date_excuses(self):
+        self.stack("new", SLOW + control(1))
+        waiver = '[[waiver]]\ncase = "{}"\nreason = "known"\nwho = "release"\nexpires = "{}"\n'
+        path = self.criteria(waiver.format("v1:matmul;*", "2999-01-01"))
+        document = self.qualify("new", "--criteria", path, "--gate")
+        self.assertEqual(document["verdict"], "approve_with_exceptions", document["reason"])
+        self.assertEqual(len(document["criteria"]["sha256"]), 64)
+        expired = self.criteria(waiver.format("v1:matmul;*", "2020-01-01"))
+        self.assertEqual(self.qualify("new", "--criteria", expired)["verdict"], "reject")
+        done = self.plumb("qualify", self.tiny(), "--baseline", "fake", "--candidate", "new", "--criteria",
+                          self.criteria("[criteria]\nlayer_slowdwn = 0.5\n"), expect=2)
+        self.assertIn("layer_slowdown", done.stderr)
+
+    def test_what_worked_before_and_crashes_now_is_broken(self):
+        self.stack("new", '[[rule]]\nmatch = "v1:max_pool;*"\naction = "crash"\n' + control(1))
+        document = self.qualify("new", expect=0)
+        self.assertEqual(document["verdict"], "reject")
+        self.assertIn("broken", {layer["test"]["verdict"] for layer in document["layers"]})
+        self.assertGreater(document["candidate"]["crashes"], 0)
+        states = {result["criterion"]: result["state"] for result in document["results"]}
+        self.assertEqual((states["new_unsupported"], states["stability"]), ("failed", "failed"))
+
+    def test_a_machine_that_moves_decides_nothing(self):
+        self.stack("new", SLOW + control(1.05))
+        document = self.qualify("new", "--gate", expect=75)
+        self.assertEqual(document["verdict"], "not_enough_evidence")
+        self.assertIn("the machine moved", document["reason"])
+
+    def test_rounds_with_other_controls_do_not_count_and_a_budget_ends_it(self):
+        self.stack("new", control(2))
+        document = self.qualify("new", "--gate", expect=75)
+        self.assertEqual((document["rounds"], len(document["invalid_rounds"])), (9, 9))
+        document = self.qualify("fake", "--budget", "1ms", "--gate", expect=75)
+        self.assertEqual((document["rounds"], document["complete"]), (1, False))
+
+    def test_unlike_devices_are_refused(self):
+        self.stack("elsewhere", '[identity]\ndevice = "another"\n')
+        done = self.plumb("qualify", self.tiny(), "--baseline", "fake", "--candidate", "elsewhere", expect=4)
+        self.assertIn("device", done.stderr)
+
+    def test_bisect_finds_the_first_bad_version(self):
+        for version, script in (("1.9", ""), ("1.10", ""), ("1.11", SLOW), ("2.0", SLOW)):
+            self.stack(f"v{version}", f'[facts]\n"library.version" = "{version}"\n{script}')
+        self.stack("fake", '[facts]\n"library.version" = "1.0"\n')
+        key = "v1:matmul;in=f32[8,8],f32[8,8]c;out=f32[8,8];acc=f32;math=strict"
+        document = self.json("bisect", key, "--good", "fake", "--bad", "v2.0", "--pairs", 6)
+        self.assertEqual(document["stacks"], ["fake", "v1.9", "v1.10", "v1.11", "v2.0"])
+        self.assertEqual((document["last_good"], document["first_bad"], document["exact"]), ("v1.10", "v1.11", True))
+        self.assertEqual(len(document["steps"]), 3)
+        named = self.json("bisect", key, "--good", "fake", "--bad", "v2.0", "--stack", "v1.9", "--pairs", 6)
+        self.assertEqual((named["last_good"], named["first_bad"]), ("v1.9", "v2.0"))
+        self.assertIsNone(self.json("bisect", key, "--good", "fake", "--bad", "v1.9", "--pairs", 6)["first_bad"])
+        self.assertIn("first worse in v1.11", self.plumb("bisect", key, "--good", "fake", "--bad", "v2.0", "--pairs", 6).stdout)
+
+    @unittest.skipUnless((Command.build / "libexec/plumb/plumb-worker-onednn").exists(), "no oneDNN worker")
+    def test_an_older_instruction_set_is_found_and_named(self):
+        # A real regression, whatever the host does: no AVX costs factors.
+        folder = self.folder / "plumb/stacks/held"
+        folder.mkdir(parents=True)
+        library = self.json("stacks", "probe", "default")["stacks"][0]["libraries"][0]["path"]
+        (folder / "stack.toml").write_text(
+            f'backend = "onednn"\nlibraries = ["{library}"]\nvariables = {{ ONEDNN_MAX_CPU_ISA = "SSE41" }}\n')
+        loose = self.criteria("[criteria]\ncontrol_drift = 100\n")
+        key = ("v1:conv;in=f32[1,64,28,28],f32[64,64,3,3]c;out=f32[1,64,28,28];acc=f32;math=strict;"
+               "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]")
+        (self.folder / "shapes.toml").write_text(f'[[layers]]\nkey = "{key}"\n')
+        suite = self.suite('[suite]\nname = "one"\n[[layers]]\nfile = "shapes.toml"\n', "one")
+        document = self.json("qualify", suite, "--baseline", "default", "--candidate", "held", "--pairs", 8, "--criteria", loose)
+        layer = document["layers"][0]
+        self.assertEqual(layer["test"]["verdict"], "regressed", json.dumps(layer["test"]))
+        self.assertIn("instruction set changed", document["findings"][0]["cause"])
+        self.assertIn("sse41", document["findings"][0]["cause"])
+        self.assertEqual((layer["replay"]["finding"], layer["replay"]["bound"]), ("removed", "capability_lost"))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -22,6 +22,7 @@ struct CommandContext {
 /// Each adds one command with its options to the program; one file each.
 void add_baseline(CLI::App& app, CommandContext& context);
 void add_bisect(CLI::App& app, CommandContext& context);
+void add_calibrate(CLI::App& app, CommandContext& context);
 void add_compare(CLI::App& app, CommandContext& context);
 void add_detect(CLI::App& app, CommandContext& context);
 void add_doctor(CLI::App& app, CommandContext& context);

@@ -87,7 +87,7 @@ QualificationReport sample_qualification() {
   q.findings = {{"implementation removed", "wino", {kKey}, {"lenet|1|f32"}, 2e-4}};
   q.accuracy = {{kKey, 1e-7, 3e-7, "aa", "bb", "within tolerance"},
                 {"v1:same", 1e-7, 1e-7, "aa", "aa", "same bits"}};
-  q.costs = {{kKey, "memory", "bytes", 1048576, 2097152, 2.0}};
+  q.costs = {{kKey, "memory", "bytes", 1048576, 2097152, 2.0, {}, {}}};
   q.controls = {{"floor", test_of(1.0, ComparisonVerdict::kEquivalent), {1e-7}, {1e-7}, false}};
   q.alarms = {.tests = 40, .alarms = 2, .level = 0.05, .low = 0.006, .high = 0.17};
   q.invalid_rounds = {{7, "the machine moved"}};

@@ -34,8 +34,6 @@ CRITERIA = '[[waiver]]\ncase = "v1:nothing*"\nreason = "<u>never used"\nwho = "a
 class Qualification(Command):
     def setUp(self):
         super().setUp()
-        if "qualify" not in self.plumb("--help").stdout:
-            self.skipTest("this build has no plumb qualify")
         self.stack("new", WORSE)
         (self.folder / "criteria.toml").write_text(CRITERIA)
         self.file = self.folder / "qualification.html"

@@ -168,8 +168,6 @@ class Pipelines(Command):
         self.assertIn("does not hold the wheel with SHA-256", self.github("upgrade-watch", expect=3))
 
     def test_upgrade_watch_qualifies_what_is_new(self):
-        if "qualify" not in self.plumb("--help").stdout:
-            self.skipTest("this build has no plumb qualify")
         folder = self.library("2.1")
         digest = hashlib.sha256((folder / "plumb_test_library-2.1-py3-none-any.whl").read_bytes()).hexdigest()
         self.stack("plumb-test-library-2.1", '[identity]\nlibrary = "fake 2.1"\n' + SLOW)  # as `stacks fetch` would leave it, with the fake worker

@@ -89,6 +89,7 @@ template <std::size_t Size>
 std::vector<std::string> names_in(const std::array<std::string_view, Size>& names,
                                   const std::vector<int>& values) {
   std::vector<std::string> result;
+  result.reserve(values.size());
   for (const int value : values) {
     result.push_back(name_in(names, value));
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
@@ -53,7 +54,7 @@ std::string build_id_of(const dl_phdr_info& info) {
   for (int index = 0; index < info.dlpi_phnum && found.empty(); ++index) {
     const ElfW(Phdr)& segment = info.dlpi_phdr[index];
     if (segment.p_type == PT_NOTE) {
-      found = build_id_in(reinterpret_cast<const char*>(info.dlpi_addr + segment.p_vaddr),
+      found = build_id_in(std::bit_cast<const char*>(info.dlpi_addr + segment.p_vaddr),
                           segment.p_memsz);
     }
   }

@@ -24,7 +24,7 @@ class Calibrate(Command):
         for row in series.values():
             self.assertEqual((row["pairs"], row["daily"], row["floor"]), (6, None, 0.02), "the fake worker has no noise")
             self.assertLess(row["process"], 1e-9)
-        self.assertEqual(document["power"][-1]["found"], 1)
+        self.assertAlmostEqual(document["power"][-1]["found"], 1)
         states = self.store_rows("select state from runs")
         self.assertEqual(states, [("finished",), ("finished",)])
         self.plumb("store", "verify")

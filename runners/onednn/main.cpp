@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <memory>
 
 #include "harness/worker/worker_server.hpp"
 #include "runners/engine/backend_service.hpp"
 #include "runners/engine/memory_limit.hpp"
+#include "runners/engine/slowed_backend.hpp"
 #include "runners/onednn/library_loader.hpp"
 
 int main(int argc, const char* const* argv) {
@@ -11,11 +13,15 @@ int main(int argc, const char* const* argv) {
     plumb::limit_memory(*memory);
   }
   std::unique_ptr<plumb::Backend> backend;  // outlives the service, which refers to it
-  const auto make_service = [&backend](const plumb::WorkerSetup& setup) {
+  std::unique_ptr<plumb::Backend> slowed;
+  const auto make_service = [&backend, &slowed](const plumb::WorkerSetup& setup) {
     backend = plumb::onednn::load_backend(setup.libraries, plumb::onednn::default_module());
     plumb::BackendServiceOptions options;
     options.threads = setup.threads;
-    return std::make_unique<plumb::BackendService>(*backend, options);
+    if (const char* const slowing = std::getenv("PLUMB_TEST_SLOW_LAYERS")) {
+      slowed = std::make_unique<plumb::SlowedBackend>(*backend, slowing);
+    }
+    return std::make_unique<plumb::BackendService>(slowed ? *slowed : *backend, options);
   };
   return plumb::run_worker("onednn", make_service, argc, argv);
 }

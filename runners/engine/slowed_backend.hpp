@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/measure/sampler.hpp"
+#include "harness/worker/backend.hpp"
+
+namespace plumb {
+
+/// Is a backend whose layers take longer, for tests of whether a slow-down is found: each execution
+/// of a chosen key waits, busy, for a share of what it took. Whole models are left as they are. The
+/// environment's identity says so ("test.slow_layers"), so that nothing measured like this is taken
+/// for a result. Refers to the backend.
+class SlowedBackend final : public Backend {
+ public:
+  /// `slowing` is "KEYS=PERCENT": keys that begin with KEYS are PERCENT slower (0 to 1000). Throws
+  /// Error{kUser} for anything else.
+  SlowedBackend(Backend& backend, std::string_view slowing, Clock clock = steady_clock());
+
+  [[nodiscard]] Environment describe() const override;
+  [[nodiscard]] Outcome supports(const LayerKey& key) const override {
+    return backend_.supports(key);
+  }
+  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
+    return backend_.variants(key);
+  }
+  [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override;
+  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
+                                            const LayerVariants& variants) override {
+    return backend_.prepare_model(graph, variants);
+  }
+
+ private:
+  Backend& backend_;
+  std::string slowing_;
+  std::string keys_;
+  double share_ = 0.0;
+  Clock clock_;
+};
+
+}  // namespace plumb

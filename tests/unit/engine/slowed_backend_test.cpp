@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/slowed_backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/base/error.hpp"
+#include "tests/unit/engine/scripted_backend.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kRelu =
+    "v1:eltwise;in=f32[4];out=f32[4];acc=f32;math=strict;fn=relu;parameters=[]";
+
+Seconds executed(const std::string& slowing) {
+  ScriptedVariant variant;
+  variant.variant.text = "a";
+  ScriptedBackend inner({variant});
+  Script& script = inner.script;
+  SlowedBackend backend(inner, slowing, script.clock());
+  const Prepared prepared = backend.prepare({kRelu}, "a");
+  const std::vector<Tensor> operands{Tensor{}};
+  prepared.program->bind(0, operands, false);
+  prepared.program->enqueue(0);
+  const Seconds begin = script.now;
+  prepared.program->enqueue(0);
+  return script.now - begin;
+}
+
+TEST(SlowedBackend, slows_the_chosen_keys_by_the_share) {
+  EXPECT_NEAR(executed("v1:eltwise;=3").count(), 1.03e-3, 1e-6);
+  EXPECT_NEAR(executed("=50").count(), 1.5e-3, 1e-6) << "all of them";
+  EXPECT_NEAR(executed("v1:conv;=50").count(), 1e-3, 1e-6);
+}
+
+TEST(SlowedBackend, says_so_in_the_identity) {
+  ScriptedBackend inner({});
+  EXPECT_EQ(SlowedBackend(inner, "v1:a=b=3").describe().identity.at("test.slow_layers"),
+            "v1:a=b=3");
+}
+
+TEST(SlowedBackend, refuses_what_is_no_slow_down) {
+  ScriptedBackend inner({});
+  for (const char* const text :
+       {"", "3", "v1:=", "v1:=x", "v1:=-1", "v1:=nan", "v1:=1e9", "v1:=3%"}) {
+    EXPECT_THROW(SlowedBackend(inner, text), Error) << text;
+  }
+}
+
+}  // namespace
+}  // namespace plumb

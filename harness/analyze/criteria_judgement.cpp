@@ -44,6 +44,11 @@ class Judge {
   }
 
  private:
+  /// Adds a result of which nothing is known.
+  void add_unmeasured(const char* criterion, const std::string& limit, const std::string& why) {
+    q_.results.push_back({criterion, limit, CriterionState::kNotMeasured, why, {}});
+  }
+
   /// Adds a result; waivers may cover what failed.
   void add(CriterionResult result, std::vector<std::string> failed, std::vector<std::string> open) {
     const bool any = !failed.empty();
@@ -94,6 +99,9 @@ class Judge {
       }
     }
     CriterionResult result{name, fmt::format("at most {:+.4g}%", 100.0 * limit), {}, {}, {}};
+    if (metrics.empty()) {
+      return add_unmeasured(name, result.limit, "none is part of it");
+    }
     result.found = worst == nullptr
                        ? "nothing was measured on both sides"
                        : fmt::format(
@@ -129,13 +137,11 @@ class Judge {
         open.push_back("geometric mean " + mean.mode);
       }
     }
-    add({"geometric_mean",
-         fmt::format("at least {:.4g}", q_.criteria.geometric_mean),
-         {},
-         found.empty() ? "no model was measured on both sides" : found,
-         {}},
-        std::move(failed),
-        std::move(open));
+    const std::string limit = fmt::format("at least {:.4g}", q_.criteria.geometric_mean);
+    if (found.empty()) {
+      return add_unmeasured("geometric_mean", limit, "no model was measured on both sides");
+    }
+    add({"geometric_mean", limit, {}, found, {}}, std::move(failed), std::move(open));
   }
 
   void unsupported() {
@@ -223,13 +229,14 @@ class Judge {
         open.push_back(cost.subject + " " + name);
       }
     }
+    const std::string limit_text = fmt::format("at most {:+.4g}%", 100.0 * limit);
+    if (worst == nullptr) {
+      return add_unmeasured(criterion, limit_text, "no process of either side says");
+    }
     add({criterion,
-         fmt::format("at most {:+.4g}%", 100.0 * limit),
+         limit_text,
          {},
-         worst == nullptr
-             ? "not measured"
-             : fmt::format(
-                   "the most is {:+.1f}%: {}", 100.0 * (worst->ratio - 1.0), worst->subject),
+         fmt::format("the most is {:+.1f}%: {}", 100.0 * (worst->ratio - 1.0), worst->subject),
          {}},
         std::move(failed),
         std::move(open));
@@ -262,6 +269,7 @@ void judge_criteria(Qualification& qualification, bool moved) {
   Judge(qualification).judge();
   const std::size_t failed = count(qualification, CriterionState::kFailed);
   const std::size_t open = count(qualification, CriterionState::kOpen);
+  const std::size_t unmeasured = count(qualification, CriterionState::kNotMeasured);
   const std::size_t waived = count(qualification, CriterionState::kWaived);
   if (qualification.models.empty() && qualification.layers.empty()) {
     qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
@@ -291,7 +299,13 @@ void judge_criteria(Qualification& qualification, bool moved) {
                                        list(qualification, CriterionState::kWaived));
   } else {
     qualification.verdict = QualificationVerdict::kApprove;
-    qualification.reason = fmt::format("all {} criteria are met", qualification.results.size());
+    qualification.reason = fmt::format("all {} criteria{} are met",
+                                       qualification.results.size() - unmeasured,
+                                       unmeasured > 0 ? " that were measured" : "");
+  }
+  if (unmeasured > 0) {
+    qualification.reason +=
+        fmt::format("; not measured: {}", list(qualification, CriterionState::kNotMeasured));
   }
 }
 

@@ -51,6 +51,8 @@ std::string_view to_text(CriterionState state) {
       return "failed";
     case CriterionState::kWaived:
       return "waived";
+    case CriterionState::kNotMeasured:
+      return "not measured";
     case CriterionState::kOpen:
       break;
   }

@@ -41,6 +41,7 @@ enum class CriterionState {
   kFailed,
   kWaived,  ///< failed, in cases that waivers cover
   kOpen,    ///< neither shown nor excluded
+  kNotMeasured,
 };
 [[nodiscard]] std::string_view to_text(CriterionState state);
 

@@ -86,7 +86,7 @@ void to_json(Json& document, const CriterionState& state) {
 }
 void from_json(const Json& document, CriterionState& state) {
   using enum CriterionState;
-  state = word_from(document, std::array{kMet, kFailed, kWaived, kOpen});
+  state = word_from(document, std::array{kMet, kFailed, kWaived, kOpen, kNotMeasured});
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cause, cause, share, evidence)

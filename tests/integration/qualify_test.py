@@ -41,6 +41,9 @@ class Qualify(Command):
     def test_a_stack_against_itself_is_approved_after_the_screening(self):
         document = self.qualify("fake", "--gate")
         self.assertEqual(document["verdict"], "approve", document["reason"])
+        states = {result["criterion"]: result["state"] for result in document["results"]}
+        self.assertEqual((states["model_slowdown"], states["memory_growth"]), ("met", "not measured"), "the fake worker knows no memory")
+        self.assertIn("not measured: memory_growth", document["reason"])
         self.assertEqual({layer["test"]["verdict"] for layer in document["layers"]}, {"equivalent"})
         self.assertEqual([look["pairs"] for look in document["looks"]], [3])
         self.assertEqual((document["baseline"]["environment"], document["findings"]), (document["candidate"]["environment"], []))

@@ -61,7 +61,10 @@ CrossReplay judge_replay(const ReplayTimes& times, const MetricComparison& regre
     result.evidence = fmt::format("the candidate has no '{}'", times.chosen);
   } else if (result.replay && regression.ratio) {
     const bool slower = shows(*result.replay, regression);
-    result.finding = slower ? ReplayFinding::kKernelChanged : ReplayFinding::kHeuristicChanged;
+    const bool same_choice = times.replayed == times.candidate_chosen;
+    result.finding = slower        ? ReplayFinding::kKernelChanged
+                     : same_choice ? ReplayFinding::kNotSeenAgain
+                                   : ReplayFinding::kHeuristicChanged;
     result.evidence =
         fmt::format("'{}' is still there and takes {}", times.replayed, change(*result.replay));
   } else {

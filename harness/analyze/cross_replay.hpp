@@ -10,10 +10,11 @@ namespace plumb {
 
 /// Is what fresh processes of both sides measured of one regressed layer.
 struct ReplayTimes {
-  std::string chosen;         ///< the baseline's choice
-  std::string replayed;       ///< the candidate's variant that is it; empty: not there any more
-  PairedSamples replay;       ///< `chosen` by the baseline, `replayed` by the candidate
-  std::string baseline_best;  ///< fastest variant of each
+  std::string chosen;            ///< the baseline's choice
+  std::string candidate_chosen;  ///< what regressed: the candidate's
+  std::string replayed;          ///< the candidate's variant that is it; empty: not there any more
+  PairedSamples replay;          ///< `chosen` by the baseline, `replayed` by the candidate
+  std::string baseline_best;     ///< fastest variant of each
   std::string candidate_best;
   PairedSamples best;
 };

@@ -37,6 +37,8 @@ std::string_view to_text(ReplayFinding finding) {
       return "kernel_changed";
     case ReplayFinding::kRemoved:
       return "removed";
+    case ReplayFinding::kNotSeenAgain:
+      return "not_seen_again";
     case ReplayFinding::kNotTested:
       break;
   }

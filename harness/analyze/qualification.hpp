@@ -32,6 +32,7 @@ enum class ReplayFinding {
   kHeuristicChanged,  ///< there, and as fast: only the choice is another
   kKernelChanged,     ///< there, and slower
   kRemoved,           ///< not there any more
+  kNotSeenAgain,      ///< both choose the same, and tried again it is as fast
 };
 [[nodiscard]] std::string_view to_text(ReplayFinding finding);
 

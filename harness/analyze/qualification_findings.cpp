@@ -45,6 +45,9 @@ Cause named_cause(const QualifiedMetric& layer) {
   if (layer.baseline_variant != layer.candidate_variant) {
     return {"implementation changed within the family " + before.family, 1.0, evidence};
   }
+  if (layer.replay.finding == ReplayFinding::kNotSeenAgain) {
+    return {"slower in the rounds, and not when tried again", 1.0, layer.baseline_variant};
+  }
   return {"the same implementation is slower: " + before.family, 1.0, layer.baseline_variant};
 }
 
@@ -64,6 +67,7 @@ void name_layer(QualifiedMetric& layer) {
     case ReplayFinding::kRemoved:
       add("implementation removed");
       break;
+    case ReplayFinding::kNotSeenAgain:
     case ReplayFinding::kNotTested:
       break;
   }

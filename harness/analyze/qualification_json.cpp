@@ -78,8 +78,8 @@ void to_json(Json& document, const ReplayFinding& finding) {
 }
 void from_json(const Json& document, ReplayFinding& finding) {
   using enum ReplayFinding;
-  finding =
-      word_from(document, std::array{kNotTested, kHeuristicChanged, kKernelChanged, kRemoved});
+  finding = word_from(
+      document, std::array{kNotTested, kHeuristicChanged, kKernelChanged, kRemoved, kNotSeenAgain});
 }
 void to_json(Json& document, const CriterionState& state) {
   document = to_text(state);

@@ -184,9 +184,10 @@ class UpgradeTest {
                        options_.row_timeout,
                        static_cast<std::int64_t>(q_.rounds) + 1,
                        context_.stop);
-    const std::vector<ReplayTimes> times =
+    std::vector<ReplayTimes> times =
         replay.run(requests, [](const std::string& what) { spdlog::info("{}", what); });
     for (std::size_t i = 0; i < times.size() && !context_.stop.load(); ++i) {
+      times[i].candidate_chosen = regressed[i]->candidate_variant;
       regressed[i]->replay = judge_replay(times[i], regressed[i]->test);
     }
   }

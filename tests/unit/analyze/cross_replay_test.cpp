@@ -30,6 +30,12 @@ TEST(CrossReplay, there_and_as_fast_means_the_heuristic_changed) {
   EXPECT_THAT(replay.evidence, HasSubstr("still there"));
 }
 
+TEST(CrossReplay, blames_no_heuristic_where_both_choose_the_same) {
+  ReplayTimes same = times(1.02, 1.01);
+  same.candidate_chosen = same.replayed;
+  EXPECT_EQ(judge_replay(same, regression(1.4)).finding, ReplayFinding::kNotSeenAgain);
+}
+
 TEST(CrossReplay, there_but_slower_means_the_kernel_changed) {
   const CrossReplay replay = judge_replay(times(1.38, 1.02), regression(1.4));
   EXPECT_EQ(replay.finding, ReplayFinding::kKernelChanged);

@@ -53,12 +53,14 @@ std::string detectable_text(const MetricComparison& metric) {
 
 std::string why_text(const MetricComparison& metric) {
   std::string why = metric.reason;
-  for (const Cause& cause : metric.causes) {
-    why += fmt::format("{}{} ({:.0f} %): {}",
-                       why.empty() ? "" : "; ",
-                       cause.cause,
-                       100.0 * cause.share,
-                       cause.evidence);
+  for (std::size_t i = 0; i < metric.causes.size(); ++i) {
+    const Cause& cause = metric.causes[i];
+    why +=
+        fmt::format("{}{} ({:.0f} %)", why.empty() ? "" : "; ", cause.cause, 100.0 * cause.share);
+    // What several causes rest on is said once, after the last.
+    const bool same_follows =
+        i + 1 < metric.causes.size() && metric.causes[i + 1].evidence == cause.evidence;
+    why += same_follows ? "" : ": " + cause.evidence;
   }
   return why;
 }

@@ -3,10 +3,13 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -28,7 +31,8 @@ class ScratchFolder {
   explicit ScratchFolder(const fs::path& parent) {
     std::error_code error;
     fs::create_directories(parent, error);
-    std::string name = (parent / ".fetch-XXXXXX").string();
+    remove_abandoned(parent);
+    std::string name = (parent / fmt::format("{}{}-XXXXXX", kPrefix, ::getpid())).string();
     if (error || ::mkdtemp(name.data()) == nullptr) {
       throw Error(
           Error::Kind::kEnvironment,
@@ -49,6 +53,25 @@ class ScratchFolder {
   [[nodiscard]] const fs::path& path() const { return path_; }
 
  private:
+  static constexpr std::string_view kPrefix = ".fetch-";
+
+  /// Removes what a fetch that was killed has left: its folder names a process that is no more.
+  static void remove_abandoned(const fs::path& parent) {
+    std::error_code ignored;
+    for (fs::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
+         entry.increment(ignored)) {
+      const std::string name = entry->path().filename().string();
+      if (name.rfind(kPrefix, 0) != 0) {
+        continue;
+      }
+      const pid_t owner = std::atoi(name.c_str() + kPrefix.size());
+      if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) {
+        std::error_code kept;
+        fs::remove_all(entry->path(), kept);
+      }
+    }
+  }
+
   fs::path path_;
 };
 

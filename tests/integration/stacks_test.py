@@ -145,6 +145,9 @@ class Stacks(Command):
         self.assertIn("Debian later: plumb-test==3.9-1", (self.folder / "plumb/stacks/plumb-test-3.9-1/stack.toml").read_text())
 
     def test_what_cannot_be_fetched_leaves_nothing(self):
+        abandoned = self.folder / "plumb/stacks/.fetch-999999999-killed"
+        abandoned.mkdir()
+        (abandoned / "half.whl").write_text("half")
         self.wheel("2.0", {"data/readme.txt": "no library"})
         for package, expected in (("plumb-test-library==9.9", "does the version exist"), ("plumb-test-library==2.0", "no library"),
                                   ("plumb-test-library", "PACKAGE==VERSION"), ("x==1; touch /tmp/y", "PACKAGE==VERSION"),

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -49,17 +48,7 @@ int gate_status(QualificationVerdict verdict) {
 ResolvedSuite wanted_suite(const QualifyOptions& options) {
   ResolvedSuite suite = resolve_suite(read_suite(find_suite(options.suite)));
   if (!options.models.empty()) {
-    std::erase_if(suite.models, [&](const ResolvedSuite::Model& model) {
-      return std::find(options.models.begin(), options.models.end(), model.name) ==
-             options.models.end();
-    });
-    suite.layers.clear();
-    if (suite.models.empty()) {
-      throw Error(
-          Error::Kind::kUser,
-          fmt::format(
-              "suite '{}' has no model '{}'", suite.name, fmt::join(options.models, "', '")));
-    }
+    keep_models(suite, options.models);
   }
   return suite;
 }

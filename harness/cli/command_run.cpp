@@ -92,17 +92,7 @@ ResolvedSuite effective_suite(const RunOptions& options) {
     suite.caches = {*cache};
   }
   if (!options.suite.empty() && !options.models.empty()) {
-    std::erase_if(suite.models, [&](const ResolvedSuite::Model& model) {
-      return std::find(options.models.begin(), options.models.end(), model.name) ==
-             options.models.end();
-    });
-    suite.layers.clear();
-    if (suite.models.empty()) {
-      throw Error(
-          Error::Kind::kUser,
-          fmt::format(
-              "suite '{}' has no model '{}'", suite.name, fmt::join(options.models, "', '")));
-    }
+    keep_models(suite, options.models);
   }
   apply(options.loads, suite);
   return suite;

@@ -2,6 +2,7 @@
 #include "harness/cli/model_source.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -83,6 +84,17 @@ std::vector<PlannedModel> load_models(const ResolvedSuite& suite,
                 fmt::format("suite '{}' has no model '{}'", suite.name, fmt::join(only, "', '")));
   }
   return models;
+}
+
+void keep_models(ResolvedSuite& suite, const std::vector<std::string>& names) {
+  std::erase_if(suite.models, [&](const ResolvedSuite::Model& model) {
+    return std::find(names.begin(), names.end(), model.name) == names.end();
+  });
+  suite.layers.clear();
+  if (suite.models.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("suite '{}' has no model '{}'", suite.name, fmt::join(names, "', '")));
+  }
 }
 
 }  // namespace plumb

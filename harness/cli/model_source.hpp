@@ -30,4 +30,8 @@ namespace plumb {
 [[nodiscard]] std::vector<PlannedModel> load_models(const ResolvedSuite& suite,
                                                     const std::vector<std::string>& only);
 
+/// Leaves of a suite only the models of these names, and no layers of its own. Throws Error{kUser}
+/// if none is left.
+void keep_models(ResolvedSuite& suite, const std::vector<std::string>& names);
+
 }  // namespace plumb

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
-#include "harness/cli/run_record.hpp"
+#include "harness/plan/run_record.hpp"
 
 namespace plumb {
 namespace {

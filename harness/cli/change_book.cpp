@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
-#include "harness/cli/run_record.hpp"
+#include "harness/plan/run_record.hpp"
 #include "harness/results/json_object.hpp"
 
 namespace plumb {

@@ -15,10 +15,10 @@
 #include "harness/cli/progress_line.hpp"
 #include "harness/cli/replicated_metrics.hpp"
 #include "harness/cli/run_lock.hpp"
-#include "harness/cli/run_record.hpp"
 #include "harness/cli/stack_watch.hpp"
 #include "harness/cli/upgrade_test.hpp"
 #include "harness/cli/user_paths.hpp"
+#include "harness/plan/run_record.hpp"
 #include "reporting/noise_documents.hpp"
 
 namespace plumb {

@@ -14,7 +14,7 @@
 #include "harness/cli/mode_requests.hpp"
 #include "harness/cli/model_runs.hpp"
 #include "harness/cli/progress_line.hpp"
-#include "harness/cli/run_record.hpp"
+#include "harness/plan/run_record.hpp"
 
 namespace plumb {
 namespace {

@@ -12,7 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/mode_requests.hpp"
 #include "harness/cli/model_source.hpp"
-#include "harness/cli/run_record.hpp"
+#include "harness/plan/run_record.hpp"
 #include "harness/results/execution.hpp"
 
 namespace plumb {

@@ -13,7 +13,7 @@
 #include "harness/analyze/model_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/run_analysis.hpp"
-#include "harness/cli/run_record.hpp"
+#include "harness/plan/run_record.hpp"
 
 namespace plumb {
 namespace {

@@ -19,11 +19,11 @@
 #include "harness/cli/paired_run.hpp"
 #include "harness/cli/progress_line.hpp"
 #include "harness/cli/run_lock.hpp"
-#include "harness/cli/run_record.hpp"
 #include "harness/cli/stack_watch.hpp"
 #include "harness/cli/stored_qualification.hpp"
 #include "harness/cli/user_paths.hpp"
 #include "harness/plan/layer_replay.hpp"
+#include "harness/plan/run_record.hpp"
 #include "harness/plan/sequential_rounds.hpp"
 
 namespace plumb {

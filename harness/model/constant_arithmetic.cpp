@@ -14,30 +14,42 @@ namespace plumb {
 namespace {
 
 double apply_real(std::string_view op, double a, double b) {
-  if (op == "Add")
+  if (op == "Add") {
     return a + b;
-  if (op == "Sub")
+  }
+  if (op == "Sub") {
     return a - b;
-  if (op == "Mul")
+  }
+  if (op == "Mul") {
     return a * b;
-  if (op == "Div")
+  }
+  if (op == "Div") {
     return a / b;
-  if (op == "Min")
+  }
+  if (op == "Min") {
     return std::min(a, b);
-  if (op == "Max")
+  }
+  if (op == "Max") {
     return std::max(a, b);
-  if (op == "Pow")
+  }
+  if (op == "Pow") {
     return std::pow(a, b);
-  if (op == "Equal")
+  }
+  if (op == "Equal") {
     return a == b ? 1.0 : 0.0;
-  if (op == "Greater")
+  }
+  if (op == "Greater") {
     return a > b ? 1.0 : 0.0;
-  if (op == "Less")
+  }
+  if (op == "Less") {
     return a < b ? 1.0 : 0.0;
-  if (op == "GreaterOrEqual")
+  }
+  if (op == "GreaterOrEqual") {
     return a >= b ? 1.0 : 0.0;
-  if (op == "LessOrEqual")
+  }
+  if (op == "LessOrEqual") {
     return a <= b ? 1.0 : 0.0;
+  }
   throw Unsupported(fmt::format("{} of constants", op));
 }
 
@@ -59,38 +71,51 @@ Integers reduced_dims(const NodeView& node) {
 
 std::int64_t apply_integer(std::string_view op, std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
-  if (op == "Add" && !__builtin_add_overflow(a, b, &result))
+  if (op == "Add" && !__builtin_add_overflow(a, b, &result)) {
     return result;
-  if (op == "Sub" && !__builtin_sub_overflow(a, b, &result))
+  }
+  if (op == "Sub" && !__builtin_sub_overflow(a, b, &result)) {
     return result;
-  if (op == "Mul" && !__builtin_mul_overflow(a, b, &result))
+  }
+  if (op == "Mul" && !__builtin_mul_overflow(a, b, &result)) {
     return result;
+  }
   if (op == "Div" || op == "Mod") {
     if (b == 0 || (b == -1 && a == std::numeric_limits<std::int64_t>::min())) {
       throw Unsupported(fmt::format("{} / {}", a, b));
     }
-    if (op == "Div")
+    if (op == "Div") {
       return a / b;
+    }
     return (a % b != 0 && ((a < 0) != (b < 0))) ? a % b + b : a % b;
   }
-  if (op == "Min")
+  if (op == "Min") {
     return std::min(a, b);
-  if (op == "Max")
+  }
+  if (op == "Max") {
     return std::max(a, b);
-  if (op == "Equal")
+  }
+  if (op == "Equal") {
     return a == b ? 1 : 0;
-  if (op == "Greater")
+  }
+  if (op == "Greater") {
     return a > b ? 1 : 0;
-  if (op == "Less")
+  }
+  if (op == "Less") {
     return a < b ? 1 : 0;
-  if (op == "GreaterOrEqual")
+  }
+  if (op == "GreaterOrEqual") {
     return a >= b ? 1 : 0;
-  if (op == "LessOrEqual")
+  }
+  if (op == "LessOrEqual") {
     return a <= b ? 1 : 0;
-  if (op == "And")
+  }
+  if (op == "And") {
     return (a != 0 && b != 0) ? 1 : 0;
-  if (op == "Or")
+  }
+  if (op == "Or") {
     return (a != 0 || b != 0) ? 1 : 0;
+  }
   throw Unsupported(fmt::format("{} of {} and {}", op, a, b));
 }
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <utility>
 
-#include "harness/analyze/bounds.hpp"
+#include "harness/plan/run_record.hpp"
 
 namespace plumb {
 
@@ -162,14 +162,7 @@ class PairedRounds::Process {
   }
 
   void put(const std::string& kind, const std::string& subject, const std::string& payload) {
-    const DerivedRecord record{.run = side_.side.run,
-                               .kind = kind,
-                               .subject = subject,
-                               .analysis_version = std::string(kAnalysisVersion),
-                               .inputs = {},
-                               .payload = payload,
-                               .computed = current_time()};
-    rounds_.store_.put_derived({&record, 1});
+    put_run_record(rounds_.store_, side_.side.run, kind, subject, payload);
   }
 
   [[nodiscard]] static std::string chosen(const std::vector<Variant>& variants) {
@@ -193,7 +186,7 @@ PairedRounds::PairedRounds(Store& store,
     : store_(store),
       baseline_{std::move(baseline)},
       candidate_{std::move(candidate)},
-      options_(std::move(options)),
+      options_(options),
       stop_(stop) {}
 
 PairedRound PairedRounds::measure(const PairedWork& work,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/run_record.hpp"
+#include "harness/plan/run_record.hpp"
 
 #include "harness/analyze/bounds.hpp"
 

@@ -60,7 +60,7 @@ def measure(options, folder):
     for name, variables in (("base", ""), ("slow", f'variables = {{ PLUMB_TEST_SLOW_LAYERS = "{slowing}" }}\n')):
         (folder / "plumb/stacks" / name).mkdir(parents=True)
         (folder / "plumb/stacks" / name / "stack.toml").write_text(f'backend = "onednn"\nlibraries = ["{library}"]\n{variables}')
-    (folder / "five.layers.toml").write_text("".join(f'[[layer]]\nkey = "{key}"\n' for key in KEYS))
+    (folder / "five.layers.toml").write_text("".join(f'[[layers]]\nkey = "{key}"\n' for key in KEYS))
     suite = folder / "five.toml"
     suite.write_text('[suite]\nname = "five"\nversion = 1\n[[layers]]\nfile = "five.layers.toml"\n')
     blocks = options.pairs // PAIRS_A_BLOCK

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <span>
 
@@ -40,6 +41,7 @@ void write_difference_json(const StackDifference& difference, std::ostream& out)
                 {"same_libraries", difference.same_libraries},
                 {"libraries", Json::array()},
                 {"kinds", Json::object()},
+                {"engines", Json::object()},
                 {"layers", Json::array()}};
   for (const LibraryDifference& library : difference.libraries) {
     document["libraries"].push_back({{"name", (library.to ? library.to : library.from)->name},
@@ -60,7 +62,20 @@ void write_difference_json(const StackDifference& difference, std::ostream& out)
                                   {"to_choice", text_or_null(layer.to_choice)},
                                   {"fell_back", layer.fell_back},
                                   {"variants_added", layer.added},
-                                  {"variants_removed", layer.removed}});
+                                  {"variants_removed", layer.removed},
+                                  {"passed_over_by_from", layer.passed_over_by_from},
+                                  {"passed_over_by_to", layer.passed_over_by_to}});
+  }
+  for (const auto& [name, counts] : difference.engines) {
+    Json offers = Json::object();
+    for (const auto& [heuristic, offered] : counts.offers) {
+      offers[heuristic] = {offered.first, offered.second};
+    }
+    document["engines"][name] = {
+        {"layers_times_layouts", counts.asked},
+        {"without_engine", {counts.without_engine_from, counts.without_engine_to}},
+        {"engines", {counts.engines_from, counts.engines_to}},
+        {"configurations_offered", std::move(offers)}};
   }
   write_json(document, out);
 }
@@ -76,20 +91,30 @@ std::string version_text(const std::optional<LibraryContents>& library) {
                      bytes_text(library->size));
 }
 
+/// Names a library's C entry points; what a C++ compiler named is only counted: a reader cannot use
+/// it, and it changes with every build.
 void write_symbols(const std::string& library,
                    const std::string& change,
                    const std::vector<std::string>& symbols,
                    std::ostream& out) {
+  std::vector<std::string> named;
+  std::copy_if(
+      symbols.begin(), symbols.end(), std::back_inserter(named), [](const std::string& symbol) {
+        return symbol.rfind("_Z", 0) != 0;
+      });
+  const std::size_t hidden = symbols.size() - named.size();
   if (symbols.empty()) {
     return;
   }
-  const auto shown = std::span(symbols).first(std::min(symbols.size(), kMostShown));
-  out << printable(fmt::format("{}: {} {}: {}{}",
+  const auto shown = std::span(named).first(std::min(named.size(), kMostShown));
+  out << printable(fmt::format("{}: {} {}{}{}{}{}",
                                library,
                                symbols.size(),
                                change,
+                               shown.empty() ? "" : ": ",
                                fmt::join(shown, " "),
-                               shown.size() < symbols.size() ? " …" : ""))
+                               shown.size() < named.size() ? " …" : "",
+                               hidden == 0 ? "" : fmt::format(" ({} of C++)", hidden)))
       << '\n';
 }
 
@@ -108,6 +133,33 @@ void write_libraries(const StackDifference& difference, std::ostream& out) {
     const std::string& name = (library.to ? library.to : library.from)->name;
     write_symbols(name, "symbols gone", library.symbols_removed, out);
     write_symbols(name, "symbols new", library.symbols_added, out);
+  }
+}
+
+void write_reasons(const std::string& stack,
+                   const std::map<std::string, std::string>& reasons,
+                   std::ostream& out) {
+  for (const auto& [implementation, reason] : reasons) {
+    out << printable(fmt::format("  {} passed over {}: {}", stack, implementation, reason)) << '\n';
+  }
+}
+
+void write_engines(const StackDifference& difference, std::ostream& out) {
+  for (const auto& [name, counts] : difference.engines) {
+    out << fmt::format(
+        "\n{}: {} questions (layers × layouts); without an engine {} → {}; engines {} → {}\n",
+        printable(name),
+        counts.asked,
+        counts.without_engine_from,
+        counts.without_engine_to,
+        counts.engines_from,
+        counts.engines_to);
+    for (const auto& [heuristic, offered] : counts.offers) {
+      out << fmt::format("  configurations offered by heuristic {}: {} → {}\n",
+                         printable(heuristic),
+                         offered.first,
+                         offered.second);
+    }
   }
 }
 
@@ -146,6 +198,8 @@ void write_layers(const StackDifference& difference, std::ostream& out) {
     if (!layer.added.empty()) {
       out << "  new: " << printable(fmt::format("{}", fmt::join(layer.added, "  "))) << '\n';
     }
+    write_reasons(difference.to, layer.passed_over_by_to, out);
+    write_reasons(difference.from, layer.passed_over_by_from, out);
   }
 }
 
@@ -160,6 +214,7 @@ void write_stack_difference(const StackDifference& difference, Style style, std:
   if (!difference.kinds.empty()) {
     write_layers(difference, out);
   }
+  write_engines(difference, out);
 }
 
 }  // namespace plumb

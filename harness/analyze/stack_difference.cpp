@@ -62,6 +62,37 @@ void compare_libraries(const StackContents& from,
   }
 }
 
+/// Counts what is offered for a kind's layers by the one side.
+void count(const EngineChoices& choices, bool is_from, EngineCounts& counts) {
+  const LayerSpec spec = parse_key(choices.key);
+  for (const EngineOffer& offer : choices.offers) {
+    counts.asked += is_from ? 1U : 0U;
+    (is_from ? counts.without_engine_from : counts.without_engine_to) +=
+        chosen_engine(spec, offer) == nullptr ? 1U : 0U;
+    (is_from ? counts.engines_from : counts.engines_to) +=
+        static_cast<std::size_t>(offer.engines.value_or(0));
+    for (const EngineRanking& ranking : offer.rankings) {
+      auto& [from, to] = counts.offers[ranking.heuristic];
+      (is_from ? from : to) += ranking.configurations.size();
+    }
+  }
+}
+
+void compare_engines(const StackContents& from, const StackContents& to, StackDifference& result) {
+  std::map<LayerKey, const EngineChoices*> others;
+  for (const EngineChoices& choices : to.choices) {
+    others[choices.key] = &choices;
+  }
+  for (const EngineChoices& before : from.choices) {
+    const auto found = others.find(before.key);
+    if (found != others.end() && !before.offers.empty() && !found->second->offers.empty()) {
+      EngineCounts& counts = result.engines[kind_of(before.key)];
+      count(before, true, counts);
+      count(*found->second, false, counts);
+    }
+  }
+}
+
 /// Orders what costs most first: lost support, a fall back to the reference, another choice.
 std::tuple<int, const std::string&> severity(const LayerDifference& layer) {
   const bool lost = layer.to_choice.empty();
@@ -76,6 +107,7 @@ StackDifference stack_difference(const StackContents& from, const StackContents&
   result.from = from.name;
   result.to = to.name;
   compare_libraries(from, to, result);
+  compare_engines(from, to, result);
   std::map<LayerKey, const LayerOffers*> others;
   for (const LayerOffers& layer : to.layers) {
     others[layer.key] = &layer;
@@ -91,7 +123,9 @@ StackDifference stack_difference(const StackContents& from, const StackContents&
                           .to_choice = choice_of(after),
                           .fell_back = after.reference_only && !before.reference_only,
                           .added = missing_from(before.variants, after.variants),
-                          .removed = missing_from(after.variants, before.variants)};
+                          .removed = missing_from(after.variants, before.variants),
+                          .passed_over_by_from = {},
+                          .passed_over_by_to = {}};
     KindDifference& kind = result.kinds[kind_of(before.key)];
     ++kind.layers;
     kind.unsupported_from += before.variants.empty() ? 1U : 0U;

@@ -5,10 +5,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/units.hpp"
 #include "harness/model/layer_key.hpp"
+#include "harness/results/engine_choice.hpp"
 
 namespace plumb {
 
@@ -34,6 +36,7 @@ struct StackContents {
   std::string name;
   std::vector<LibraryContents> libraries;
   std::vector<LayerOffers> layers;
+  std::vector<EngineChoices> choices;  ///< on a described device
 };
 
 /// Is a library that one of two stacks has, or both in different files.
@@ -52,6 +55,22 @@ struct LayerDifference {
   bool fell_back = false;   ///< only the reference implementation is left
   std::vector<std::string> added;
   std::vector<std::string> removed;
+  /// Why the one passed over implementations that only the other has, in the library's words, by
+  /// implementation; empty: not asked, or it does not say.
+  std::map<std::string, std::string> passed_over_by_from;
+  std::map<std::string, std::string> passed_over_by_to;
+};
+
+/// Counts what two versions would offer for the layers of one kind on a described device, over
+/// layers and layouts.
+struct EngineCounts {
+  std::size_t asked = 0;  ///< layers × layouts
+  std::size_t without_engine_from = 0;
+  std::size_t without_engine_to = 0;
+  std::size_t engines_from = 0;
+  std::size_t engines_to = 0;
+  /// By heuristic ("A", "FALLBACK"): how many configurations each offers, from and to.
+  std::map<std::string, std::pair<std::size_t, std::size_t>> offers;
 };
 
 /// Counts what two stacks have for the layers of one kind.
@@ -73,6 +92,7 @@ struct StackDifference {
   std::vector<LibraryDifference> libraries;
   std::map<std::string, KindDifference> kinds;  ///< "conv", …
   std::vector<LayerDifference> layers;          ///< lost support first, then other choices
+  std::map<std::string, EngineCounts> engines;  ///< "conv", …; what cannot be asked is left out
 };
 
 /// Compares by name of library and by key; a key that only one of them was asked for is left out.

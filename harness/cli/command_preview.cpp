@@ -16,7 +16,7 @@
 #include "harness/cli/gpu_profile.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/progress_line.hpp"
-#include "harness/cli/stack_probe.hpp"
+#include "harness/cli/stack_inquiry.hpp"
 #include "harness/cli/user_paths.hpp"
 #include "harness/cli/whole_file.hpp"
 #include "harness/cli/worker_choice.hpp"
@@ -25,8 +25,6 @@
 
 namespace plumb {
 namespace {
-
-constexpr int kDeathsAtMost = 5;  // in a row: then it is not the layer
 
 struct PreviewOptions {
   std::string suite;
@@ -94,46 +92,6 @@ std::vector<PreviewedLayer> layers_of(const PreviewOptions& options, const Resol
   return layers;
 }
 
-/// Asks one stack about layers, one after the other; a layer that kills the worker costs itself.
-class StackInquiry {
- public:
-  explicit StackInquiry(const std::string& stack) : options_(worker_options(stack, 1)) { start(); }
-
-  [[nodiscard]] const Environment& environment() const { return environment_; }
-
-  EngineChoices ask(const LayerKey& key, const GpuProfile& gpu) {
-    if (!worker_) {
-      start();
-    }
-    try {
-      EngineChoices choices = worker_->preview({key, gpu.properties});
-      deaths_ = 0;
-      return choices;
-    } catch (const WorkerDied& death) {
-      worker_.reset();
-      if (++deaths_ == kDeathsAtMost) {
-        throw Error(Error::Kind::kEnvironment,
-                    fmt::format("the worker of stack '{}' died {} times in a row: {}",
-                                options_.stack.name,
-                                deaths_,
-                                death.outcome().reason));
-      }
-      return {key, death.outcome(), {}};
-    }
-  }
-
- private:
-  void start() {
-    worker_.emplace(options_);
-    environment_ = worker_->describe();
-  }
-
-  WorkerOptions options_;
-  std::optional<WorkerProcess> worker_;
-  Environment environment_;
-  int deaths_ = 0;
-};
-
 /// Asks one stack about every layer; returns what its worker says of itself.
 Environment ask_all(const std::string& stack,
                     const GpuProfile& gpu,
@@ -142,7 +100,7 @@ Environment ask_all(const std::string& stack,
                     Progress& progress,
                     const CommandContext& context) {
   const auto begin = std::chrono::steady_clock::now();
-  StackInquiry inquiry(stack);
+  StackInquiry inquiry(worker_options(stack, 1));
   ProgressLine line;
   const std::size_t before = progress.done;
   const Seconds elapsed_before = progress.elapsed;
@@ -150,7 +108,7 @@ Environment ask_all(const std::string& stack,
     if (context.stop) {
       throw Error(Error::Kind::kTryAgain, "stopped before all layers were asked for");
     }
-    layer.*answer = inquiry.ask(layer.key, gpu);
+    layer.*answer = inquiry.ask({layer.key, gpu.properties});
     ++progress.done;
     const Seconds here = std::chrono::steady_clock::now() - begin;
     progress.elapsed = elapsed_before + here;

@@ -8,6 +8,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/gpu_profile.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/stack_contents.hpp"
 #include "harness/cli/stack_fetch.hpp"
@@ -19,6 +20,8 @@
 
 namespace plumb {
 namespace {
+
+constexpr std::size_t kLayersExplained = 20;  // those that the text shows; 0.1 s for each side
 
 std::filesystem::path stacks_folder() {
   return data_folder() / "stacks";
@@ -91,6 +94,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
     std::string from;
     std::string to;
     std::string suite;
+    std::string gpu;
   };
   CLI::App* const comparing =
       stacks->add_subcommand("diff", "what differs between two stacks before anything is measured");
@@ -99,12 +103,18 @@ void add_stacks(CLI::App& app, CommandContext& context) {
   comparing->add_option("TO", sides->to, "another")->required();
   comparing->add_option(
       "SUITE", sides->suite, "also compare what they have for each layer of this suite");
+  comparing->add_option("--gpu",
+                        sides->gpu,
+                        "for CUDA stacks: count what they would offer on this GPU (see preview)");
   comparing->callback([&context, sides] {
     const std::vector<LayerKey> keys = keys_of(sides->suite);
-    write_stack_difference(stack_difference(stack_contents(worker_options(sides->from, 1), keys),
-                                            stack_contents(worker_options(sides->to, 1), keys)),
-                           context.json ? Style::kJson : Style::kText,
-                           std::cout);
+    const std::string device = sides->gpu.empty() ? "" : read_gpu_profile(sides->gpu).properties;
+    const WorkerOptions from = worker_options(sides->from, 1);
+    const WorkerOptions to = worker_options(sides->to, 1);
+    StackDifference difference =
+        stack_difference(stack_contents(from, {keys, device}), stack_contents(to, {keys, device}));
+    explain_choices(from, to, kLayersExplained, difference);
+    write_stack_difference(difference, context.json ? Style::kJson : Style::kText, std::cout);
   });
 
   CLI::App* const fetching = stacks->add_subcommand(

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <set>
+#include <string_view>
 
 #include "harness/base/digest.hpp"
+#include "harness/cli/dispatch_log.hpp"
 #include "harness/cli/exported_symbols.hpp"
+#include "harness/cli/stack_inquiry.hpp"
 #include "harness/cli/stack_probe.hpp"
 
 namespace plumb {
@@ -53,9 +56,37 @@ void add_unmapped(const Stack& stack, std::vector<StackLibrary>& libraries) {
   }
 }
 
+/// "impl=jit:avx2;layout=any" is of the implementation "jit:avx2".
+std::string implementation_in(const std::string& variant) {
+  constexpr std::string_view kPrefix = "impl=";
+  return variant.rfind(kPrefix, 0) == 0
+             ? variant.substr(kPrefix.size(), variant.find(';') - kPrefix.size())
+             : std::string();
+}
+
+/// Asks why these variants, which the stack does not have for the layer, were passed over.
+std::map<std::string, std::string> reasons_against(const std::vector<std::string>& variants,
+                                                   const LayerKey& key,
+                                                   WorkerOptions options) {
+  std::map<std::string, std::string> result;
+  if (variants.empty() || options.stack.backend != "onednn") {
+    return result;
+  }
+  options.stack.variables["ONEDNN_VERBOSE"] = "dispatch";
+  WorkerProcess worker(options);
+  (void)worker.variants(key);
+  const std::map<std::string, std::string> reasons = dispatch_reasons(worker.log_tail());
+  for (const std::string& variant : variants) {
+    if (const auto found = reasons.find(implementation_in(variant)); found != reasons.end()) {
+      result.insert(*found);
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
-StackContents stack_contents(const WorkerOptions& options, std::span<const LayerKey> keys) {
+StackContents stack_contents(const WorkerOptions& options, const StackQuestion& question) {
   WorkerProcess worker(options);
   StackReport report = probe_worker(worker, options.stack);
   add_unmapped(options.stack, report.libraries);
@@ -64,7 +95,14 @@ StackContents stack_contents(const WorkerOptions& options, std::span<const Layer
   for (const StackLibrary& library : report.libraries) {
     contents.libraries.push_back(contents_of(library));
   }
-  for (const LayerKey& key : keys) {
+  if (!question.device.empty()) {
+    StackInquiry inquiry(options);
+    for (const LayerKey& key : question.keys) {
+      contents.choices.push_back(inquiry.ask({key, question.device}));
+    }
+    return contents;
+  }
+  for (const LayerKey& key : question.keys) {
     LayerOffers& offers = contents.layers.emplace_back();
     offers.key = key;
     const std::vector<Variant> variants = worker.variants(key);
@@ -78,6 +116,17 @@ StackContents stack_contents(const WorkerOptions& options, std::span<const Layer
         });
   }
   return contents;
+}
+
+void explain_choices(const WorkerOptions& from,
+                     const WorkerOptions& to,
+                     std::size_t most,
+                     StackDifference& difference) {
+  for (LayerDifference& layer :
+       std::span(difference.layers).first(std::min(most, difference.layers.size()))) {
+    layer.passed_over_by_from = reasons_against(layer.added, layer.key, from);
+    layer.passed_over_by_to = reasons_against(layer.removed, layer.key, to);
+  }
 }
 
 }  // namespace plumb

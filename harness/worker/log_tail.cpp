@@ -45,6 +45,9 @@ LogTail::~LogTail() {
 
 std::string LogTail::text() const {
   const std::lock_guard lock(mutex_);
+  // A pipe holds at most so many pieces: a writer that never rests does not keep us here.
+  for (int pieces = 0; pieces < 64 && read_piece(); ++pieces) {
+  }
   return kept_.size() <= kKept ? kept_ : kept_.substr(kept_.size() - kKept);
 }
 
@@ -70,33 +73,41 @@ void LogTail::drain() {
   ended_condition_.wait_for(lock, std::chrono::milliseconds(250), [this] { return ended_; });
 }
 
-void LogTail::read_until_stopped() {
+bool LogTail::read_piece() const {
+  pollfd waited{pipe_.number(), POLLIN, 0};
+  if (::poll(&waited, 1, 0) <= 0) {
+    return false;
+  }
   std::array<char, 16384> piece{};
+  const ssize_t got = ::read(pipe_.number(), piece.data(), piece.size());
+  if (got <= 0) {
+    ended_ = ended_ || got == 0 || (errno != EINTR && errno != EAGAIN);
+    return false;
+  }
+  kept_.append(piece.data(), static_cast<std::size_t>(got));
+  // Cut only now and then: each cut moves what is kept.
+  if (kept_.size() > 4 * kKept) {
+    kept_.erase(0, kept_.size() - kKept);
+  }
+  return true;
+}
+
+void LogTail::read_until_stopped() {
   std::array<pollfd, 2> waited{{{pipe_.number(), POLLIN, 0}, {stop_.number(), POLLIN, 0}}};
   while (true) {
     if (::poll(waited.data(), waited.size(), -1) < 0) {
       continue;
     }
-    if (waited[1].revents != 0) {
-      break;
-    }
-    const ssize_t got = ::read(pipe_.number(), piece.data(), piece.size());
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) {
-      continue;
-    }
-    if (got <= 0) {
-      break;
-    }
     const std::lock_guard lock(mutex_);
-    kept_.append(piece.data(), static_cast<std::size_t>(got));
-    // Cut only now and then: each cut moves what is kept.
-    if (kept_.size() > 4 * kKept) {
-      kept_.erase(0, kept_.size() - kKept);
+    if (waited[1].revents == 0) {
+      read_piece();  // text() may have been faster
+    }
+    if (ended_ || waited[1].revents != 0) {
+      ended_ = true;
+      ended_condition_.notify_all();
+      break;
     }
   }
-  const std::lock_guard lock(mutex_);
-  ended_ = true;
-  ended_condition_.notify_all();
 }
 
 }  // namespace plumb

@@ -27,7 +27,7 @@ class LogTail {
   LogTail(const LogTail&) = delete;
   LogTail& operator=(const LogTail&) = delete;
 
-  /// Returns the last kKept bytes so far.
+  /// Returns the last kKept bytes of all that has been written so far.
   [[nodiscard]] std::string text() const;
   /// Returns the last line that is not empty, at most 200 characters, printable; empty if there is
   /// none.
@@ -37,13 +37,15 @@ class LogTail {
 
  private:
   void read_until_stopped();
+  /// Reads what is there, without waiting; returns whether there may be more. Wants the mutex.
+  bool read_piece() const;
 
   FileDescriptor pipe_;
   FileDescriptor stop_;  ///< an eventfd
   mutable std::mutex mutex_;
   std::condition_variable ended_condition_;
-  std::string kept_;
-  bool ended_ = false;
+  mutable std::string kept_;
+  mutable bool ended_ = false;
   std::thread thread_;
 };
 

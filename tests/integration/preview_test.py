@@ -114,6 +114,14 @@ class RealVersions(Preview):
         self.assertGreater(choice["workspace_bytes"], 0)
         self.assertEqual(choice["numerical_notes"], ["TENSOR_CORE"])
 
+    def test_a_difference_counts_engines_and_offers(self):
+        suite = self.one_layer(WIDE.replace("f32[", "f16["))
+        counts = self.json("stacks", "diff", OLD, NEW, suite, "--gpu", "H200")["engines"]["conv"]
+        self.assertEqual((counts["layers_times_layouts"], counts["without_engine"]), (2, [0, 0]))
+        self.assertTrue(all(engines > 0 for engines in counts["engines"]), counts)
+        self.assertTrue(all(offered > 0 for offered in counts["configurations_offered"]["A"]), counts)
+        self.assertIn("heuristic A", self.plumb("stacks", "diff", OLD, NEW, suite, "--gpu", "H200").stdout)
+
     def test_mixed_parts_are_refused(self):
         parts = pathlib.Path(tempfile.mkdtemp(dir=STACKS.parent))  # links work on one file system only
         self.addCleanup(shutil.rmtree, parts)

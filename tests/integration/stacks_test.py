@@ -110,6 +110,12 @@ class Stacks(Command):
         difference = self.json("stacks", "diff", "default", "other", suite)
         self.assertIn("sse41", difference["layers"][0]["to_choice"])
         self.assertNotEqual(difference["layers"][0]["variants_removed"], [])
+        (self.folder / "products.toml").write_text('[[layers]]\nkey = "v1:matmul;in=f32[64,256],f32[256,128]c;out=f32[64,128];acc=f32;math=strict"\n')
+        matmul = self.suite('[suite]\nname = "matmul"\n[[layers]]\nfile = "products.toml"\n', "matmul")
+        if "avx2" in " ".join(self.json("stacks", "diff", "other", "default", matmul)["layers"][0]["variants_added"]):
+            reasons = self.json("stacks", "diff", "default", "other", matmul)["layers"][0]["passed_over_by_to"]
+            self.assertIn("unsupported isa", reasons.values(), "oneDNN says why")
+            self.assertIn("unsupported isa", self.plumb("stacks", "diff", "default", "other", matmul).stdout)
         self.plumb("stacks", "diff", "default", "nonesuch", expect=2)
         self.assertIn("exists", self.plumb("stacks", "fetch", "plumb-test-library==1.0", "--name", "other", expect=2).stderr)
 

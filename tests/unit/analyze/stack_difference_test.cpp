@@ -22,9 +22,10 @@ TEST(StackDifference, names_libraries_and_symbols_that_came_and_went) {
                            {library("libdnnl", "1", {"both", "old"}),
                             library("libgomp", "2", {}),
                             library("libgone", "3", {})},
+                           {},
                            {}};
   const StackContents to{
-      "b", {library("libgomp", "2", {}), library("libdnnl", "4", {"both", "new"})}, {}};
+      "b", {library("libgomp", "2", {}), library("libdnnl", "4", {"both", "new"})}, {}, {}};
   const StackDifference difference = stack_difference(from, to);
   EXPECT_EQ(difference.same_libraries, 1U);
   ASSERT_EQ(difference.libraries.size(), 2U);
@@ -43,13 +44,15 @@ TEST(StackDifference, puts_lost_support_first_then_the_reference_then_other_choi
                             {key("same"), {"x", "ref"}},
                             {key("slow"), {"x", "ref"}},
                             {key("lost"), {"x"}},
-                            {key("only here"), {"x"}}}};
+                            {key("only here"), {"x"}}},
+                           {}};
   const StackContents to{"b",
                          {},
                          {{key("choice"), {"y", "x"}},
                           {key("same"), {"x", "ref"}},
                           {key("slow"), {"ref"}, true},
-                          {key("lost"), {}}}};
+                          {key("lost"), {}}},
+                         {}};
   const StackDifference difference = stack_difference(from, to);
   ASSERT_EQ(difference.layers.size(), 3U);
   EXPECT_EQ(difference.layers[0].key, key("lost"));
@@ -65,6 +68,35 @@ TEST(StackDifference, puts_lost_support_first_then_the_reference_then_other_choi
   EXPECT_EQ(conv.variants_from, 7U);
   EXPECT_EQ(conv.variants_to, 5U);
   EXPECT_EQ(conv.other_choice, 3U);
+}
+
+TEST(StackDifference, counts_engines_and_what_heuristics_offer) {
+  const auto key = [](const std::string& channels) {
+    return LayerKey{"v1:conv;in=f16[1," + channels + ",14,14],f16[8," + channels +
+                    ",1,1]c;out=f16[1,8,14,14];acc=f32;math=strict;dilations=[1,1];group=1;"
+                    "pads=[0,0,0,0];strides=[1,1]"};
+  };
+  EngineConfiguration configuration;
+  configuration.plan_digest = "planned";
+  const auto offer = [&](std::int64_t engines, std::size_t offered) {
+    return EngineOffer{"NCHW", engines, {{"A", {offered, configuration}, ""}}, ""};
+  };
+  const StackContents from{
+      "a", {}, {}, {{key("8"), {}, {offer(5, 3)}}, {key("16"), {}, {offer(5, 2)}}}};
+  const StackContents to{"b",
+                         {},
+                         {},
+                         {{key("8"), {}, {offer(7, 0)}},
+                          {key("16"), {Outcome::Kind::kUnsupported, "not without a device"}, {}}}};
+  const StackDifference difference = stack_difference(from, to);
+  ASSERT_EQ(difference.engines.size(), 1U);
+  const EngineCounts& counts = difference.engines.at("conv");
+  EXPECT_EQ(counts.asked, 1U) << "what one cannot be asked for is left out";
+  EXPECT_EQ(counts.without_engine_from, 0U);
+  EXPECT_EQ(counts.without_engine_to, 1U);
+  EXPECT_EQ(counts.engines_from, 5U);
+  EXPECT_EQ(counts.engines_to, 7U);
+  EXPECT_EQ(counts.offers.at("A"), (std::pair<std::size_t, std::size_t>{3, 0}));
 }
 
 }  // namespace

@@ -40,6 +40,18 @@ TEST(LogTail, keeps_what_was_written) {
   EXPECT_EQ(log.last_line(), "two");
 }
 
+TEST(LogTail, has_all_that_was_written_before_it_is_asked) {
+  Pipe pipe = make_pipe();
+  LogTail log(std::move(pipe.reading));
+  std::string expected;
+  for (int i = 0; i < 500; ++i) {
+    const std::string line = std::to_string(i) + "\n";
+    write_all(pipe.writing, line);
+    expected += line;
+    ASSERT_EQ(log.text(), expected);
+  }
+}
+
 TEST(LogTail, keeps_only_the_last_bytes_of_a_flood) {
   Pipe pipe = make_pipe();
   LogTail log(std::move(pipe.reading));

@@ -19,6 +19,9 @@ if(PLUMB_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER "${PLUMB_CCACHE}")
 endif()
 
+# A bundle (ci/package) carries third-party libraries in lib/plumb; as RPATH, unlike RUNPATH, the path also serves what those need.
+set(PLUMB_BUNDLE_LINK_OPTIONS "LINKER:--disable-new-dtags")
+
 # The pure core is what an outside project may link; the rest serves the program.
 set(PLUMB_PUBLIC_MODULES base model rewrite measure scenario results analyze)
 
@@ -49,7 +52,9 @@ function(plumb_program name)
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE plumb_options ${arg_DEPENDS})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"
+    INSTALL_RPATH "$ORIGIN/../lib/plumb")
+  target_link_options(${name} PRIVATE ${PLUMB_BUNDLE_LINK_OPTIONS})
   install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
 endfunction()
 
@@ -62,7 +67,9 @@ function(plumb_worker backend)
   target_include_directories(plumb_worker_${backend} PRIVATE "${PROJECT_SOURCE_DIR}")
   set_target_properties(plumb_worker_${backend} PROPERTIES
     OUTPUT_NAME "plumb-worker-${backend}"
-    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/libexec/plumb")
+    RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/libexec/plumb"
+    INSTALL_RPATH "$ORIGIN/../../lib/plumb")
+  target_link_options(plumb_worker_${backend} PRIVATE ${PLUMB_BUNDLE_LINK_OPTIONS})
   if(NOT arg_NOT_INSTALLED)
     install(TARGETS plumb_worker_${backend} RUNTIME DESTINATION "${CMAKE_INSTALL_LIBEXECDIR}/plumb")
   endif()

@@ -110,7 +110,7 @@ class StackReader {
   }
 
   fs::path path(std::string_view key, const toml::node& node) const {
-    const fs::path full = (folder_ / text(key, node)).lexically_normal();
+    fs::path full = (folder_ / text(key, node)).lexically_normal();
     if (!is_there(full)) {
       throw Error(
           Error::Kind::kEnvironment,
@@ -155,11 +155,23 @@ class StackReader {
   Stack stack_;
 };
 
+/// Returns where a bundle (ci/package) has its library; a program elsewhere has none there.
+fs::path bundled_library() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return program.parent_path().parent_path() / "lib/plumb/libdnnl.so.3";
+}
+
 }  // namespace
 
 Stack default_stack() {
   const char* asked = std::getenv("PLUMB_ONEDNN_LIBRARY");
-  const fs::path library = asked != nullptr && *asked != '\0' ? asked : PLUMB_ONEDNN_LIBRARY;
+  fs::path library = bundled_library();
+  if (asked != nullptr && *asked != '\0') {
+    library = asked;
+  } else if (!is_there(library)) {
+    library = PLUMB_ONEDNN_LIBRARY;
+  }
   if (!is_there(library)) {
     throw Error(
         Error::Kind::kEnvironment,

@@ -23,7 +23,7 @@ struct Stack {
   std::filesystem::path loader;  ///< program loader of another C library; empty: the system's
 };
 
-/// Returns what the build found: the oneDNN library compiled in, or the one that
+/// Returns what the build found: the oneDNN library of the bundle or compiled in, or the one that
 /// PLUMB_ONEDNN_LIBRARY names now. Throws Error{kEnvironment} if that file is missing, saying how
 /// to get it.
 [[nodiscard]] Stack default_stack();

@@ -185,7 +185,8 @@ class Server {
       failure = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
     } catch (const std::exception& problem) {
       const Error error = error_of(problem);
-      if (error.kind() == Error::Kind::kUser) {
+      // A machine that lacks something lacks it for every row.
+      if (error.kind() != Error::Kind::kInternal) {
         reply_error(error);
         return;
       }

@@ -23,8 +23,9 @@ using MakeService = std::function<std::unique_ptr<WorkerService>(const WorkerSet
 /// Is the whole of a worker's main(): answers requests over the channel that `plumb` left open,
 /// until `plumb` closes it. Returns the exit status.
 ///
-/// What a service throws becomes an error reply; in `measure`, anything but Error{kUser} becomes
-/// rows that say why (out of memory, failed), one for each cache mode that has none yet. Prints
+/// What a service throws becomes an error reply; in `measure`, anything but an Error of the user's
+/// or the environment's becomes rows that say why (out of memory, failed), one for each cache mode
+/// that has none yet. Prints
 /// nothing on stdout meanwhile: that is a log. Started by hand it explains itself; `--describe`
 /// prints the environment, `--help` how to use it.
 int run_worker(std::string_view backend,

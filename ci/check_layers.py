@@ -30,7 +30,7 @@ SEES = {
 # Heavy or foreign headers stay where they belong.
 FOREIGN = [
     (re.compile(r"^(oneapi/)?dnnl"), {"runner"}),
-    (re.compile(r"^cuda|^cudnn|^cublas"), {"runner"}),
+    (re.compile(r"^cuda|^cudnn|^cublas"), {"runner", "tests"}),
     (re.compile(r"^sqlite3"), {"store"}),
     (re.compile(r"^CLI/"), {"cli"}),
     (re.compile(r"^benchmark/"), {"engine", "measure", "tests"}),

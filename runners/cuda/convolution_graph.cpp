@@ -9,8 +9,6 @@
 namespace plumb::cuda {
 namespace {
 
-using Dimensions = std::vector<std::int64_t>;
-
 /// Ends the translation: the layer cannot be expressed.
 struct CannotBeAsked {
   std::string reason;
@@ -28,26 +26,6 @@ abi::Type type_of(DataType type) {
       throw CannotBeAsked{fmt::format(
           "convolutions of type {} are not asked for: f32, f16 and bf16 are", to_text(type))};
   }
-}
-
-Dimensions strides_of(const Dimensions& dimensions, TensorLayout layout) {
-  Dimensions strides(dimensions.size());
-  std::int64_t next = 1;
-  const auto lay = [&](std::size_t axis) {
-    strides[axis] = next;
-    next *= std::max<std::int64_t>(dimensions[axis], 1);
-  };
-  if (layout == TensorLayout::kChannelsLast) {
-    lay(1);
-  }
-  for (std::size_t axis = dimensions.size(); axis-- > 2;) {
-    lay(axis);
-  }
-  if (layout == TensorLayout::kChannelsFirst) {
-    lay(1);
-  }
-  lay(0);
-  return strides;
 }
 
 /// Makes the graph of one layer, step by step.
@@ -206,10 +184,6 @@ class Translation {
 };
 
 }  // namespace
-
-std::string_view to_text(TensorLayout layout) {
-  return layout == TensorLayout::kChannelsFirst ? "NCHW" : "NHWC";
-}
 
 TranslatedLayer convolution_graph(const LayerSpec& spec, TensorLayout layout) {
   try {

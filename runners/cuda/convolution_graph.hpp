@@ -5,18 +5,13 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/model/layer_spec.hpp"
 #include "runners/cuda/cudnn_abi.hpp"
+#include "runners/cuda/tensor_layout.hpp"
 
 namespace plumb::cuda {
-
-/// Names where the channels of activations and weights lie: before the spatial axes, or last.
-enum class TensorLayout { kChannelsFirst, kChannelsLast };
-/// Returns "NCHW" or "NHWC", also for other than two spatial axes.
-[[nodiscard]] std::string_view to_text(TensorLayout layout);
 
 /// Describes one tensor of an operation graph as cuDNN wants it.
 struct GraphTensor {

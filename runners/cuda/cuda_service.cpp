@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/cuda_service.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include "harness/base/error.hpp"
@@ -9,14 +8,13 @@
 namespace plumb::cuda {
 namespace {
 
-[[noreturn]] void refuse(const char* what) {
-  const bool driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_LOCAL) != nullptr;
+[[noreturn]] void refuse(const Device& device, const char* what) {
   throw Error(
       Error::Kind::kEnvironment,
-      fmt::format("the CUDA worker cannot {} yet: it says what cuDNN would choose on a "
-                  "described GPU (plumb preview){}",
+      fmt::format("the CUDA worker cannot {} on {} yet: it says what cuDNN would choose on a "
+                  "described GPU (plumb preview)",
                   what,
-                  driver ? "" : "; this machine has no NVIDIA driver (libcuda.so.1) either"));
+                  device.uuid()));
 }
 
 }  // namespace
@@ -24,23 +22,40 @@ namespace {
 CudaService::CudaService(const std::vector<std::filesystem::path>& libraries)
     : library_(libraries) {}
 
-Environment CudaService::describe() {
-  return library_.describe();
+const Device& CudaService::device() {
+  if (!driver_) {
+    driver_.emplace();
+  }
+  if (!device_) {
+    device_.emplace(*driver_);
+  }
+  return *device_;
 }
+
+Environment CudaService::describe() {
+  Environment environment = library_.describe();
+  try {
+    device().describe(environment);
+  } catch (const Error& missing) {
+    environment.facts["gpu.missing"] = missing.what();
+  }
+  return environment;
+}
+
 std::vector<Variant> CudaService::variants(const LayerKey&) {
-  refuse("list variants");
+  refuse(device(), "list variants");
 }
 void CudaService::measure(const MeasureRequest&, const std::function<void(Measurement)>&) {
-  refuse("measure layers");
+  refuse(device(), "measure layers");
 }
 Calibration CudaService::calibrate() {
-  refuse("measure ceilings");
+  refuse(device(), "measure ceilings");
 }
 void CudaService::execute(const ExecuteRequest&, const std::function<void(Execution)>&) {
-  refuse("execute models");
+  refuse(device(), "execute models");
 }
 LoadExecution CudaService::load(const LoadRequest&, const LoadReport&) {
-  refuse("load models");
+  refuse(device(), "load models");
 }
 
 EngineChoices CudaService::preview(const PreviewRequest& request) {

@@ -71,6 +71,15 @@ class RealVersions(Preview):
     def preview(self, suite, *arguments, to_stack=NEW, gpu="H200", expect=0):
         return self.json("preview", suite, "--from", OLD, "--to", to_stack, "--gpu", gpu, *arguments, expect=expect)
 
+    @unittest.skipIf(pathlib.Path("/dev/nvidiactl").exists(), "there is a GPU here")
+    def test_without_a_driver_measuring_says_what_is_missing(self):
+        for command in (["layer", CONV], ["run", self.one_layer()]):
+            text = self.plumb(*command, "--stack", OLD, expect=3).stderr
+            self.assertIn("no NVIDIA driver", text, command)
+            self.assertIn("run on a machine with an NVIDIA GPU", text, command)
+        environment = self.json("env", "--stack", OLD)["environments"]
+        self.assertIn("no NVIDIA driver", json.dumps(environment))
+
     def test_probe_names_every_part_within_two_seconds(self):
         self.json("stacks", "probe", OLD)
         started = time.monotonic()

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/base/units.hpp"
+#include "runners/cuda/device.hpp"
+#include "runners/cuda/device_lock.hpp"
+
+namespace plumb::cuda {
+
+/// Is a GPU that this process has for itself: its primary context, which the libraries use too, and
+/// the lock that keeps other workers of ours off it. The device must outlive it.
+class DeviceContext {
+ public:
+  /// Throws Error{kTryAgain} while another worker has the GPU, DriverRefusal if it does not start.
+  explicit DeviceContext(const Device& device);
+  ~DeviceContext();
+  DeviceContext(const DeviceContext&) = delete;
+  DeviceContext& operator=(const DeviceContext&) = delete;
+  DeviceContext(DeviceContext&&) = delete;
+  DeviceContext& operator=(DeviceContext&&) = delete;
+
+  [[nodiscard]] const Device& device() const { return device_; }
+  [[nodiscard]] const Driver& driver() const { return device_.driver(); }
+  [[nodiscard]] Bytes free_memory() const;
+
+  /// Makes the context current in the calling thread.
+  void use() const;
+
+ private:
+  const Device& device_;
+  DeviceLock lock_;
+  abi::Context context_ = nullptr;
+};
+
+}  // namespace plumb::cuda

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+#include "runners/cuda/driver_abi.hpp"
+#include "runners/cuda/dynamic_library.hpp"
+
+namespace plumb::cuda {
+
+/// Says that the driver refused a call: its status and its own words.
+class DriverRefusal : public std::runtime_error {
+ public:
+  DriverRefusal(int status, const std::string& text) : std::runtime_error(text), status_(status) {}
+  [[nodiscard]] int status() const { return status_; }
+
+ private:
+  int status_;
+};
+
+/// Is the NVIDIA driver of this machine, loaded by name and initialised.
+class Driver {
+ public:
+  /// Throws Error{kEnvironment}, beginning with "no NVIDIA driver" or "no GPU", that says what is
+  /// missing and what to do.
+  Driver();
+
+  /// Throws unless `status` is a success: std::bad_alloc if memory is short, else DriverRefusal;
+  /// `what` names the call.
+  void check(int status, const char* what) const;
+
+  [[nodiscard]] const abi::DriverCalls& calls() const { return calls_; }
+  [[nodiscard]] std::string version() const;  ///< of CUDA, that the driver is of: "13.0"
+  [[nodiscard]] std::string path() const;     ///< of the library that is really mapped
+
+ private:
+  DynamicLibrary library_;
+  abi::DriverCalls calls_;
+};
+
+}  // namespace plumb::cuda

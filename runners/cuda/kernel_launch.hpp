@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runners/cuda/kernels/shapes.hpp"
+
+namespace plumb::cuda {
+
+/// Is one launch of a kernel of our own, as a value: what is compiled for it, what it is told, and
+/// what it reads and writes. Needs no device.
+struct KernelLaunch {
+  std::string call;                   ///< "map_one<relu_of, float, float, float>"
+  std::string shape_type;             ///< "MapShape": of what stands in `shape`
+  std::vector<std::byte> shape;       ///< one of kernels/shapes.hpp
+  std::vector<std::size_t> operands;  ///< buffers of the plan, the output first
+  unsigned blocks = 1;
+  unsigned threads = 1;
+};
+
+/// Makes a launch of a kernel that works on one element a thread and step.
+template <typename Shape>
+KernelLaunch element_launch(std::string call,
+                            const char* shape_type,
+                            const Shape& shape,
+                            kernels::Index elements,
+                            std::vector<std::size_t> operands) {
+  constexpr kernels::Index kThreads = 256;
+  constexpr kernels::Index kMostBlocks = 1 << 20;  // beyond, each thread takes several steps
+  KernelLaunch launch{std::move(call), shape_type, {}, std::move(operands), 1, kThreads};
+  launch.shape.resize(sizeof shape);
+  std::memcpy(launch.shape.data(), &shape, sizeof shape);
+  const kernels::Index blocks = (elements + kThreads - 1) / kThreads;
+  launch.blocks = static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks);
+  return launch;
+}
+
+/// Makes a launch of a kernel that works on one row a block.
+inline KernelLaunch row_launch(std::string call,
+                               const kernels::RowShape& shape,
+                               std::vector<std::size_t> operands) {
+  KernelLaunch launch = element_launch(std::move(call), "RowShape", shape, 1, std::move(operands));
+  constexpr kernels::Index kMostBlocks = 1 << 20;
+  launch.blocks =
+      static_cast<unsigned>(shape.rows.count < kMostBlocks ? shape.rows.count : kMostBlocks);
+  launch.threads = kernels::kThreadsOfRow;
+  return launch;
+}
+
+/// Writes what NVRTC compiles of a launch: the kernel's entry point, `name` and "C".
+[[nodiscard]] std::string entry_text(const KernelLaunch& launch, const std::string& name);
+
+/// Returns the text of all kernels/ files, in an order in which they compile.
+[[nodiscard]] std::string kernel_sources();
+
+}  // namespace plumb::cuda

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a launch tells a kernel: read by the C++ compiler and, as text, by NVRTC, which has no
+// standard headers. Numbers only, the same layout for both.
+#pragma once
+
+namespace plumb::cuda::kernels {
+
+using Index = long long;
+
+constexpr int kMostOperands = 8;  // of one kernel: outputs first, then inputs
+constexpr int kMostAxes = 8;
+constexpr int kThreadsOfRow = 128;  // of the block that works on one row; a power of two
+
+/// Holds the addresses of a kernel's operands.
+struct Operands {
+  void* at[kMostOperands];
+};
+
+/// Is an index space: extents, outermost first, and for each operand how many elements further one
+/// step along an axis lies.
+struct Space {
+  int rank;
+  Index count;
+  Index extents[kMostAxes];
+  Index strides[kMostOperands][kMostAxes];
+};
+
+/// Of kernels that compute each element by itself (map.cuh) or only move it (copy.cuh).
+struct MapShape {
+  Space space;
+  Index starts[kMostOperands];  // elements before an operand's first
+  double parameters[2];
+};
+
+/// Of kernels that look at whole rows (rows.cuh): all rows, and the elements of each.
+struct RowShape {
+  Space rows;
+  Space line;
+  double parameter;
+  int flag;
+};
+
+/// Of pools; always three spatial axes, those missing of extent 1.
+struct PoolShape {
+  Space out;  // batch, channels, three spatial axes
+  Index in[3];
+  Index kernel[3];
+  Index strides[3];
+  Index dilations[3];
+  Index pads[3];
+  Index end_pads[3];
+  int include_pad;
+  double power;
+};
+
+/// Of local response normalisation over channels: axis 1 of the space.
+struct ResponseShape {
+  Space space;
+  Index before;
+  Index after;
+  double alpha_by_size;
+  double beta;
+  double bias;
+};
+
+/// Of a gather along one axis: the space is outer × indices × inner.
+struct GatherShape {
+  Space space;
+  Index extent;       // of the data along the axis
+  Index axis_stride;  // of the data
+};
+
+/// Of padding: for each axis of the output what lies before the input, and the input's extent.
+struct PadShape {
+  Space space;
+  Index before[kMostAxes];
+  Index extents[kMostAxes];
+  int mode;  // 0 constant, 1 reflect, 2 edge, 3 wrap
+  double value;
+};
+
+/// Of resizing: for each axis how an output position falls on the input's.
+struct ResizeShape {
+  Space space;
+  Index extents[kMostAxes];  // of the input
+  double scales[kMostAxes];
+  double resized[kMostAxes];  // scale × extent
+  int coordinates;  // 0 half_pixel, 1 half_pixel_symmetric, 2 pytorch_half_pixel, 3 align_corners,
+                    // 4 asymmetric, 5 tf_half_pixel_for_nn
+  int nearest;      // 0 floor, 1 ceil, 2 round_prefer_ceil, 3 round_prefer_floor
+  int resized_axes[2];  // those that are interpolated; -1: none
+};
+
+}  // namespace plumb::cuda::kernels

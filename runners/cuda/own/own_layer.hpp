@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "harness/model/layer_spec.hpp"
+#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/kernel_launch.hpp"
+
+namespace plumb::cuda {
+
+/// Is a layer as launches of kernels of our own. Its buffers are the layer's inputs, then its
+/// outputs; launches run one after the other. A value that needs no device.
+struct OwnLayer {
+  std::vector<KernelLaunch> launches;
+  std::vector<TensorLayout> inputs;   ///< how each operand lies
+  std::vector<TensorLayout> outputs;  ///< likewise
+};
+
+/// Writes a layer as launches with its activations in a layout. Throws Unsupported, saying why, if
+/// there is no kernel for it, or none for that layout.
+[[nodiscard]] OwnLayer own_layer(const LayerSpec& spec, TensorLayout layout);
+
+/// Tells whether own_layer has a kernel for the operator and the layout, whatever else it says.
+[[nodiscard]] bool has_own_kernel(std::string_view op, TensorLayout layout);
+
+/// Helps to write one layer: its operands' strides and buffers.
+class OwnOperands {
+ public:
+  OwnOperands(const LayerSpec& spec, TensorLayout layout);
+
+  /// Returns an operand that is there. Throws Unsupported if it is not, or is not dense.
+  [[nodiscard]] const TensorType& input(std::size_t index) const;
+  [[nodiscard]] const TensorType& output(std::size_t index = 0) const;
+  [[nodiscard]] Dimensions input_strides(std::size_t index) const;
+  [[nodiscard]] Dimensions output_strides(std::size_t index = 0) const;
+  [[nodiscard]] std::size_t input_buffer(std::size_t index) const { return index; }
+  [[nodiscard]] std::size_t output_buffer(std::size_t index = 0) const {
+    return spec_.inputs.size() + index;
+  }
+  [[nodiscard]] const LayerSpec& spec() const { return spec_; }
+  [[nodiscard]] std::vector<TensorLayout> input_layouts() const;
+  [[nodiscard]] std::vector<TensorLayout> output_layouts() const;
+
+ private:
+  [[nodiscard]] TensorLayout layout_of(const TensorType& type) const;
+
+  const LayerSpec& spec_;
+  TensorLayout layout_;
+};
+
+/// Writes one family of operators. Throws Unsupported.
+using OwnFunction = std::vector<KernelLaunch> (*)(const OwnOperands& operands);
+
+std::vector<KernelLaunch> map_eltwise(const OwnOperands& operands);
+std::vector<KernelLaunch> map_binary(const OwnOperands& operands);
+std::vector<KernelLaunch> map_many(const OwnOperands& operands);
+std::vector<KernelLaunch> map_cast(const OwnOperands& operands);
+std::vector<KernelLaunch> map_where(const OwnOperands& operands);
+std::vector<KernelLaunch> map_batch_norm(const OwnOperands& operands);
+std::vector<KernelLaunch> map_response(const OwnOperands& operands);
+std::vector<KernelLaunch> move_concat(const OwnOperands& operands);
+std::vector<KernelLaunch> move_split(const OwnOperands& operands);
+std::vector<KernelLaunch> move_slice(const OwnOperands& operands);
+std::vector<KernelLaunch> move_transpose(const OwnOperands& operands);
+std::vector<KernelLaunch> move_expand(const OwnOperands& operands);
+std::vector<KernelLaunch> move_tile(const OwnOperands& operands);
+std::vector<KernelLaunch> move_view(const OwnOperands& operands);
+std::vector<KernelLaunch> move_depth_to_space(const OwnOperands& operands);
+std::vector<KernelLaunch> move_space_to_depth(const OwnOperands& operands);
+std::vector<KernelLaunch> select_gather(const OwnOperands& operands);
+std::vector<KernelLaunch> select_pad(const OwnOperands& operands);
+std::vector<KernelLaunch> select_resize(const OwnOperands& operands);
+std::vector<KernelLaunch> pool_windows(const OwnOperands& operands);
+std::vector<KernelLaunch> row_softmax(const OwnOperands& operands);
+std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands);
+std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands);
+std::vector<KernelLaunch> row_reduce(const OwnOperands& operands);
+std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
+
+/// Makes the launch that brings a tensor from one layout into another.
+[[nodiscard]] KernelLaunch layout_change(const TensorType& type,
+                                         TensorLayout from,
+                                         TensorLayout to,
+                                         std::size_t source,
+                                         std::size_t result);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/tensor_layout.hpp"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace plumb::cuda {
+
+std::string_view to_text(TensorLayout layout) {
+  return layout == TensorLayout::kChannelsFirst ? "NCHW" : "NHWC";
+}
+
+Dimensions strides_of(const Dimensions& dimensions, TensorLayout layout) {
+  Dimensions strides(dimensions.size());
+  std::int64_t next = 1;
+  const auto lay = [&](std::size_t axis) {
+    strides[axis] = next;
+    next *= std::max<std::int64_t>(dimensions[axis], 1);
+  };
+  const bool channels_last = layout == TensorLayout::kChannelsLast && dimensions.size() > 1;
+  if (channels_last) {
+    lay(1);
+  }
+  for (std::size_t axis = dimensions.size(); axis-- > 0;) {
+    if (axis != 1 || !channels_last) {
+      lay(axis);
+    }
+  }
+  return strides;
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace plumb::cuda {
+
+using Dimensions = std::vector<std::int64_t>;
+
+/// Names where the channels of activations and weights lie: before the spatial axes, or last.
+enum class TensorLayout { kChannelsFirst, kChannelsLast };
+/// Returns "NCHW" or "NHWC", also for other than two spatial axes.
+[[nodiscard]] std::string_view to_text(TensorLayout layout);
+
+/// Returns how many elements further one step along each axis lies; axis 1 has the channels.
+[[nodiscard]] Dimensions strides_of(const Dimensions& dimensions, TensorLayout layout);
+
+}  // namespace plumb::cuda

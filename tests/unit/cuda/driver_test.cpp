@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/driver.hpp"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "harness/base/error.hpp"
+#include "runners/cuda/device.hpp"
+#include "runners/cuda/device_lock.hpp"
+#include "runners/cuda/management_library.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+using ::testing::AnyOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string missing_driver() {
+  try {
+    const Driver driver;
+    return "";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);
+    return error.what();
+  }
+}
+
+TEST(Driver, says_what_is_missing_and_what_to_do) {
+  const std::string text = missing_driver();
+  if (text.empty()) {
+    GTEST_SKIP() << "there is a GPU here";
+  }
+  EXPECT_THAT(text, AnyOf(StartsWith("no NVIDIA driver"), StartsWith("no GPU")));
+  EXPECT_THAT(text, HasSubstr("libcuda.so.1"));
+  EXPECT_THAT(text, HasSubstr("run on a machine with an NVIDIA GPU"));
+}
+
+TEST(Driver, asks_for_entry_points_that_the_toolkits_library_has) {
+  const std::string stub = std::string(PLUMB_TEST_CUDA_FOLDER) + "/stubs/libcuda.so";
+  void* const library = dlopen(stub.c_str(), RTLD_LAZY | RTLD_LOCAL);
+  if (library == nullptr) {
+    GTEST_SKIP() << "the CUDA toolkit is not here";
+  }
+  abi::DriverCalls calls;
+  std::size_t found = 0;
+  abi::for_each_driver_call(calls, [&](auto& call, const char* name) {
+    EXPECT_NE(dlsym(library, name), nullptr) << name;
+    EXPECT_EQ(call, nullptr) << name << " is visited twice";
+    found += 1;
+  });
+  // One pointer each, and nothing else.
+  EXPECT_EQ(found * sizeof(void*), sizeof calls);
+}
+
+TEST(Device, writes_identifiers_as_nvidias_tools_do) {
+  abi::Uuid uuid{};
+  for (std::size_t i = 0; i < uuid.size(); ++i) {
+    uuid.at(i) = static_cast<unsigned char>(i * 17);
+  }
+  EXPECT_EQ(uuid_text(uuid), "GPU-00112233-4455-6677-8899-aabbccddeeff");
+}
+
+TEST(DeviceLock, keeps_a_second_worker_off) {
+  const std::filesystem::path folder = ::testing::TempDir();
+  std::optional<DeviceLock> first(std::in_place, "GPU-test", folder);
+  try {
+    const DeviceLock second("GPU-test", folder);
+    FAIL() << "two workers have the GPU";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kTryAgain);
+    EXPECT_THAT(error.what(), HasSubstr(std::to_string(getpid())));
+  }
+  const DeviceLock another("GPU-another", folder);
+  first.reset();
+  const DeviceLock third("GPU-test", folder);
+}
+
+TEST(DeviceLock, says_why_there_is_none) {
+  try {
+    const DeviceLock lock("GPU-test", "/nowhere-at-all");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);
+    EXPECT_THAT(error.what(), HasSubstr("TMPDIR"));
+  }
+}
+
+TEST(Management, says_why_it_knows_nothing) {
+  Environment environment;
+  describe_management("GPU-there-is-none", environment);
+  EXPECT_NE(environment.facts.at("gpu.management"), "");
+  EXPECT_NE(environment.facts.at("gpu.management"), "NVML");
+  EXPECT_FALSE(environment.identity.contains("gpu.mig"));
+}
+
+}  // namespace
+}  // namespace plumb::cuda

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/cuda/host_kernels.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "runners/engine/number_formats.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+/// Stands for what CUDA's language has and C++ has not.
+constexpr const char* kPrelude = R"(
+#include <barrier>
+#include <cmath>
+#include <thread>
+#include <vector>
+#define __device__
+#define __global__
+#define __shared__ static
+using std::ceil; using std::cos; using std::erf; using std::exp; using std::expm1; using std::fabs;
+using std::floor; using std::fmod; using std::log; using std::log1p; using std::pow; using std::rint;
+using std::sin; using std::sqrt; using std::tanh;
+struct Place { unsigned x = 0; };
+static thread_local Place threadIdx, blockIdx;
+static Place blockDim, gridDim;
+static std::barrier<>* everybody = nullptr;
+static void __syncthreads() { everybody->arrive_and_wait(); }
+extern "C" float (*plumb_float_of_half)(unsigned short) = nullptr;
+extern "C" unsigned short (*plumb_half_of_float)(float) = nullptr;
+static float float_of_half(unsigned short bits) { return plumb_float_of_half(bits); }
+static unsigned short half_of_float(float value) { return plumb_half_of_float(value); }
+template <class Kernel>
+static void launch(unsigned blocks, unsigned threads, bool in_rows, Kernel kernel) {
+  blockDim.x = threads;
+  gridDim.x = blocks;
+  std::barrier<> barrier(threads);
+  everybody = &barrier;
+  const auto run = [&](unsigned thread) {
+    threadIdx.x = thread;
+    for (blockIdx.x = 0; blockIdx.x < blocks; ++blockIdx.x) {
+      kernel();
+      if (in_rows) {
+        barrier.arrive_and_wait();
+      }
+    }
+  };
+  std::vector<std::thread> others;
+  for (unsigned thread = 0; thread < threads; ++thread) {
+    if (in_rows) {
+      others.emplace_back(run, thread);
+    } else {
+      run(thread);
+    }
+  }
+  for (std::thread& other : others) {
+    other.join();
+  }
+}
+)";
+
+std::string source_of(const std::vector<HostLayer>& layers) {
+  std::string source = std::string(kPrelude) + kernel_sources();
+  std::size_t number = 0;
+  for (const HostLayer& layer : layers) {
+    for (const KernelLaunch& launch : layer.layer.launches) {
+      const std::string name = fmt::format("kernel_{}", number++);
+      source += entry_text(launch, name);
+      source += fmt::format(
+          "extern \"C\" void run_{0}(const void* operands, const void* shape, unsigned blocks, "
+          "unsigned threads) {{\n  launch(blocks, threads, {2}, [&] {{\n    {0}(*static_cast<const "
+          "plumb::cuda::kernels::Operands*>(operands), *static_cast<const "
+          "plumb::cuda::kernels::{1}*>(shape));\n  }});\n}}\n",
+          name,
+          launch.shape_type,
+          launch.shape_type == "RowShape");
+    }
+  }
+  return source;
+}
+
+void* compiled(const std::string& source) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / fmt::format("plumb-kernels-{}", getpid());
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "kernels.cpp") << source;
+  const std::string command = fmt::format(
+      "{} -std=c++20 -O1 -w -shared -fPIC -pthread -o {}/kernels.so {}/kernels.cpp 2>{}/log",
+      PLUMB_TEST_COMPILER,
+      folder.string(),
+      folder.string(),
+      folder.string());
+  const int status = std::system(command.c_str());  // NOLINT: a fixed command on files of our own
+  std::stringstream words;
+  words << std::ifstream(folder / "log").rdbuf();
+  void* const library = status == 0 ? dlopen((folder / "kernels.so").c_str(), RTLD_NOW) : nullptr;
+  std::filesystem::remove_all(folder);
+  if (library == nullptr) {
+    throw std::runtime_error("the kernels do not compile here: " + words.str());
+  }
+  *static_cast<float (**)(std::uint16_t)>(dlsym(library, "plumb_float_of_half")) = float_from_f16;
+  *static_cast<std::uint16_t (**)(float)>(dlsym(library, "plumb_half_of_float")) = f16_from;
+  return library;
+}
+
+}  // namespace
+
+std::vector<std::byte> laid_out(const TensorType& type,
+                                const std::vector<std::byte>& bytes,
+                                TensorLayout layout,
+                                bool back) {
+  const Dimensions dense = strides_of(type.dims, TensorLayout::kChannelsFirst);
+  const Dimensions laid = strides_of(type.dims, layout);
+  const auto size = static_cast<std::size_t>(element_bytes(type.dtype));
+  std::vector<std::byte> result(bytes.size());
+  for (std::size_t element = 0; element * size < bytes.size(); ++element) {
+    std::int64_t left = static_cast<std::int64_t>(element);
+    std::int64_t place = 0;
+    for (std::size_t axis = 0; axis < dense.size(); ++axis) {
+      place += left / dense[axis] * laid[axis];
+      left %= dense[axis];
+    }
+    const std::size_t there = static_cast<std::size_t>(place) * size;
+    std::memcpy(result.data() + (back ? element * size : there),
+                bytes.data() + (back ? there : element * size),
+                size);
+  }
+  return result;
+}
+
+std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layers) {
+  void* const library = compiled(source_of(layers));
+  std::vector<std::vector<Tensor>> results;
+  std::size_t number = 0;
+  for (const HostLayer& layer : layers) {
+    std::vector<std::vector<std::byte>> buffers;
+    for (std::size_t i = 0; i < layer.operands.size(); ++i) {
+      buffers.push_back(
+          laid_out(layer.operands[i].type, layer.operands[i].data, layer.layer.inputs[i], false));
+    }
+    for (const TensorType& output : layer.spec.outputs) {
+      // Not zeros: what a kernel forgets must show.
+      buffers.emplace_back(static_cast<std::size_t>(byte_size(output).value), std::byte{0x5a});
+    }
+    for (const KernelLaunch& launch : layer.layer.launches) {
+      kernels::Operands operands{};
+      for (std::size_t i = 0; i < launch.operands.size(); ++i) {
+        operands.at[i] = buffers.at(launch.operands[i]).data();
+      }
+      using Run = void (*)(const void*, const void*, unsigned, unsigned);
+      const auto run =
+          reinterpret_cast<Run>(dlsym(library, fmt::format("run_kernel_{}", number++).c_str()));
+      run(&operands, launch.shape.data(), launch.blocks, launch.threads);
+    }
+    std::vector<Tensor>& outputs = results.emplace_back();
+    for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {
+      const TensorType& type = layer.spec.outputs[i];
+      outputs.push_back(
+          {type, laid_out(type, buffers[layer.operands.size() + i], layer.layer.outputs[i], true)});
+    }
+  }
+  dlclose(library);
+  return results;
+}
+
+}  // namespace plumb::cuda

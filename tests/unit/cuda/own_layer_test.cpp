@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our kernels, executed on the host: what NVRTC compiles for a GPU is compiled for the CPU, and
+// computes every layer of the contract that it claims, in both layouts.
+#include <set>
+
+#include "harness/base/error.hpp"
+#include "runners/cuda/kernel_compiler.hpp"
+#include "runners/engine/random_operands.hpp"
+#include "runners/engine/verification.hpp"
+#include "tests/contract/layer_cases.hpp"
+#include "tests/unit/cuda/host_kernels.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+/// Layers beside the contract's: types, ranks and modes that those leave out.
+constexpr const char* kMore[] = {
+    "v1:eltwise;in=f16[2,5,7,3];out=f16[2,5,7,3];acc=f32;math=strict;fn=gelu_erf;parameters=[]",
+    "v1:eltwise;in=bf16[2,5,7,3];out=bf16[2,5,7,3];acc=f32;math=strict;fn=silu;parameters=[]",
+    "v1:eltwise;in=s64[9];out=s64[9];acc=s64;math=strict;fn=clip;parameters=[-3.0,inf]",
+    "v1:eltwise;in=f64[40];out=f64[40];acc=f64;math=strict;fn=selu;parameters=[1.67,1.05]",
+    "v1:eltwise;in=f32[40];out=f32[40];acc=f32;math=strict;fn=mish;parameters=[]",
+    "v1:eltwise;in=f32[40];out=f32[40];acc=f32;math=strict;fn=celu;parameters=[0.7]",
+    "v1:eltwise;in=f32[40];out=f32[40];acc=f32;math=strict;fn=round;parameters=[]",
+    "v1:eltwise;in=f32[40];out=f32[40];acc=f32;math=strict;fn=hard_sigmoid;parameters=[0.2,0.5]",
+    "v1:eltwise;in=f32[40];out=bool[40];acc=f32;math=strict;fn=is_nan;parameters=[]",
+    "v1:binary;in=f32[4,5,6,7],f32[1,5,1,1];out=f32[4,5,6,7];acc=f32;math=strict;fn=sub",
+    "v1:binary;in=s32[30],s32[30];out=s32[30];acc=s32;math=strict;fn=mod",
+    "v1:binary;in=f32[30],f32[30];out=f32[30];acc=f32;math=strict;fn=fmod",
+    "v1:binary;in=bool[6,5],bool[5];out=bool[6,5];acc=s32;math=strict;fn=xor",
+    "v1:softmax;in=f16[3,300];out=f16[3,300];acc=f32;math=strict;axis=1;coerce=0;log=0",
+    "v1:softmax;in=f32[2,5,4,3];out=f32[2,5,4,3];acc=f32;math=strict;axis=1;coerce=0;log=0",
+    "v1:reduce;in=f32[3,400];out=f32[3];acc=f32;math=strict;axes=[1];fn=log_sum_exp;keepdims=0",
+    "v1:reduce;in=f32[3,4,5,6];out=f32[3,1,5,1];acc=f32;math=strict;axes=[1,3];fn=l2;keepdims=1",
+    "v1:reduce;in=s32[3,200];out=s32[3];acc=s32;math=strict;axes=[1];fn=min;keepdims=0",
+    "v1:arg_reduce;in=f32[3,300];out=s64[3,1];acc=f32;math=strict;axis=1;fn=argmin;keepdims=1;"
+    "select_last=1",
+    "v1:average_pool;in=f32[1,4,7,7];out=f32[1,4,4,4];acc=f32;math=strict;ceil_mode=1;"
+    "count_include_pad=1;dilations=[1,1];kernel=[2,2];pads=[0,0,0,0];strides=[2,2]",
+    "v1:max_pool;in=bf16[1,3,9,9];out=bf16[1,3,5,5];acc=f32;math=strict;ceil_mode=0;"
+    "dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];strides=[2,2]",
+    "v1:max_pool;in=f32[1,3,4,5,6];out=f32[1,3,3,4,5];acc=f32;math=strict;ceil_mode=0;"
+    "dilations=[1,1,1];kernel=[2,2,2];pads=[0,0,0,0,0,0];strides=[1,1,1]",
+    "v1:cast;in=bool[30];out=f32[30];acc=s32;math=strict",
+    "v1:cast;in=f32[30];out=f16[30];acc=f32;math=strict",
+    "v1:cast;in=s64[30];out=u8[30];acc=s64;math=strict",
+    "v1:pad;in=f32[2,4,5];out=f32[2,6,8];acc=f32;math=strict;mode=edge;pads=[0,1,2,0,1,1];value=0."
+    "0",
+    "v1:gather;in=f16[4,6,3]c,s32[2];out=f16[4,2,3];acc=f32;math=strict;axis=1;"
+    "distribution=uniform",
+    "v1:slice;in=f32[1,6,8,8];out=f32[1,3,4,8];acc=f32;math=strict;axes=[1,2];starts=[1,0];"
+    "steps=[2,2]",
+    "v1:transpose;in=f32[1,6,8,5];out=f32[1,8,5,6];acc=f32;math=strict;perm=[0,2,3,1]",
+};
+
+std::vector<HostLayer> all_layers() {
+  std::vector<std::string> keys(std::begin(kMore), std::end(kMore));
+  for (const contract::LayerCase& each : contract::layer_cases()) {
+    keys.emplace_back(each.key);
+  }
+  std::vector<HostLayer> layers;
+  for (const std::string& key : keys) {
+    const LayerSpec spec = parse_key({key});
+    for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
+      try {
+        layers.push_back({spec, own_layer(spec, layout), random_operands(spec, 7)});
+      } catch (const Unsupported&) {
+        continue;
+      }
+    }
+  }
+  return layers;
+}
+
+TEST(OwnLayer, computes_what_the_reference_does_in_both_layouts) {
+  const std::vector<HostLayer> layers = all_layers();
+  const std::vector<std::vector<Tensor>> outputs = run_on_host(layers);
+  std::set<std::string> ops;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Verdict verdict = verify(layers[i].spec, layers[i].operands, outputs[i]);
+    EXPECT_TRUE(verdict.outcome.ok())
+        << to_key(layers[i].spec).text << " by " << layers[i].layer.launches[0].call << " in "
+        << to_text(layers[i].layer.outputs[0]) << ": " << verdict.outcome.reason;
+    ops.insert(layers[i].spec.op);
+  }
+  EXPECT_THAT(ops, SizeIs(32)) << "operators of the table that are tested";
+  EXPECT_GT(layers.size(), 130U);
+}
+
+TEST(OwnLayer, says_what_it_has_no_kernel_for) {
+  const auto refusal = [](const char* key) -> std::string {
+    try {
+      static_cast<void>(own_layer(parse_key({key}), TensorLayout::kChannelsFirst));
+    } catch (const Unsupported& reason) {
+      return reason.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal("v1:reduce;in=f32[2,0,4];out=f32[2,4];acc=f32;math=strict;axes=[1];fn=max;"
+                      "keepdims=0"),
+              HasSubstr("without elements"));
+  EXPECT_THAT(refusal("v1:matmul;in=f32[2,4],f32[4,4];out=f32[2,4];acc=f32;math=strict"),
+              HasSubstr("'matmul'"));
+  EXPECT_THAT(refusal("v1:eltwise;in=s32[4];out=s32[4];acc=s32;math=strict;fn=exp;parameters=[]"),
+              HasSubstr("integers"));
+}
+
+TEST(OwnLayer, joins_axes_that_all_operands_step_through_alike) {
+  const LayerSpec spec = parse_key(
+      {"v1:binary;in=f32[4,5,6,7],f32[1,5,1,1];out=f32[4,5,6,7];acc=f32;math=strict;fn=add"});
+  const OwnLayer layer = own_layer(spec, TensorLayout::kChannelsFirst);
+  kernels::MapShape shape{};
+  std::memcpy(&shape, layer.launches.at(0).shape.data(), sizeof shape);
+  EXPECT_EQ(shape.space.rank, 3);
+  EXPECT_EQ(shape.space.count, 840);
+  EXPECT_EQ(shape.space.extents[2], 42);
+  EXPECT_EQ(shape.space.strides[2][1], 1);
+  EXPECT_EQ(shape.space.strides[2][2], 0);
+}
+
+class Compilation : public ::testing::TestWithParam<int> {};
+
+TEST_P(Compilation, of_every_kernel_succeeds) {
+  std::vector<std::string> names = KernelCompiler::default_names();
+  names.insert(names.begin(), std::string(PLUMB_TEST_CUDA_FOLDER) + "/libnvrtc.so");
+  try {
+    const KernelCompiler compiler(names);
+    std::string source = kernel_sources();
+    std::set<std::string> calls;
+    for (const HostLayer& layer : all_layers()) {
+      for (const KernelLaunch& launch : layer.layer.launches) {
+        if (calls.insert(launch.call).second) {
+          source += entry_text(launch, "kernel_" + std::to_string(calls.size()));
+        }
+      }
+    }
+    EXPECT_GT(calls.size(), 50U);
+    EXPECT_GT(compiler.compile(source, GetParam()).size(), 10'000U);
+  } catch (const Error& error) {
+    GTEST_SKIP() << error.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Architectures, Compilation, ::testing::Values(75, 80, 90, 100));
+
+TEST(KernelCompiler, tells_the_compilers_words_and_how_to_get_it) {
+  try {
+    const KernelCompiler compiler({"libplumb-there-is-no-such-compiler.so"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("nvidia-cuda-nvrtc"));
+  }
+}
+
+}  // namespace
+}  // namespace plumb::cuda

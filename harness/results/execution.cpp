@@ -14,12 +14,18 @@ namespace {
 constexpr std::size_t kMostLayers = 1'000'000;
 
 nlohmann::json json_of(const ExecutedLayer& layer) {
-  return {{"layers", layer.layers},
-          {"key", layer.key.text},
-          {"variant", layer.variant},
-          {"seconds", layer.seconds.count()},
-          {"reorder_seconds", layer.reorder.count()},
-          {"reorders", layer.reorders}};
+  nlohmann::json value{{"layers", layer.layers},
+                       {"key", layer.key.text},
+                       {"variant", layer.variant},
+                       {"seconds", layer.seconds.count()},
+                       {"reorder_seconds", layer.reorder.count()},
+                       {"reorders", layer.reorders}};
+  if (layer.in_turn) {
+    value["in_turn"] = {{"median_seconds", layer.in_turn->median.count()},
+                        {"low_seconds", layer.in_turn->interval.low.count()},
+                        {"high_seconds", layer.in_turn->interval.high.count()}};
+  }
+  return value;
 }
 
 ExecutedLayer executed_layer_from(const nlohmann::json& value) {
@@ -37,6 +43,11 @@ ExecutedLayer executed_layer_from(const nlohmann::json& value) {
   layer.seconds = object.seconds("seconds");
   layer.reorder = object.seconds("reorder_seconds");
   layer.reorders = object.integer("reorders", 0, JsonObject::kHighest);
+  if (object.has("in_turn")) {
+    const JsonObject time = object.object("in_turn");
+    layer.in_turn = {time.seconds("median_seconds"),
+                     {time.seconds("low_seconds"), time.seconds("high_seconds")}};
+  }
   return layer;
 }
 

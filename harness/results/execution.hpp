@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,14 @@
 
 namespace plumb {
 
+/// Is what a layer's steps, its reorders among them, take as the steps before leave the machine:
+/// each timed by itself right after the step before it, with the caches emptied before that. Floor
+/// subtracted.
+struct TimeInTurn {
+  Seconds median{};
+  Interval interval{};
+};
+
 /// Is what one layer, or several fused into one, took inside a model: in passes of their own, in
 /// which each step is timed by itself.
 struct ExecutedLayer {
@@ -21,6 +30,7 @@ struct ExecutedLayer {
   Seconds seconds{};  ///< median of the passes, reorders not counted
   Seconds reorder{};  ///< of bringing its operands into its layouts
   std::int64_t reorders = 0;
+  std::optional<TimeInTurn> in_turn;  ///< absent: the backend cannot tell, or an older store
 };
 
 /// Is what came of executing one whole model end to end once, in one worker process.

@@ -70,6 +70,21 @@ class Program {
     return {};
   }
 
+  /// Executes a slot once, step by step, and times the `wanted` steps (one flag a step), each by
+  /// itself as it finds the machine: before it, the other steps' weights are read in the order in
+  /// which they were last used (the most recent `most` bytes of them), then the activations, and
+  /// the step before is executed once more. Returns a time for every step, in order; zero for those
+  /// not wanted. What the slot's outputs hold afterwards is not to be used. Empty: the program has
+  /// no steps.
+  [[nodiscard]] virtual std::vector<Seconds> profile_in_turn(std::size_t slot,
+                                                             const std::vector<bool>& wanted,
+                                                             Bytes most) {
+    static_cast<void>(slot);
+    static_cast<void>(wanted);
+    static_cast<void>(most);
+    return {};
+  }
+
   /// Returns where an input of slot `slot` lies dense, so that another can be written there between
   /// executions; empty: it can only be bound.
   [[nodiscard]] virtual std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) {

@@ -47,6 +47,15 @@ protocol::ModeRequest mode_message(const ModeRequest& request) {
   return message;
 }
 
+std::optional<TimeInTurn> in_turn_from(const protocol::ExecutedLayer& layer) {
+  if (!layer.has_in_turn()) {
+    return std::nullopt;
+  }
+  const protocol::TimeInTurn& time = layer.in_turn();
+  return TimeInTurn{Seconds(time.median_seconds()),
+                    {Seconds(time.low_seconds()), Seconds(time.high_seconds())}};
+}
+
 ModeRequest mode_request_from(const protocol::ModeRequest& message) {
   ModeRequest request;
   request.mode = mode_from(message.mode());
@@ -124,6 +133,11 @@ protocol::Execution to_protocol(const Execution& execution) {
     one.set_seconds(layer.seconds.count());
     one.set_reorder_seconds(layer.reorder.count());
     one.set_reorders(layer.reorders);
+    if (layer.in_turn) {
+      one.mutable_in_turn()->set_median_seconds(layer.in_turn->median.count());
+      one.mutable_in_turn()->set_low_seconds(layer.in_turn->interval.low.count());
+      one.mutable_in_turn()->set_high_seconds(layer.in_turn->interval.high.count());
+    }
   }
   return message;
 }
@@ -143,7 +157,8 @@ Execution from_protocol(const protocol::Execution& message) {
                                 layer.variant(),
                                 Seconds(layer.seconds()),
                                 Seconds(layer.reorder_seconds()),
-                                not_negative("reorders", layer.reorders())});
+                                not_negative("reorders", layer.reorders()),
+                                in_turn_from(layer)});
   }
   return execution;
 }

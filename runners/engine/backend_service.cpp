@@ -48,7 +48,7 @@ void BackendService::measure(const MeasureRequest& request,
 
 void BackendService::execute(const ExecuteRequest& request,
                              const std::function<void(Execution)>& emit) {
-  ModelExecution(backend_, timing_, request).run(emit);
+  ModelExecution(backend_, timing_, options_.last_level_cache, request).run(emit);
 }
 
 LoadExecution BackendService::load(const LoadRequest& request, const LoadReport& report) {

@@ -65,8 +65,15 @@ void add_block(const Measurement& block, Measurement& row) {
 
 }  // namespace
 
-ModelExecution::ModelExecution(Backend& backend, LayerTiming& timing, const ExecuteRequest& request)
-    : backend_(backend), timing_(timing), request_(request), modes_(request.modes.size()) {}
+ModelExecution::ModelExecution(Backend& backend,
+                               LayerTiming& timing,
+                               Bytes last_level_cache,
+                               const ExecuteRequest& request)
+    : backend_(backend),
+      timing_(timing),
+      last_level_cache_(last_level_cache),
+      request_(request),
+      modes_(request.modes.size()) {}
 
 void ModelExecution::guard(Mode& mode, const std::function<void()>& step) {
   if (!mode.execution.row.outcome.ok()) {
@@ -172,7 +179,16 @@ void ModelExecution::time(std::size_t first, std::size_t last) {
       row.summary = summarize(row.samples);
       row.outcome = stability_of(row.summary);
       // Apart from the timed part: a clock read between steps is a cost of its own.
-      modes_[i].execution.layers = profile_model(modes_[i].ready, kProfilePasses);
+      std::vector<ExecutedLayer>& layers = modes_[i].execution.layers;
+      layers = profile_model(modes_[i].ready, kProfilePasses);
+      if (!layers.empty()) {
+        add_times_in_turn(modes_[i].ready,
+                          {Bytes{2 * last_level_cache_.value},
+                           timing_.floor().at(1),
+                           request_.sampling.budget,
+                           timing_.clock()},
+                          layers);
+      }
     }
     modes_[i].ready = {};
   }

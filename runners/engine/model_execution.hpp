@@ -24,8 +24,11 @@ namespace plumb {
 /// nothing to do with the right one is off by 100%.
 class ModelExecution {
  public:
-  /// Keeps references to all of them.
-  ModelExecution(Backend& backend, LayerTiming& timing, const ExecuteRequest& request);
+  /// Keeps references to all of them but the size.
+  ModelExecution(Backend& backend,
+                 LayerTiming& timing,
+                 Bytes last_level_cache,
+                 const ExecuteRequest& request);
 
   /// Emits one execution a mode, in order.
   void run(const std::function<void(Execution)>& emit);
@@ -49,6 +52,7 @@ class ModelExecution {
 
   Backend& backend_;
   LayerTiming& timing_;
+  Bytes last_level_cache_;
   const ExecuteRequest& request_;
   std::vector<Mode> modes_;
   std::vector<Tensor> expected_;  // the first mode's outputs

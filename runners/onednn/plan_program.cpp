@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -28,6 +29,15 @@ void write_again(std::byte* data, std::size_t size) {
   volatile std::byte* const bytes = data;
   for (std::size_t at = 0; at < size; at += kLine) {
     bytes[at] = bytes[at];
+  }
+}
+
+/// Reads from each cache line.
+void read_through(const std::byte* data, std::size_t size) {
+  constexpr std::size_t kLine = 64;
+  const volatile std::byte* const bytes = data;
+  for (std::size_t at = 0; at < size; at += kLine) {
+    static_cast<void>(bytes[at]);
   }
 }
 
@@ -184,16 +194,71 @@ void PlanProgram::enqueue(std::size_t slot) {
   }
 }
 
-std::vector<Seconds> PlanProgram::profile(std::size_t slot) {
+Seconds PlanProgram::timed(Slot& slot, const BoundStep& step) {
   using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  run(slot, step);
+  stream_.wait();
+  return Clock::now() - begin;
+}
+
+std::vector<Seconds> PlanProgram::profile(std::size_t slot) {
   Slot& bound = *slots_[slot];
   std::vector<Seconds> times;
   times.reserve(bound.steps.size());
   for (const BoundStep& step : bound.steps) {
-    const auto begin = Clock::now();
-    run(bound, step);
-    stream_.wait();
-    times.emplace_back(Clock::now() - begin);
+    times.push_back(timed(bound, step));
+  }
+  synchronize();
+  return times;
+}
+
+// Buffers stand in the order in which steps use them first.
+void PlanProgram::read_before(std::size_t step, const Slot& slot, Bytes most) const {
+  std::set<std::size_t> own;
+  if (const auto* primitive = std::get_if<PrimitiveStep>(&plan_.steps[step])) {
+    for (const PrimitiveStep::Argument& argument : primitive->arguments) {
+      own.insert(argument.buffer);
+    }
+  }
+  const std::size_t count = plan_.buffers.size();
+  const std::size_t place = own.empty() ? step * count / plan_.steps.size() : *own.rbegin();
+  std::vector<std::size_t> recent;
+  Bytes bytes;
+  for (std::size_t back = 1; back <= count && bytes < most; ++back) {
+    const std::size_t index = (place + count - back) % count;
+    if (plan_.buffers[index].weight && !own.contains(index)) {
+      recent.push_back(index);
+      bytes += bytes_of(plan_.buffers[index].bytes);
+    }
+  }
+  std::for_each(recent.rbegin(), recent.rend(), [&](std::size_t index) {
+    read_through(slot.buffers[index], plan_.buffers[index].bytes);
+  });
+  for (std::size_t index = 0; index < count; ++index) {
+    if (!plan_.buffers[index].weight) {
+      read_through(slot.buffers[index], plan_.buffers[index].bytes);
+    }
+  }
+}
+
+std::vector<Seconds> PlanProgram::profile_in_turn(std::size_t slot,
+                                                  const std::vector<bool>& wanted,
+                                                  Bytes most) {
+  Slot& bound = *slots_[slot];
+  PLUMB_CHECK(wanted.size() == bound.steps.size());
+  std::vector<Seconds> times(bound.steps.size());
+  for (std::size_t i = 0; i < bound.steps.size(); ++i) {
+    if (!wanted[i]) {
+      run(bound, bound.steps[i]);
+      continue;
+    }
+    read_before(i, bound, most);
+    if (i > 0) {
+      run(bound, bound.steps[i - 1]);
+      stream_.wait();
+    }
+    times[i] = timed(bound, bound.steps[i]);
   }
   synchronize();
   return times;

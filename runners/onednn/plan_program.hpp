@@ -28,6 +28,9 @@ class PlanProgram : public Program {
   void synchronize() override;
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
+  [[nodiscard]] std::vector<Seconds> profile_in_turn(std::size_t slot,
+                                                     const std::vector<bool>& wanted,
+                                                     Bytes most) override;
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;
   [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
                                                         std::size_t output) override;
@@ -49,6 +52,9 @@ class PlanProgram : public Program {
   void fill(const Buffer& buffer, const Tensor& operand, std::byte* destination);
   void bind_steps(Slot& slot);
   void run(Slot& slot, const BoundStep& step);
+  [[nodiscard]] Seconds timed(Slot& slot, const BoundStep& step);
+  /// Reads what the steps before have used last, up to `most` bytes of weights; activations last.
+  void read_before(std::size_t step, const Slot& slot, Bytes most) const;
   /// Reorders and returns the seconds of one repetition, median of a few.
   [[nodiscard]] Seconds time_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 

@@ -18,10 +18,10 @@ const LayerKey kView{"v1:view;in=f32[1,8,4,4];out=f32[1,128]"};
 Execution executed() {
   Execution execution;
   execution.mode = "fusion";
-  execution.layers = {{{0}, kConv, "a", Seconds(25e-6), Seconds(3e-6), 1},
-                      {{1}, kRelu, "r", Seconds(9e-6), Seconds(0), 0},
-                      {{2}, kView, "", Seconds(1e-6), Seconds(0), 0},
-                      {{}, {}, "", Seconds(0), Seconds(2e-6), 1}};
+  execution.layers = {{{0}, kConv, "a", Seconds(25e-6), Seconds(3e-6), 1, {}},
+                      {{1}, kRelu, "r", Seconds(9e-6), Seconds(0), 0, {}},
+                      {{2}, kView, "", Seconds(1e-6), Seconds(0), 0, {}},
+                      {{}, {}, "", Seconds(0), Seconds(2e-6), 1, {}}};
   return execution;
 }
 
@@ -65,6 +65,27 @@ TEST(PlanEstimate, estimates_nothing_without_a_plan_or_cold_rows) {
   EXPECT_FALSE(estimate_of_plan(executed(), ResultSet(rows.rows())));
   rows.add(kConv, "a", 20).cache = CacheMode::kWeights;
   EXPECT_FALSE(estimate_of_plan(Execution{}, ResultSet(rows.rows())));
+}
+
+TEST(PlanEstimate, adds_up_what_was_timed_in_turn_if_all_of_it_was) {
+  RowBuilder rows;
+  rows.add(kConv, "a", 20).cache = CacheMode::kWeights;
+  rows.add(kRelu, "r", 7).cache = CacheMode::kWeights;
+  const ResultSet results(rows.rows());
+  Execution execution = executed();
+  for (ExecutedLayer& layer : execution.layers) {
+    layer.in_turn = {Seconds(10e-6), {Seconds(9e-6), Seconds(12e-6)}};
+  }
+  const std::optional<Bound> estimate = estimate_of_plan(execution, results);
+  ASSERT_TRUE(estimate);
+  EXPECT_TRUE(estimate->complete);
+  EXPECT_EQ(estimate->mode, "fusion");
+  EXPECT_NEAR(estimate->seconds.count(), 40e-6, 1e-12);
+  EXPECT_NEAR(estimate->interval.low.count(), 36e-6, 1e-12);
+  EXPECT_NEAR(estimate->interval.high.count(), 48e-6, 1e-12);
+  EXPECT_TRUE(estimate_of_plan(execution, ResultSet({})));  // needs no rows
+  execution.layers[1].in_turn.reset();
+  EXPECT_NEAR(estimate_of_plan(execution, results)->seconds.count(), 32e-6, 1e-12);
 }
 
 TEST(PlanEstimate, lists_where_a_layer_takes_another_time_inside_than_alone) {

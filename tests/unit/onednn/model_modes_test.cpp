@@ -104,10 +104,16 @@ TEST(ModelModes, are_timed_in_turns_and_compared_with_the_first) {
     EXPECT_EQ(execution.row.summary.n, execution.row.samples.size());
     EXPECT_GT(execution.memory.value, 0);
     Seconds inside{};
+    Seconds in_turn{};
     for (const ExecutedLayer& layer : execution.layers) {
       inside += layer.seconds + layer.reorder;
+      ASSERT_TRUE(layer.in_turn) << layer.key.text;
+      EXPECT_LE(layer.in_turn->interval.low, layer.in_turn->median);
+      EXPECT_GE(layer.in_turn->interval.high, layer.in_turn->median);
+      in_turn += layer.in_turn->median;
     }
     EXPECT_GT(inside, Seconds(0));
+    EXPECT_GT(in_turn, Seconds(0));
   }
   ASSERT_GE(result[1].layers.size(), 2U);
   EXPECT_EQ(result[1].layers[0].layers, (std::vector<LayerId>{0, 1, 2}));

@@ -50,7 +50,8 @@ TEST(ExecuteConversion, carries_an_execution) {
   execution.row.summary = summarize(execution.row.samples);
   execution.memory = Bytes{1 << 20};
   execution.reorders = 3;
-  execution.layers = {{{4, 5}, {"v1:conv"}, "impl=a", Seconds(0.125), Seconds(0.25), 2}};
+  execution.layers = {{{4, 5}, {"v1:conv"}, "impl=a", Seconds(0.125), Seconds(0.25), 2, {}}};
+  execution.layers[0].in_turn = {Seconds(0.5), {Seconds(0.375), Seconds(0.625)}};
   protocol::Execution message;
   ASSERT_TRUE(message.ParseFromString(to_protocol(execution).SerializeAsString()));
   EXPECT_EQ(to_json(from_protocol(message)), to_json(execution));

@@ -67,9 +67,10 @@ void add_findings(const Execution& execution, const ExecutionTime& time, ModelBo
 // The bounds are those of the model's own type: they say nothing of a mode in another.
 bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
   const ExecutionMode mode = execution_mode_from(execution.mode);
+  const std::string_view library = mode.parallel_branches ? "library_parallel" : "library";
   return bound.complete && !mode.bf16 &&
          (bound.kind == "hardware" ||
-          (bound.kind == "library" && bound.mode == (mode.fusion ? "fusion" : "plain")));
+          (bound.kind == library && bound.mode == (mode.fusion ? "fusion" : "plain")));
 }
 
 ExecutionTime execution_time(const Execution& execution) {

@@ -43,7 +43,7 @@ struct ExecutionTime {
 [[nodiscard]] ExecutionTime execution_time(const Execution& execution);
 
 /// Tells whether a bound is one that no such execution can beat: complete, and `hardware`, or
-/// `library` with fusion or without, as the execution.
+/// `library` (with parallel branches `library_parallel`) with fusion or without, as the execution.
 [[nodiscard]] bool must_not_exceed(const Bound& bound, const ExecutionTime& execution);
 
 /// Adds a run's executions of a model to its bounds, the newest of each mode and scenario, with the

@@ -16,10 +16,11 @@ struct ModeWord {
   bool ExecutionMode::*option;
 };
 
-constexpr std::array<ModeWord, 3> kWords{{
+constexpr std::array<ModeWord, 4> kWords{{
     {"best_variant", &ExecutionMode::best_variant},
     {"bf16", &ExecutionMode::bf16},
     {"fusion", &ExecutionMode::fusion},
+    {"parallel_branches", &ExecutionMode::parallel_branches},
 }};
 
 constexpr std::string_view kPlain = "plain";
@@ -49,8 +50,8 @@ ExecutionMode execution_mode_from(std::string_view text) {
         kWords.begin(), kWords.end(), [&](const auto& each) { return each.word == word; });
     if (found == kWords.end() || mode.*(found->option)) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("'{}' is no way to execute a model: plain, or best_variant, bf16 and "
-                              "fusion, each once, joined by '+'",
+                  fmt::format("'{}' is no way to execute a model: plain, or best_variant, bf16, "
+                              "fusion and parallel_branches, each once, joined by '+'",
                               text.substr(0, 200)));
     }
     mode.*(found->option) = true;

@@ -11,9 +11,10 @@ namespace plumb {
 /// Says how a whole model is executed: what is switched on (docs/EXECUTION.md). Nothing: "plain",
 /// each layer as the library does it when it is asked for nothing.
 struct ExecutionMode {
-  bool best_variant = false;  ///< each layer by the variant that was measured as the fastest
-  bool bf16 = false;          ///< tensors in bf16, accumulation in f32
-  bool fusion = false;        ///< layers fused and BatchNorm folded by harness/rewrite's table
+  bool best_variant = false;       ///< each layer by the variant that was measured as the fastest
+  bool bf16 = false;               ///< tensors in bf16, accumulation in f32
+  bool fusion = false;             ///< layers fused and BatchNorm folded by harness/rewrite's table
+  bool parallel_branches = false;  ///< branches side by side, the threads parted between them
 
   auto operator<=>(const ExecutionMode&) const = default;
 };

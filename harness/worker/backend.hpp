@@ -132,6 +132,12 @@ struct PreparedModel {
 /// Names the variant to use for each key.
 using LayerVariants = std::unordered_map<LayerKey, std::string>;
 
+/// Says how to prepare a whole model.
+struct ModelOptions {
+  LayerVariants variants;
+  bool parallel_branches = false;  ///< branches side by side, the threads parted between them
+};
+
 /// Is one library on one device. Lives only inside a worker process.
 class Backend {
  public:
@@ -153,11 +159,12 @@ class Backend {
 
   /// Prepares a whole model: each layer by the variant given for its key, otherwise as the library
   /// does it when it is asked for nothing; results handed on in the layouts they are left in.
-  /// Allocates nothing; a model whose memory exceeds the machine's is refused with the number.
+  /// Allocates nothing; a model whose memory exceeds the machine's is refused with the number, and
+  /// with parallel_branches one that has no branches for the threads there are.
   [[nodiscard]] virtual PreparedModel prepare_model(const Graph& graph,
-                                                    const LayerVariants& variants) {
+                                                    const ModelOptions& options) {
     static_cast<void>(graph);
-    static_cast<void>(variants);
+    static_cast<void>(options);
     PreparedModel none;
     none.outcome = {Outcome::Kind::kUnsupported, "this backend does not execute whole models"};
     return none;

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "runners/engine/step_order.hpp"
+
 namespace plumb {
 
 /// Is one piece of memory that a schedule needs from one step to another, both included.
@@ -26,5 +28,15 @@ struct MemoryPlan {
 /// the lowest offset that is free for all of its life ("greedy by size", Pisarchyk and Lee,
 /// "Efficient Memory Management for Deep Neural Net Inference", 2020, §5.2). Deterministic.
 [[nodiscard]] MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
+
+/// Is one piece of memory that steps of a partial order use, the one that makes it first.
+struct SharedPiece {
+  std::size_t bytes = 0;
+  std::vector<std::size_t> steps;  ///< at least one
+};
+
+/// Places pieces likewise where steps may run side by side: two share bytes only if all that use
+/// the one have finished before the other is made, whatever else happens.
+[[nodiscard]] MemoryPlan plan_memory(std::span<const SharedPiece> pieces, const StepOrder& order);
 
 }  // namespace plumb

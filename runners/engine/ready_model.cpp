@@ -31,7 +31,8 @@ Outcome checked(const Graph& graph, const std::vector<Tensor>& outputs) {
 ReadyModel prepare_mode(Backend& backend, const RequestedModel& model, const ModeRequest& mode) {
   ReadyModel ready;
   ready.plan = graph_of_mode(model.graph(), mode, backend);
-  ready.prepared = backend.prepare_model(ready.plan.fused.graph, ready.plan.variants);
+  ready.prepared = backend.prepare_model(ready.plan.fused.graph,
+                                         {ready.plan.variants, mode.mode.parallel_branches});
   ready.outcome = ready.prepared.outcome;
   return ready;
 }

@@ -30,8 +30,8 @@ class SlowedBackend final : public Backend {
   }
   [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override;
   [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
-                                            const LayerVariants& variants) override {
-    return backend_.prepare_model(graph, variants);
+                                            const ModelOptions& options) override {
+    return backend_.prepare_model(graph, options);
   }
 
  private:

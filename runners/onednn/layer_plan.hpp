@@ -12,6 +12,7 @@
 
 #include "harness/base/units.hpp"
 #include "harness/model/layer_spec.hpp"
+#include "runners/engine/branch_schedule.hpp"
 
 namespace plumb::onednn {
 
@@ -61,6 +62,8 @@ struct LayerPlan {
   std::size_t scratchpad_bytes = 0;
   std::size_t arena_bytes = 0;  ///< of the block, one a slot, that buffers with `arena` lie in
   Seconds creation{};           ///< making the primitives, cache off
+  BranchSchedule schedule;      ///< of steps that may run side by side; without lanes: one by one
+  int threads_of_lane = 1;      ///< that each lane's primitives are made for
 };
 
 }  // namespace plumb::onednn

@@ -16,6 +16,7 @@
 #include "runners/onednn/descriptor.hpp"
 #include "runners/onednn/held_value.hpp"
 #include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/openmp_threads.hpp"
 #include "runners/onednn/plan_builder.hpp"
 #include "runners/onednn/strided_layout.hpp"
 
@@ -56,8 +57,11 @@ bool is_dense(const Offer& offer) {
 
 class Composer {
  public:
-  Composer(const Graph& graph, const LayerVariants& variants, const Device& device)
-      : graph_(graph), variants_(variants), device_(device), builder_(graph, device) {
+  Composer(const Graph& graph,
+           const LayerVariants& variants,
+           const Device& device,
+           std::size_t lanes)
+      : graph_(graph), variants_(variants), device_(device), builder_(graph, device, lanes) {
     held_.resize(graph.values.size());
   }
 
@@ -373,8 +377,30 @@ class Composer {
 
 }  // namespace
 
-ModelPlan plan_model(const Graph& graph, const LayerVariants& variants, const Device& device) {
-  return Composer(graph, variants, device).compose();
+ModelPlan plan_model(const Graph& graph,
+                     const LayerVariants& variants,
+                     const Device& device,
+                     std::size_t lanes) {
+  return Composer(graph, variants, device, lanes).compose();
+}
+
+ModelPlan plan_branches(const Graph& graph, const LayerVariants& variants, const Device& device) {
+  const std::optional<int> threads = openmp_threads();
+  if (!threads) {
+    throw Unsupported("the library's threads are not OpenMP's: they cannot be parted");
+  }
+  if (*threads < 2) {
+    throw Unsupported("one thread cannot be parted between branches: use --threads");
+  }
+  const std::size_t lanes = useful_lanes(graph, static_cast<std::size_t>(*threads));
+  if (lanes < 2) {
+    throw Unsupported("nine tenths of the work or more lie on one path: there are no branches");
+  }
+  const int share = *threads / static_cast<int>(lanes);
+  const OpenmpThreads parted(share);  // primitives remember for how many threads they were made
+  ModelPlan model = plan_model(graph, variants, device, lanes);
+  model.plan.threads_of_lane = share;
+  return model;
 }
 
 }  // namespace plumb::onednn

@@ -26,10 +26,19 @@ struct ModelPlan {
 /// Of a primitive that comes in several layouts the one is taken that its input was left in.
 /// Element-wise layers run on the bytes as they lie and hand the layout on; where a layer wants
 /// another layout than it finds, one reorder makes it for all that want the same. Results share one
-/// block of memory by their lifetimes. Throws Unsupported, naming the layer, if one cannot be
-/// executed, and what the library throws.
+/// block of memory by their lifetimes. With several lanes the steps of branches are scheduled side
+/// by side (LayerPlan::schedule), and results share memory by the schedule's partial order. Throws
+/// Unsupported, naming the layer, if one cannot be executed, and what the library throws.
 [[nodiscard]] ModelPlan plan_model(const Graph& graph,
                                    const LayerVariants& variants,
-                                   const Device& device);
+                                   const Device& device,
+                                   std::size_t lanes = 1);
+
+/// The same in as many lanes as the graph's branches keep busy, the calling thread's OpenMP threads
+/// parted between them. Throws also Unsupported where there are fewer than two threads, no OpenMP,
+/// or no branches worth a lane (useful_lanes()).
+[[nodiscard]] ModelPlan plan_branches(const Graph& graph,
+                                      const LayerVariants& variants,
+                                      const Device& device);
 
 }  // namespace plumb::onednn

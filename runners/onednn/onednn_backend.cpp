@@ -103,11 +103,12 @@ class OnednnBackend : public Backend {
   }
 
   [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
-                                            const LayerVariants& variants) override {
+                                            const ModelOptions& options) override {
     PreparedModel prepared;
     std::optional<Outcome> too_large;
     prepared.outcome = outcome_of([&] {
-      ModelPlan model = plan_model(graph, variants, device_);
+      ModelPlan model = options.parallel_branches ? plan_branches(graph, options.variants, device_)
+                                                  : plan_model(graph, options.variants, device_);
       prepared.memory = memory_needed(model.plan);
       if (prepared.memory > physical_memory()) {
         too_large = {Outcome::Kind::kOutOfMemory,

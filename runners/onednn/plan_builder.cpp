@@ -2,7 +2,10 @@
 #include "runners/onednn/plan_builder.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
+
+#include "runners/engine/memory_plan.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -81,13 +84,13 @@ std::size_t PlanBuilder::add_copy(std::size_t source,
   PrimitiveStep step;
   step.primitive = make_primitive(description, model_.plan);
   step.arguments = {{DNNL_ARG_FROM, source, from, 0}, {DNNL_ARG_TO, result, to, 0}};
-  append({source, result}, std::move(step), reorder);
+  append({{source}, {result}}, std::move(step), reorder);
   return result;
 }
 
 std::size_t PlanBuilder::add_packing(std::size_t source, const Buffer& wanted) {
   const std::size_t result = add_buffer(intermediate(wanted.view));
-  append({source, result},
+  append({{source}, {result}},
          KernelStep([pack = wanted.pack, source, result](std::span<std::byte* const> buffers) {
            pack(buffers[source], buffers[result]);
          }),
@@ -105,7 +108,12 @@ void PlanBuilder::add_part(const LayerPlan& part, const std::vector<std::size_t>
   model_.plan.scratchpad_bytes = std::max(model_.plan.scratchpad_bytes, part.scratchpad_bytes);
   for (const Step& step : part.steps) {
     if (const auto* kernel = std::get_if<KernelStep>(&step)) {
-      append(map,
+      Touched touched;
+      for (std::size_t i = 0; i < map.size(); ++i) {
+        const bool input = part.buffers[i].role == Buffer::Role::kInput;
+        (input ? touched.read : touched.written).push_back(map[i]);
+      }
+      append(touched,
              KernelStep([kernel = *kernel, map, own = std::vector<std::byte*>(map.size())](
                             std::span<std::byte* const> buffers) mutable {
                for (std::size_t i = 0; i < map.size(); ++i) {
@@ -117,10 +125,11 @@ void PlanBuilder::add_part(const LayerPlan& part, const std::vector<std::size_t>
       continue;
     }
     auto primitive = std::get<PrimitiveStep>(step);
-    std::vector<std::size_t> touched;
+    Touched touched;
     for (PrimitiveStep::Argument& argument : primitive.arguments) {
+      const bool input = part.buffers[argument.buffer].role == Buffer::Role::kInput;
       argument.buffer = map[argument.buffer];
-      touched.push_back(argument.buffer);
+      (input ? touched.read : touched.written).push_back(argument.buffer);
     }
     append(touched, std::move(primitive), false);
   }
@@ -130,6 +139,9 @@ ModelPlan PlanBuilder::finish(std::vector<std::size_t> outputs) {
   model_.plan.implementation = "plumb:model";
   model_.plan.outputs = std::move(outputs);
   model_.variants.resize(graph_.layers.size());
+  if (lanes_ > 1) {
+    schedule();
+  }
   place_buffers();
   return std::move(model_);
 }
@@ -142,39 +154,86 @@ bool PlanBuilder::is_constant(ValueId value) const {
   return std::find(graph_.inputs.begin(), graph_.inputs.end(), value) == graph_.inputs.end();
 }
 
-void PlanBuilder::append(const std::vector<std::size_t>& touched, Step step, bool reorder) {
-  for (const std::size_t buffer : touched) {
-    touch(buffer, model_.plan.steps.size());
+void PlanBuilder::append(const Touched& touched, Step step, bool reorder) {
+  const std::size_t number = model_.plan.steps.size();
+  std::set<std::size_t> needs;
+  const auto use = [&](std::size_t buffer) -> Uses& {
+    Uses& uses = uses_[buffer];
+    if (uses.steps.empty() || uses.steps.back() != number) {
+      uses.steps.push_back(number);
+    }
+    if (uses.maker && *uses.maker != number) {
+      needs.insert(*uses.maker);
+    }
+    return uses;
+  };
+  for (const std::size_t buffer : touched.read) {
+    use(buffer).readers.push_back(number);
   }
+  for (const std::size_t buffer : touched.written) {
+    Uses& uses = use(buffer);
+    needs.insert(uses.readers.begin(), uses.readers.end());
+    uses.readers.clear();
+    uses.maker = number;
+  }
+  needs.erase(number);
+  needs_.emplace_back(needs.begin(), needs.end());
   model_.plan.steps.push_back(std::move(step));
   model_.origins.push_back({layer_, reorder});
 }
 
-void PlanBuilder::touch(std::size_t buffer, std::size_t step) {
-  const auto [at, added] = lives_.try_emplace(buffer, Lifetime{0, step, step});
-  at->second.last = step;
+/// Prices a layer by its spec, shared by its steps, and each step by the bytes of its results.
+void PlanBuilder::schedule() {
+  std::map<std::optional<LayerId>, double> parts;
+  for (const StepOrigin& origin : model_.origins) {
+    parts[origin.layer] += origin.reorder ? 0.0 : 1.0;
+  }
+  std::vector<double> costs(model_.origins.size(), 0.0);
+  for (const auto& [buffer, uses] : uses_) {
+    if (uses.maker) {
+      costs[uses.steps.front()] += static_cast<double>(model_.plan.buffers[buffer].bytes);
+    }
+  }
+  for (std::size_t step = 0; step < costs.size(); ++step) {
+    const StepOrigin& origin = model_.origins[step];
+    if (origin.layer && !origin.reorder) {
+      costs[step] += rough_cost(graph_.layers[*origin.layer].spec) / parts[origin.layer];
+    }
+  }
+  model_.plan.schedule = schedule_branches(needs_, costs, lanes_);
 }
 
 /// Gives results that are not needed at the same time the same memory.
 void PlanBuilder::place_buffers() {
+  const std::size_t end = model_.plan.steps.size();  // when results are handed out
   for (const std::size_t output : model_.plan.outputs) {
-    touch(output, model_.plan.steps.size());
+    uses_[output].steps.push_back(end);
   }
   std::vector<std::size_t> placed;
   std::vector<Lifetime> lifetimes;
-  for (auto& [number, life] : lives_) {
+  std::vector<SharedPiece> pieces;
+  for (const auto& [number, uses] : uses_) {
     const Buffer& buffer = model_.plan.buffers[number];
     if (buffer.role == Buffer::Role::kIntermediate && !buffer.pack && !apart_.contains(number)) {
       placed.push_back(number);
-      life.bytes = buffer.bytes;
-      lifetimes.push_back(life);
+      lifetimes.push_back({buffer.bytes, uses.steps.front(), uses.steps.back()});
+      pieces.push_back({buffer.bytes, uses.steps});
     }
   }
-  const MemoryPlan memory = plan_memory(lifetimes);
+  const MemoryPlan memory =
+      lanes_ > 1 ? plan_memory(pieces, order_to(end)) : plan_memory(lifetimes);
   for (std::size_t i = 0; i < placed.size(); ++i) {
     model_.plan.buffers[placed[i]].arena = memory.offsets[i];
   }
   model_.plan.arena_bytes = memory.bytes;
+}
+
+StepOrder PlanBuilder::order_to(std::size_t end) const {
+  StepNeeds needs = model_.plan.schedule.needs();
+  needs.resize(end + 1);
+  needs[end].resize(end);
+  std::iota(needs[end].begin(), needs[end].end(), std::size_t{0});
+  return StepOrder(needs);
 }
 
 }  // namespace plumb::onednn

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/model/graph.hpp"
-#include "runners/engine/memory_plan.hpp"
+#include "runners/engine/branch_schedule.hpp"
 #include "runners/onednn/layer_plan.hpp"
 #include "runners/onednn/model_plan.hpp"
 #include "runners/onednn/offer.hpp"
@@ -18,8 +18,9 @@ namespace plumb::onednn {
 /// between them, and at the end one block of memory for all results.
 class PlanBuilder {
  public:
-  /// Keeps references to both.
-  PlanBuilder(const Graph& graph, const Device& device) : graph_(graph), device_(device) {}
+  /// Keeps references to both. Of more than one lane the steps are scheduled for so many.
+  PlanBuilder(const Graph& graph, const Device& device, std::size_t lanes = 1)
+      : graph_(graph), device_(device), lanes_(lanes) {}
 
   /// Says whose steps come next; absent: those that make the model's outputs dense.
   void begin_layer(std::optional<LayerId> layer) { layer_ = layer; }
@@ -55,16 +56,32 @@ class PlanBuilder {
                        const dnnl::memory::desc& from,
                        const dnnl::memory::desc& to,
                        bool reorder);
-  void append(const std::vector<std::size_t>& touched, Step step, bool reorder);
-  void touch(std::size_t buffer, std::size_t step);
+  /// Is what a step does to buffers. What it changes stands in both if it also reads it.
+  struct Touched {
+    std::vector<std::size_t> read;
+    std::vector<std::size_t> written;
+  };
+  /// Is what steps have done to a buffer so far.
+  struct Uses {
+    std::vector<std::size_t> steps;    ///< ascending
+    std::optional<std::size_t> maker;  ///< that wrote it last
+    std::vector<std::size_t> readers;  ///< since
+  };
+
+  void append(const Touched& touched, Step step, bool reorder);
+  void schedule();
   void place_buffers();
+  /// The schedule's order, with one more step behind all of them.
+  [[nodiscard]] StepOrder order_to(std::size_t end) const;
 
   const Graph& graph_;
   const Device& device_;
+  std::size_t lanes_;
+  StepNeeds needs_;  // of the steps so far
   ModelPlan model_;
   std::optional<LayerId> layer_;
   std::map<ValueId, std::size_t> operands_;  // index into model_.operands
-  std::map<std::size_t, Lifetime> lives_;    // of buffers, in steps
+  std::map<std::size_t, Uses> uses_;         // of buffers
   std::set<std::size_t> apart_;              // buffers that have memory of their own
 };
 

@@ -11,6 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/onednn/offer.hpp"
+#include "runners/onednn/openmp_threads.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -48,12 +49,34 @@ void reorder(const dnnl::memory& from, const dnnl::memory& to, dnnl::stream& str
 
 }  // namespace
 
-PlanProgram::PlanProgram(const dnnl::engine& engine, LayerSpec spec, LayerPlan plan)
+PlanProgram::PlanProgram(const dnnl::engine& engine,
+                         LayerSpec spec,
+                         LayerPlan plan,
+                         std::function<void(std::size_t)> before_step)
     : engine_(engine),
       stream_(engine),
       spec_(std::move(spec)),
       plan_(std::move(plan)),
-      scratchpad_(plan_.scratchpad_bytes) {}
+      lane_of_(plan_.steps.size()),
+      before_step_(std::move(before_step)),
+      done_(plan_.schedule.lanes.empty() ? 0 : plan_.steps.size()) {
+  scratchpads_.emplace_back(plan_.scratchpad_bytes);
+  for (std::size_t lane = 0; lane < plan_.schedule.lanes.size(); ++lane) {
+    if (lane > 0) {
+      scratchpads_.emplace_back(plan_.scratchpad_bytes);
+    }
+    for (const std::size_t step : plan_.schedule.lanes[lane]) {
+      lane_of_[step] = lane;
+    }
+  }
+  if (has_lanes()) {
+    team_ = std::make_unique<LaneTeam>(plan_.schedule.lanes.size(),
+                                       [threads = plan_.threads_of_lane](std::size_t lane) {
+                                         set_openmp_threads(threads);
+                                         move_to_places(static_cast<int>(lane) * threads, threads);
+                                       });
+  }
+}
 
 ProgramFacts PlanProgram::facts() const {
   ProgramFacts facts;
@@ -61,7 +84,7 @@ ProgramFacts PlanProgram::facts() const {
   if (plan_.creation > Seconds(0)) {  // our own kernels make no primitive
     facts.creation = plan_.creation;
   }
-  facts.workspace = bytes_of(plan_.scratchpad_bytes + plan_.arena_bytes);
+  facts.workspace = bytes_of(plan_.scratchpad_bytes * scratchpads_.size() + plan_.arena_bytes);
   for (const Buffer& buffer : plan_.buffers) {
     if (buffer.arena) {
       continue;
@@ -156,7 +179,7 @@ void PlanProgram::bind_steps(Slot& slot) {
       slot.memories.emplace_back(
           dnnl::memory::desc(size, dnnl::memory::data_type::u8, dnnl::memory::format_tag::a),
           engine_,
-          scratchpad_.data());
+          scratchpads_[lane_of_[slot.steps.size()]].data());
       bound.arguments.push_back({DNNL_ARG_SCRATCHPAD, slot.memories.back().get()});
     }
     slot.steps.push_back(std::move(bound));
@@ -187,8 +210,27 @@ void PlanProgram::run(Slot& slot, const BoundStep& step) {
   }
 }
 
+void PlanProgram::run_lane(Slot& slot, std::size_t lane) {
+  for (const std::size_t step : plan_.schedule.lanes[lane]) {
+    for (const std::size_t other : plan_.schedule.waits[step]) {
+      spin_until([&] { return done_[other] == executions_; });
+    }
+    if (before_step_) {
+      before_step_(step);
+    }
+    run(slot, slot.steps[step]);
+    done_[step] = executions_;
+  }
+}
+
 void PlanProgram::enqueue(std::size_t slot) {
   Slot& bound = *slots_[slot];
+  if (has_lanes()) {
+    const OpenmpThreads share(plan_.threads_of_lane);
+    ++executions_;
+    team_->run([&](std::size_t lane) { run_lane(bound, lane); });
+    return;
+  }
   for (const BoundStep& step : bound.steps) {
     run(bound, step);
   }
@@ -203,6 +245,9 @@ Seconds PlanProgram::timed(Slot& slot, const BoundStep& step) {
 }
 
 std::vector<Seconds> PlanProgram::profile(std::size_t slot) {
+  if (has_lanes()) {
+    return {};
+  }
   Slot& bound = *slots_[slot];
   std::vector<Seconds> times;
   times.reserve(bound.steps.size());
@@ -245,6 +290,9 @@ void PlanProgram::read_before(std::size_t step, const Slot& slot, Bytes most) co
 std::vector<Seconds> PlanProgram::profile_in_turn(std::size_t slot,
                                                   const std::vector<bool>& wanted,
                                                   Bytes most) {
+  if (has_lanes()) {
+    return {};
+  }
   Slot& bound = *slots_[slot];
   PLUMB_CHECK(wanted.size() == bound.steps.size());
   std::vector<Seconds> times(bound.steps.size());
@@ -272,7 +320,7 @@ void PlanProgram::synchronize() {
         fmt::format("oneDNN failed to execute {} ({}): status bits {:#x}; report this with the key",
                     spec_.op,
                     plan_.implementation,
-                    failure_));
+                    failure_.load()));
   }
 }
 
@@ -369,7 +417,8 @@ std::span<const std::byte> PlanProgram::output_bytes(std::size_t slot, std::size
 }
 
 Bytes memory_needed(const LayerPlan& plan) {
-  Bytes total = bytes_of(plan.scratchpad_bytes + plan.arena_bytes);
+  const std::size_t lanes = std::max<std::size_t>(1, plan.schedule.lanes.size());
+  Bytes total = bytes_of(plan.scratchpad_bytes * lanes + plan.arena_bytes);
   for (const Buffer& buffer : plan.buffers) {
     total += bytes_of(buffer.arena ? 0 : buffer.bytes);
   }

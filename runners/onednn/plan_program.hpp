@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
@@ -8,17 +11,24 @@
 #include <vector>
 
 #include "harness/worker/backend.hpp"
+#include "runners/engine/lane_team.hpp"
 #include "runners/onednn/aligned_bytes.hpp"
 #include "runners/onednn/layer_plan.hpp"
 
 namespace plumb::onednn {
 
 /// Runs a plan. Each slot has its own memory with operands in the plan's layouts and prebuilt
-/// argument lists; the scratchpad is one for all. bind() throws std::bad_alloc; a primitive that
-/// fails is reported by synchronize().
+/// argument lists; the scratchpad is one for all. A plan with lanes is executed by a team of
+/// threads, each lane with a scratchpad of its own, and has no profile. bind() throws
+/// std::bad_alloc; a primitive that fails is reported by synchronize().
 class PlanProgram : public Program {
  public:
-  PlanProgram(const dnnl::engine& engine, LayerSpec spec, LayerPlan plan);
+  /// `before_step` is called before each step of a plan with lanes, on its lane: for tests. Throws
+  /// std::system_error for want of threads.
+  PlanProgram(const dnnl::engine& engine,
+              LayerSpec spec,
+              LayerPlan plan,
+              std::function<void(std::size_t step)> before_step = {});
 
   [[nodiscard]] ProgramFacts facts() const override;
   /// Binding slot n drops the slots from n on.
@@ -51,6 +61,8 @@ class PlanProgram : public Program {
 
   void fill(const Buffer& buffer, const Tensor& operand, std::byte* destination);
   void bind_steps(Slot& slot);
+  [[nodiscard]] bool has_lanes() const { return !plan_.schedule.lanes.empty(); }
+  void run_lane(Slot& slot, std::size_t lane);
   void run(Slot& slot, const BoundStep& step);
   [[nodiscard]] Seconds timed(Slot& slot, const BoundStep& step);
   /// Reads what the steps before have used last, up to `most` bytes of weights; activations last.
@@ -62,9 +74,14 @@ class PlanProgram : public Program {
   dnnl::stream stream_;
   LayerSpec spec_;
   LayerPlan plan_;
-  AlignedBytes scratchpad_;
+  std::vector<AlignedBytes> scratchpads_;  ///< by lane
+  std::vector<std::size_t> lane_of_;       ///< by step
   std::vector<std::unique_ptr<Slot>> slots_;
-  int failure_ = 0;  ///< all execution statuses, or-ed
+  std::atomic<int> failure_{0};  ///< all execution statuses, or-ed
+  std::function<void(std::size_t)> before_step_;
+  std::vector<std::atomic<std::uint64_t>> done_;  ///< by step: the execution that did it last
+  std::uint64_t executions_ = 0;
+  std::unique_ptr<LaneTeam> team_;  ///< of a plan with lanes
 };
 
 /// Adds up what one slot of a plan and its scratchpad take.

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace plumb {
+
+/// Names the steps that must have finished before each step begins.
+using StepNeeds = std::vector<std::vector<std::size_t>>;
+
+/// Is the partial order of a schedule's steps: what is before what, whatever runs beside it.
+class StepOrder {
+ public:
+  /// Throws Error{kInternal} if steps need each other in a circle.
+  explicit StepOrder(const StepNeeds& needs);
+
+  /// Tells whether `earlier` has always finished when `later` begins. No step is before itself.
+  [[nodiscard]] bool before(std::size_t earlier, std::size_t later) const;
+
+ private:
+  std::vector<std::vector<std::uint64_t>> reached_;  // by later step: a bit for each earlier one
+};
+
+}  // namespace plumb

@@ -17,6 +17,10 @@ constexpr std::array kWhatIfs = std::to_array<WhatIf>({
      best_variant_what_if},
     {"fusion", "what if layers were fused wherever the library can?", "fusion", fusion_what_if},
     {"bf16", "what if the model ran in bf16?", "bf16", bf16_what_if},
+    {"parallel_branches",
+     "what if branches ran side by side?",
+     "parallel_branches",
+     parallel_branches_what_if},
     {"all", "what if all of these were done?", "best_variant+bf16+fusion", all_what_if},
 });
 

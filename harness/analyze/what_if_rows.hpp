@@ -14,6 +14,9 @@ namespace plumb {
 /// Answers: what if the model ran in bf16, accumulating in f32?
 [[nodiscard]] WhatIfResult bf16_what_if(const WhatIfInput& input);
 
+/// Answers: what if branches ran side by side, on processors enough?
+[[nodiscard]] WhatIfResult parallel_branches_what_if(const WhatIfInput& input);
+
 /// Answers: what if all of it were done: fused, the fastest variants, in bf16?
 [[nodiscard]] WhatIfResult all_what_if(const WhatIfInput& input);
 

@@ -42,14 +42,40 @@ double microseconds(Seconds seconds) {
 }
 
 TEST(WhatIf, table_asks_each_question_once) {
-  ASSERT_THAT(what_ifs(), SizeIs(4));
+  ASSERT_THAT(what_ifs(), SizeIs(5));
   EXPECT_EQ(what_ifs()[0].name, "best_variant");
   EXPECT_EQ(what_ifs()[1].name, "fusion");
   EXPECT_EQ(what_ifs()[2].name, "bf16");
-  EXPECT_EQ(what_ifs()[3].name, "all");
+  EXPECT_EQ(what_ifs()[3].name, "parallel_branches");
+  EXPECT_EQ(what_ifs()[4].name, "all");
   for (const WhatIf& row : what_ifs()) {
     EXPECT_NE(execution_mode_from(row.execution_mode), ExecutionMode{}) << row.name;
   }
+}
+
+TEST(WhatIf, parallel_branches_save_what_is_not_on_the_longest_path) {
+  GraphSketch g;
+  const auto x = g.input({4, 8});
+  const auto first = g.gemm(x, 16);
+  const auto second = g.relu(x);
+  const Graph graph = g.build({first, second});
+  RowBuilder b;
+  b.add(graph.layers[0].key, "brgemm", 20.0);
+  b.add(graph.layers[1].key, "jit", 5.0);
+  const WhatIfResult result = ask("parallel_branches", graph, b);
+  EXPECT_THAT(result.why_not, IsEmpty());
+  EXPECT_NEAR(microseconds(*result.baseline), 25.0, 1e-9);
+  EXPECT_NEAR(microseconds(*result.predicted), 20.0, 1e-9);
+  EXPECT_EQ(result.execution_mode, "parallel_branches");
+}
+
+TEST(WhatIf, parallel_branches_need_a_time_for_every_layer) {
+  const Graph graph = product_and_relu();
+  RowBuilder b;
+  b.add(graph.layers[0].key, "brgemm", 20.0);
+  const WhatIfResult result = ask("parallel_branches", graph, b);
+  EXPECT_THAT(result.why_not, HasSubstr("1 of 2 layers"));
+  EXPECT_FALSE(result.predicted);
 }
 
 TEST(WhatIf, best_variant_saves_where_the_library_chose_badly) {

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "harness/analyze/model_cover.hpp"
+#include "harness/analyze/what_if_rows.hpp"
+
+namespace plumb {
+
+WhatIfResult parallel_branches_what_if(const WhatIfInput& input) {
+  WhatIfResult result;
+  result.mode =
+      "branches side by side, each layer as fast as it is alone; not fused, fastest variants, hot";
+  const ModelCover plain = cover_of(input.graph, input.results, CoverMode::kPlain);
+  const StepSum before = sum_of(plain.steps);
+  if (before.missing > 0) {
+    result.why_not = fmt::format("no time for {} of {} layers", before.missing, plain.steps.size());
+    return result;
+  }
+  result.prerequisites = {
+      "a processor for each branch: threads that branches part are missing in their layers"};
+  const StepSum path = sum_of(plain.critical);
+  conclude(result, before.seconds, path.seconds, path.interval);
+  return result;
+}
+
+}  // namespace plumb

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "harness/measure/own_clock.hpp"
+
 namespace plumb {
 namespace {
 
@@ -20,14 +22,23 @@ constexpr double kCheckGrowth = 1.25;  // the interval is looked at again when n
 struct Batch {
   Seconds whole{};
   Seconds each{};
+  std::size_t repetitions = 1;
+  bool own_clock = false;
 };
 
 Batch run_batch(TimedRegion& region, std::size_t repetitions, const Clock& clock) {
   region.before_sample();
+  if (auto* const own = dynamic_cast<OwnClock*>(&region); own != nullptr && own->has_clock()) {
+    const OwnSample sample = own->own_sample();
+    return {sample.each * static_cast<double>(sample.repetitions),
+            sample.each,
+            sample.repetitions,
+            true};
+  }
   const Seconds begin = clock();
   region.run(repetitions);
   const Seconds whole = clock() - begin;
-  return {whole, whole / static_cast<double>(repetitions)};
+  return {whole, whole / static_cast<double>(repetitions), repetitions, false};
 }
 
 std::size_t more_repetitions(const SamplingPlan& plan, std::size_t now, const Batch& batch) {
@@ -53,7 +64,7 @@ std::size_t warm_up(TimedRegion& region, const SamplingPlan& plan, const Clock& 
     const Batch batch = run_batch(region, repetitions, clock);
     quiet = batch.each < fastest * kStillFaster ? 0 : quiet + 1;
     fastest = std::min(fastest, batch.each);
-    const std::size_t grown = batch.whole < plan.sample_at_least
+    const std::size_t grown = !batch.own_clock && batch.whole < plan.sample_at_least
                                   ? more_repetitions(plan, repetitions, batch)
                                   : repetitions;
     const bool grew = grown > repetitions;
@@ -92,6 +103,7 @@ Samples sample(TimedRegion& region, const SamplingPlan& plan, const Clock& clock
   while (true) {
     const Batch batch = run_batch(region, result.repetitions, clock);
     result.seconds.push_back(batch.each);
+    result.repetitions = batch.repetitions;
     timed += batch.whole;
     const std::size_t n = result.seconds.size();
     const bool last =

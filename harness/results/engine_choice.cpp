@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "harness/results/engine_promise.hpp"
+
 namespace plumb {
 namespace {
 
@@ -11,7 +13,8 @@ bool has(const std::vector<std::string>& notes, std::string_view note) {
   return std::find(notes.begin(), notes.end(), note) != notes.end();
 }
 
-/// Tells whether a configuration computes as exactly as the layer promises.
+}  // namespace
+
 bool keeps_promise(const LayerSpec& spec, const EngineConfiguration& configuration) {
   const std::vector<std::string>& notes = configuration.numerical_notes;
   const bool converts =
@@ -30,8 +33,6 @@ bool keeps_promise(const LayerSpec& spec, const EngineConfiguration& configurati
   }
   return false;
 }
-
-}  // namespace
 
 const EngineConfiguration* chosen_engine(const LayerSpec& spec, const EngineOffer& offer) {
   for (const std::string_view heuristic : {"A", "FALLBACK"}) {

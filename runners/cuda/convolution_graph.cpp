@@ -49,9 +49,9 @@ class Translation {
       throw CannotBeAsked{fmt::format("an input of rank {}", input.dims.size())};
     }
     is_one_dimensional_ = input.dims.size() == 3;
-    graph_.input = add(input.dtype, input.dims);
-    graph_.weights = add(operand(1).dtype, operand(1).dims);
-    graph_.result = add(output.dtype, output.dims);
+    graph_.input = add(input.dtype, input.dims, 0);
+    graph_.weights = add(operand(1).dtype, operand(1).dims, 1);
+    graph_.result = add(output.dtype, output.dims, std::nullopt);
     graph_.strides = spatial("strides", 1);
     graph_.dilations = spatial("dilations", 1);
     read_pads();
@@ -70,12 +70,13 @@ class Translation {
     return *spec_.inputs[index];
   }
 
-  std::size_t add(DataType type, Dimensions dimensions) {
+  std::size_t add(DataType type, Dimensions dimensions, std::optional<std::size_t> operand_index) {
     if (is_one_dimensional_) {
       dimensions.insert(dimensions.begin() + 2, 1);
     }
     GraphTensor& tensor = graph_.tensors.emplace_back();
     tensor.type = type_of(type);
+    tensor.operand = operand_index;
     tensor.strides = strides_of(dimensions, layout_);
     tensor.dimensions = std::move(dimensions);
     return graph_.tensors.size() - 1;
@@ -124,7 +125,7 @@ class Translation {
       const std::int64_t channels = graph_.tensors[graph_.result].dimensions[1];
       Dimensions shape(spec_.outputs[0].dims.size(), 1);
       shape[1] = channels;
-      const std::size_t bias = add(operand(2).dtype, std::move(shape));
+      const std::size_t bias = add(operand(2).dtype, std::move(shape), 2);
       append(abi::PointwiseMode::kAdd).operand = bias;
     }
     for (; step != spec_.epilogue.end(); ++step) {
@@ -142,7 +143,7 @@ class Translation {
       throw CannotBeAsked{fmt::format(
           "operand {} of the fused '{}' has rank {}", *step.operand, step.fn, other.dims.size())};
     }
-    const std::size_t operand_index = add(other.dtype, other.dims);
+    const std::size_t operand_index = add(other.dtype, other.dims, *step.operand);
     append(product ? abi::PointwiseMode::kMultiply : abi::PointwiseMode::kAdd).operand =
         operand_index;
   }

@@ -19,6 +19,7 @@ struct GraphTensor {
   std::vector<std::int64_t> dimensions;  ///< batch, channels, then the spatial axes
   std::vector<std::int64_t> strides;     ///< in elements
   bool is_virtual = false;               ///< never in memory: between fused operations
+  std::optional<std::size_t> operand;  ///< of the layer that it is; absent: its result, or virtual
 };
 
 /// Is a pointwise operation behind the convolution.

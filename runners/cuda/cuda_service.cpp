@@ -8,19 +8,23 @@
 namespace plumb::cuda {
 namespace {
 
-[[noreturn]] void refuse(const Device& device, const char* what) {
-  throw Error(
-      Error::Kind::kEnvironment,
-      fmt::format("the CUDA worker cannot {} on {} yet: it says what cuDNN would choose on a "
-                  "described GPU (plumb preview)",
-                  what,
-                  device.uuid()));
+constexpr Bytes kArrays{std::int64_t{1} << 30};  // copied for the bandwidth: beyond every cache
+
+BackendServiceOptions options_for(CudaBackend& backend, const Device& device) {
+  BackendServiceOptions options;
+  options.last_level_cache = device.l2_cache();
+  options.sweep = [&backend](Bytes bytes) { backend.sweep(bytes); };
+  options.peak_extents = {2048, 8192};
+  return options;
 }
 
 }  // namespace
 
-CudaService::CudaService(const std::vector<std::filesystem::path>& libraries)
-    : library_(libraries) {}
+CudaService::Measuring::Measuring(const CudnnLibrary& library, const Device& device, ModelMode mode)
+    : backend(library, device, mode), service(backend, options_for(backend, device)) {}
+
+CudaService::CudaService(const std::vector<std::filesystem::path>& libraries, ModelMode mode)
+    : library_(libraries), mode_(mode) {}
 
 const Device& CudaService::device() {
   if (!driver_) {
@@ -32,30 +36,60 @@ const Device& CudaService::device() {
   return *device_;
 }
 
+CudaService::Measuring& CudaService::measuring() {
+  if (!measuring_) {
+    try {
+      measuring_.emplace(library_, device(), mode_);
+    } catch (const DriverRefusal& refusal) {
+      throw Error(Error::Kind::kEnvironment,
+                  fmt::format("the GPU {} does not start: {}", device().uuid(), refusal.what()));
+    } catch (const CudnnRefusal& refusal) {
+      throw Error(Error::Kind::kEnvironment,
+                  fmt::format("cuDNN does not start on the GPU {} (driver of CUDA {}): {}: take a "
+                              "newer driver or an older cuDNN",
+                              device().uuid(),
+                              driver_->version(),
+                              refusal.what()));
+    }
+  }
+  return *measuring_;
+}
+
 Environment CudaService::describe() {
   Environment environment = library_.describe();
+  environment.identity["execution"] = to_text(mode_);
   try {
     device().describe(environment);
   } catch (const Error& missing) {
     environment.facts["gpu.missing"] = missing.what();
+  } catch (const DriverRefusal& refusal) {
+    environment.facts["gpu.missing"] = refusal.what();
   }
   return environment;
 }
 
-std::vector<Variant> CudaService::variants(const LayerKey&) {
-  refuse(device(), "list variants");
+std::vector<Variant> CudaService::variants(const LayerKey& key) {
+  return measuring().service.variants(key);
 }
-void CudaService::measure(const MeasureRequest&, const std::function<void(Measurement)>&) {
-  refuse(device(), "measure layers");
+
+void CudaService::measure(const MeasureRequest& request,
+                          const std::function<void(Measurement)>& emit) {
+  measuring().service.measure(request, emit);
 }
+
 Calibration CudaService::calibrate() {
-  refuse(device(), "measure ceilings");
+  Calibration calibration = measuring().service.calibrate();
+  calibration.memory_bandwidth = measuring().backend.copy_rate(kArrays);
+  return calibration;
 }
-void CudaService::execute(const ExecuteRequest&, const std::function<void(Execution)>&) {
-  refuse(device(), "execute models");
+
+void CudaService::execute(const ExecuteRequest& request,
+                          const std::function<void(Execution)>& emit) {
+  measuring().service.execute(request, emit);
 }
-LoadExecution CudaService::load(const LoadRequest&, const LoadReport&) {
-  refuse(device(), "load models");
+
+LoadExecution CudaService::load(const LoadRequest& request, const LoadReport& report) {
+  return measuring().service.load(request, report);
 }
 
 EngineChoices CudaService::preview(const PreviewRequest& request) {

@@ -7,21 +7,25 @@
 #include <vector>
 
 #include "harness/worker/worker_service.hpp"
+#include "runners/cuda/cuda_backend.hpp"
 #include "runners/cuda/cudnn_library.hpp"
 #include "runners/cuda/device.hpp"
 #include "runners/cuda/driver.hpp"
 #include "runners/cuda/engine_query.hpp"
+#include "runners/engine/backend_service.hpp"
 
 namespace plumb::cuda {
 
-/// Is the CUDA worker: says what its cuDNN would choose on a described GPU. What needs a GPU itself
-/// throws Error{kEnvironment} that says what is missing. Not thread-safe.
+/// Is the CUDA worker: measures on the GPU, and says what its cuDNN would choose on a described
+/// one, which needs none. What needs a GPU throws Error{kEnvironment} where there is none, that
+/// says what is missing. Not thread-safe.
 class CudaService final : public WorkerService {
  public:
   /// Loads the stack's cuDNN; throws as CudnnLibrary does. Needs no driver.
-  explicit CudaService(const std::vector<std::filesystem::path>& libraries);
+  CudaService(const std::vector<std::filesystem::path>& libraries, ModelMode mode);
 
-  /// Describes the stack, and the GPU; without one the fact "gpu.missing" says why.
+  /// Describes the stack, and the GPU, which is not taken; without one the fact "gpu.missing" says
+  /// why.
   [[nodiscard]] Environment describe() override;
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
   void measure(const MeasureRequest& request,
@@ -32,12 +36,23 @@ class CudaService final : public WorkerService {
   [[nodiscard]] EngineChoices preview(const PreviewRequest& request) override;
 
  private:
+  /// Is what measures, from the first request on that needs the GPU.
+  struct Measuring {
+    Measuring(const CudnnLibrary& library, const Device& device, ModelMode mode);
+    CudaBackend backend;
+    BackendService service;
+  };
+
   /// Finds the GPU at the first call. Throws Error{kEnvironment} that says what is missing.
   const Device& device();
+  /// Takes the GPU at the first call.
+  Measuring& measuring();
 
   CudnnLibrary library_;
+  ModelMode mode_;
   std::optional<Driver> driver_;
   std::optional<Device> device_;
+  std::optional<Measuring> measuring_;
   std::optional<EngineQuery> query_;  ///< of the device asked for last
 };
 

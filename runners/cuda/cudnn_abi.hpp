@@ -9,7 +9,8 @@
 /// (docs/adr/0005-the-cuda-worker-loads-cudnn-by-name.md).
 namespace plumb::cuda::abi {
 
-using Descriptor = void*;  ///< cudnnBackendDescriptor_t
+using Descriptor = void*;   ///< cudnnBackendDescriptor_t
+using CudnnHandle = void*;  ///< cudnnHandle_t
 
 inline constexpr int kSuccess = 0;
 inline constexpr int kSublibraryVersionMismatch = 1002;
@@ -27,17 +28,20 @@ enum class DescriptorType : int {
   kConvolutionForward = 10,
   kPointwiseOperation = 13,
   kOperationGraph = 15,
+  kVariantPack = 16,
   kTensor = 17,
   kDeviceProperties = 38,  // since 9.8
 };
 
 /// Is cudnnBackendAttributeType_t.
 enum class ValueType : int {
+  kHandle = 0,
   kDataType = 1,
   kBoolean = 2,
   kInt64 = 3,
   kFloat = 4,
   kDouble = 5,
+  kVoidPointer = 6,
   kConvolutionMode = 7,
   kHeuristicMode = 8,
   kKnobType = 9,
@@ -72,7 +76,9 @@ enum class Attribute : int {
   kConfigurationKnobChoices = 302,
   kConfigurationWorkspace = 303,
   kConfigurationSharedMemory = 304,
+  kPlanHandle = 400,
   kPlanConfiguration = 401,
+  kPlanWorkspace = 402,
   kPlanJson = 405,
   kPlanDevice = 407,
   kKnobChoiceType = 600,
@@ -87,6 +93,7 @@ enum class Attribute : int {
   kStepInput = 751,
   kStepOperand = 752,
   kStepOutput = 753,
+  kGraphHandle = 800,
   kGraphOperations = 801,
   kGraphEngineCount = 802,
   kTensorAlignment = 900,
@@ -95,9 +102,14 @@ enum class Attribute : int {
   kTensorStrides = 903,
   kTensorId = 906,
   kTensorIsVirtual = 907,
+  kPackIds = 1000,
+  kPackPointers = 1001,
+  kPackWorkspace = 1003,
+  kEngineOperationGraph = 1300,
   kEngineIndex = 1301,
   kEngineNumericalNotes = 1303,
   kEngineBehaviourNotes = 1305,
+  kEngineDevice = 1307,
   kDeviceJson = 2702,
 };
 
@@ -106,7 +118,7 @@ enum class Type : int { kFloat = 0, kHalf = 2, kBfloat16 = 9 };
 /// Is cudnnConvolutionMode_t; ONNX's convolution does not flip the filter.
 enum class ConvolutionMode : int { kCrossCorrelation = 1 };
 /// Is cudnnBackendHeurMode_t.
-enum class HeuristicMode : int { kFallback = 2, kA = 3 };
+enum class HeuristicMode : int { kB = 1, kFallback = 2, kA = 3 };
 /// Is cudnnPointwiseMode_t.
 enum class PointwiseMode : int {
   kAdd = 0,
@@ -124,6 +136,10 @@ enum class PointwiseMode : int {
 using GetVersion = std::size_t (*)();
 using GetErrorString = const char* (*)(int);
 using GetLastErrorString = void (*)(char*, std::size_t);
+using CreateHandle = int (*)(CudnnHandle*);
+using DestroyHandle = int (*)(CudnnHandle);
+using SetStream = int (*)(CudnnHandle, void* stream);
+using Execute = int (*)(CudnnHandle, Descriptor plan, Descriptor pack);
 using CreateDescriptor = int (*)(DescriptorType, Descriptor*);
 using DestroyDescriptor = int (*)(Descriptor);
 using Finalize = int (*)(Descriptor);

@@ -93,6 +93,10 @@ CudnnLibrary::CudnnLibrary(const std::vector<fs::path>& libraries) {
   find(get_version_, "cudnnGetVersion");
   find(get_error_string_, "cudnnGetErrorString");
   find(get_last_error_string_, "cudnnGetLastErrorString");
+  find(create_handle, "cudnnCreate");
+  find(destroy_handle, "cudnnDestroy");
+  find(set_stream, "cudnnSetStream");
+  find(execute, "cudnnBackendExecute");
   find(create_descriptor, "cudnnBackendCreateDescriptor");
   find(destroy_descriptor, "cudnnBackendDestroyDescriptor");
   find(finalize, "cudnnBackendFinalize");

@@ -37,6 +37,10 @@ class CudnnLibrary {
   /// Throws CudnnRefusal unless `status` is a success; `what` names the call.
   void check(int status, const char* what) const;
 
+  abi::CreateHandle create_handle = nullptr;
+  abi::DestroyHandle destroy_handle = nullptr;
+  abi::SetStream set_stream = nullptr;
+  abi::Execute execute = nullptr;
   abi::CreateDescriptor create_descriptor = nullptr;
   abi::DestroyDescriptor destroy_descriptor = nullptr;
   abi::Finalize finalize = nullptr;

@@ -56,6 +56,12 @@ void Descriptor::set_flag(abi::Attribute name, bool value) {
 void Descriptor::set_enumerator(abi::Attribute name, abi::ValueType type, int value) {
   set_raw(name, type, 1, &value);
 }
+void Descriptor::set_handle(abi::Attribute name, abi::CudnnHandle handle) {
+  set_raw(name, abi::ValueType::kHandle, 1, &handle);
+}
+void Descriptor::set_pointers(abi::Attribute name, std::span<void* const> addresses) {
+  set_raw(name, abi::ValueType::kVoidPointer, addresses.size(), addresses.data());
+}
 void Descriptor::set_text(abi::Attribute name, std::string_view text) {
   set_raw(name, abi::ValueType::kChar, text.size(), text.data());
 }

@@ -32,6 +32,8 @@ class Descriptor {
   void set_flag(abi::Attribute name, bool value);
   /// Sets an enumerator, which cuDNN takes with the type of its own.
   void set_enumerator(abi::Attribute name, abi::ValueType type, int value);
+  void set_handle(abi::Attribute name, abi::CudnnHandle handle);
+  void set_pointers(abi::Attribute name, std::span<void* const> addresses);
   void set_text(abi::Attribute name, std::string_view text);
   void set(abi::Attribute name, const Descriptor& value);
   void set(abi::Attribute name, std::span<const Descriptor> values);

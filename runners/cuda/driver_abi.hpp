@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -20,6 +21,11 @@ using GraphExecutable = void*;
 using Module = void*;
 using Function = void*;
 using Uuid = std::array<unsigned char, 16>;
+
+/// Returns an address of the GPU's as libraries take it.
+inline void* address_of(DevicePointer pointer) {
+  return std::bit_cast<void*>(pointer);
+}
 
 inline constexpr int kDriverSuccess = 0;
 inline constexpr int kDriverOutOfMemory = 2;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <cstdlib>
 #include <memory>
 
 #include "harness/worker/worker_server.hpp"
@@ -6,7 +7,8 @@
 
 int main(int argc, const char* const* argv) {
   const auto make_service = [](const plumb::WorkerSetup& setup) {
-    return std::make_unique<plumb::cuda::CudaService>(setup.libraries);
+    return std::make_unique<plumb::cuda::CudaService>(
+        setup.libraries, plumb::cuda::model_mode_from(std::getenv("PLUMB_CUDA_EXECUTION")));
   };
   return plumb::run_worker("cuda", make_service, argc, argv);
 }

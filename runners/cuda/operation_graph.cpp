@@ -68,7 +68,9 @@ Descriptor pointwise(const CudnnLibrary& library, const PointwiseStep& step) {
 
 }  // namespace
 
-OperationGraph operation_graph(const CudnnLibrary& library, const ConvolutionGraph& graph) {
+OperationGraph operation_graph(const CudnnLibrary& library,
+                               const ConvolutionGraph& graph,
+                               abi::CudnnHandle handle) {
   OperationGraph result{{}, Descriptor(library, DescriptorType::kOperationGraph)};
   std::vector<Descriptor> tensors;
   for (const GraphTensor& value : graph.tensors) {
@@ -94,6 +96,9 @@ OperationGraph operation_graph(const CudnnLibrary& library, const ConvolutionGra
     }
     operation.set(Attribute::kStepOutput, tensors[step.output]);
     operation.finish("a fused operation");
+  }
+  if (handle != nullptr) {
+    result.graph.set_handle(Attribute::kGraphHandle, handle);
   }
   result.graph.set(Attribute::kGraphOperations, operations);
   result.graph.finish("the operation graph");

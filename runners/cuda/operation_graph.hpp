@@ -14,8 +14,10 @@ struct OperationGraph {
   Descriptor graph;
 };
 
-/// Makes cuDNN's own form of a graph. Throws CudnnRefusal.
+/// Makes cuDNN's own form of a graph, of a device's `handle` if it is to be executed. Throws
+/// CudnnRefusal.
 [[nodiscard]] OperationGraph operation_graph(const CudnnLibrary& library,
-                                             const ConvolutionGraph& graph);
+                                             const ConvolutionGraph& graph,
+                                             abi::CudnnHandle handle = nullptr);
 
 }  // namespace plumb::cuda

@@ -20,7 +20,7 @@ BackendService::BackendService(Backend& backend, BackendServiceOptions options)
     : backend_(backend),
       options_(std::move(options)),
       timing_(options_.clock, options_.disturbance, options_.filter),
-      flush_(options_.last_level_cache) {}
+      flush_(options_.last_level_cache, options_.sweep) {}
 
 Environment BackendService::describe() {
   Environment environment = backend_.describe();
@@ -58,8 +58,10 @@ LoadExecution BackendService::load(const LoadRequest& request, const LoadReport&
 
 Calibration BackendService::calibrate() {
   Calibration calibration;
-  calibration.peak_f32 = measure_peak(backend_, DataType::kF32, options_.clock);
-  calibration.peak_bf16 = measure_peak(backend_, DataType::kBf16, options_.clock);
+  calibration.peak_f32 =
+      measure_peak(backend_, DataType::kF32, options_.peak_extents, options_.clock);
+  calibration.peak_bf16 =
+      measure_peak(backend_, DataType::kBf16, options_.peak_extents, options_.clock);
   if (calibration.peak_bf16 < calibration.peak_f32) {
     calibration.peak_bf16 = {};  // no faster: the reader is not to count on it
   }

@@ -18,7 +18,9 @@ namespace plumb {
 struct BackendServiceOptions {
   int threads = 1;  ///< that the backend was set up with: for calibration
   Bytes last_level_cache = read_cache_facts().last_level;
-  Bytes slot_memory{std::int64_t{1} << 30};  ///< for the slots of one program
+  std::function<void(Bytes)> sweep{};  ///< writes over a device's caches; empty: the host's
+  std::vector<std::int64_t> peak_extents{1024, 2048};  ///< of the products that calibrate
+  Bytes slot_memory{std::int64_t{1} << 30};            ///< for the slots of one program
   std::string filter;  ///< Google Benchmark's, over "key/variant/cache/purpose"; empty: all
   Clock clock = steady_clock();
   DisturbanceSource disturbance = [] { return read_disturbance(); };

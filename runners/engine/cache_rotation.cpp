@@ -75,6 +75,10 @@ Seconds CacheFlush::cost() {
 }
 
 void CacheFlush::run() {
+  if (sweep_) {
+    sweep_(cache_ * 2);
+    return;
+  }
   constexpr std::size_t kLine = 64 / sizeof(std::uint64_t);
   if (memory_.empty()) {
     memory_.assign(static_cast<std::size_t>(2 * cache_.value) / sizeof(std::uint64_t) + 1, 1);

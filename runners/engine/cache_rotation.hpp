@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "harness/base/units.hpp"
@@ -41,15 +43,19 @@ struct Rotation {
 /// Streams over memory of twice the last-level cache, so that what was there is gone.
 class CacheFlush {
  public:
-  explicit CacheFlush(Bytes cache) : cache_(cache) {}
+  /// `sweep` writes over so many bytes of a device's memory; empty: the host's is read.
+  explicit CacheFlush(Bytes cache, std::function<void(Bytes)> sweep = {})
+      : cache_(cache), sweep_(std::move(sweep)) {}
   /// Allocates and touches the memory at the first call. Throws std::bad_alloc.
   void run();
   /// Returns how long one run takes. Throws std::bad_alloc.
   [[nodiscard]] Seconds cost();
   [[nodiscard]] Bytes cache() const { return cache_; }
+  [[nodiscard]] bool on_device() const { return static_cast<bool>(sweep_); }
 
  private:
   Bytes cache_;
+  std::function<void(Bytes)> sweep_;
   std::vector<std::uint64_t> memory_;
   std::uint64_t sum_ = 0;
   Seconds cost_{};

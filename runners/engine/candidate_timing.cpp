@@ -11,6 +11,7 @@ namespace {
 
 constexpr double kColdWall =
     4.0;  // sampling budgets that a cold block may take, preparation included
+constexpr Seconds kNeverFlush{3600.0};
 constexpr double kColdHalfWidth = 0.01;  // cold samples scatter more: no tighter than this
 
 }  // namespace
@@ -65,7 +66,8 @@ void CandidateTiming::time_cold(Candidate& candidate,
   costs.cache = instruments_.flush.cache();
   costs.memory = instruments_.slot_memory;
   costs.bind = candidate.bind;
-  costs.flush = instruments_.flush.cost();
+  // By a device's clock a single execution is timed less exactly than a ring: only where none fits.
+  costs.flush = instruments_.flush.on_device() ? kNeverFlush : instruments_.flush.cost();
   costs.execution = candidate.execution;
   costs.wall = request_.sampling.budget * kColdWall;
   // Without weights nothing rotates: only the activations are handed on.

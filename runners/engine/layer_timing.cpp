@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "harness/measure/own_clock.hpp"
 #include "runners/engine/benchmark_block.hpp"
 
 namespace plumb {
@@ -55,6 +56,8 @@ void LayerTiming::time(TimedRegion& region,
       "{}/{}/{}/{}", row.key.text, row.variant, to_text(row.cache), to_text(row.purpose));
   const std::int64_t allowed =
       stayed_disturbed_ >= kPatience ? 1 : std::max<std::int64_t>(attempts, 1);
+  const auto* const own = dynamic_cast<const OwnClock*>(&region);
+  const bool by_own_clock = own != nullptr && own->has_clock();
   row.started = now();
   for (row.attempt = 1;; ++row.attempt) {
     const DisturbanceReading begin = disturbance_();
@@ -73,7 +76,7 @@ void LayerTiming::time(TimedRegion& region,
   }
   stayed_disturbed_ = row.disturbance.disturbed ? stayed_disturbed_ + 1 : 0;
   row.summary = summarize(row.samples);
-  row.floor = floor().at(static_cast<std::size_t>(row.repetitions));
+  row.floor = by_own_clock ? Seconds(0.0) : floor().at(static_cast<std::size_t>(row.repetitions));
   row.outcome = row.purpose == Purpose::kRace ? Outcome{} : stability_of(row.summary);
 }
 

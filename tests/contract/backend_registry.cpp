@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/contract/backend_registry.hpp"
 
+#include <cstdlib>
 #include <vector>
+
+#include "runners/cuda/cuda_backend.hpp"
 
 #ifdef PLUMB_CONTRACT_ONEDNN
 #include "runners/onednn/library_loader.hpp"
@@ -10,8 +13,46 @@
 namespace plumb::contract {
 namespace {
 
+/// Is the CUDA backend with what it refers to.
+class WholeCudaBackend final : public Backend {
+ public:
+  WholeCudaBackend()
+      : device_(driver_),
+        library_({cudnn()}),
+        backend_(library_, device_, cuda::ModelMode::kCaptured) {}
+
+  [[nodiscard]] Environment describe() const override { return backend_.describe(); }
+  [[nodiscard]] Outcome supports(const LayerKey& key) const override {
+    return backend_.supports(key);
+  }
+  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
+    return backend_.variants(key);
+  }
+  [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override {
+    return backend_.prepare(key, variant);
+  }
+  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
+                                            const ModelOptions& options) override {
+    return backend_.prepare_model(graph, options);
+  }
+
+ private:
+  static std::string cudnn() {
+    const char* const named = std::getenv("PLUMB_TEST_CUDNN");
+    return named != nullptr ? named : "libcudnn.so.9";
+  }
+
+  cuda::Driver driver_;
+  cuda::Device device_;
+  cuda::CudnnLibrary library_;
+  cuda::CudaBackend backend_;
+};
+
 std::vector<BackendEntry> built_backends() {
   std::vector<BackendEntry> entries;
+  // Without a driver, a GPU or a cuDNN its tests are skipped and say what is missing.
+  entries.push_back(
+      {"cuda", []() -> std::unique_ptr<Backend> { return std::make_unique<WholeCudaBackend>(); }});
 #ifdef PLUMB_CONTRACT_ONEDNN
   entries.push_back(
       {"onednn", [] { return onednn::load_backend({PLUMB_ONEDNN_LIBRARY}, PLUMB_ONEDNN_MODULE); }});

@@ -2,10 +2,14 @@
 // Compares the numbers stated in our ABI headers with those of NVIDIA's, where the toolkit is.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+
+#include "runners/cuda/cublas_abi.hpp"
 #include "runners/cuda/cudnn_abi.hpp"
 #include "runners/cuda/driver_abi.hpp"
 
-#if __has_include(<cuda.h>) && __has_include(<cudnn_graph.h>)
+#if __has_include(<cuda.h>) && __has_include(<cudnn_graph.h>) && __has_include(<cublasLt.h>)
+#include <cublasLt.h>
 #include <cuda.h>
 #include <cudnn_graph.h>
 
@@ -57,6 +61,50 @@ static_assert(same(Attribute::kDeviceJson, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTA
 static_assert(same(Type::kBfloat16, CUDNN_DATA_BFLOAT16));
 static_assert(same(HeuristicMode::kA, CUDNN_HEUR_MODE_A));
 static_assert(same(PointwiseMode::kRelu, CUDNN_POINTWISE_RELU_FWD));
+static_assert(same(DescriptorType::kVariantPack, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR));
+static_assert(same(ValueType::kHandle, CUDNN_TYPE_HANDLE));
+static_assert(same(ValueType::kVoidPointer, CUDNN_TYPE_VOID_PTR));
+static_assert(same(Attribute::kPlanHandle, CUDNN_ATTR_EXECUTION_PLAN_HANDLE));
+static_assert(same(Attribute::kPlanWorkspace, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE));
+static_assert(same(Attribute::kGraphHandle, CUDNN_ATTR_OPERATIONGRAPH_HANDLE));
+static_assert(same(Attribute::kPackIds, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS));
+static_assert(same(Attribute::kPackPointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS));
+static_assert(same(Attribute::kPackWorkspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE));
+static_assert(same(Attribute::kEngineOperationGraph, CUDNN_ATTR_ENGINE_OPERATION_GRAPH));
+static_assert(same(Attribute::kEngineDevice, CUDNN_ATTR_ENGINE_DEVICEPROP));
+static_assert(same(HeuristicMode::kB, CUDNN_HEUR_MODE_B));
+
+static_assert(sizeof(LtAlgorithm) == sizeof(cublasLtMatmulAlgo_t));
+static_assert(sizeof(LtChoice) == sizeof(cublasLtMatmulHeuristicResult_t));
+static_assert(offsetof(LtChoice, workspace) ==
+              offsetof(cublasLtMatmulHeuristicResult_t, workspaceSize));
+static_assert(offsetof(LtChoice, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
+static_assert(same(kLtAllocFailed, CUBLAS_STATUS_ALLOC_FAILED));
+static_assert(same(LtType::kF32, CUDA_R_32F));
+static_assert(same(LtType::kF64, CUDA_R_64F));
+static_assert(same(LtType::kF16, CUDA_R_16F));
+static_assert(same(LtType::kBf16, CUDA_R_16BF));
+static_assert(same(LtCompute::kF32, CUBLAS_COMPUTE_32F));
+static_assert(same(LtCompute::kF64, CUBLAS_COMPUTE_64F));
+static_assert(same(LtCompute::kF32AsTf32, CUBLAS_COMPUTE_32F_FAST_TF32));
+static_assert(same(LtOperation::kTranspose, CUBLAS_OP_T));
+static_assert(same(LtProductAttribute::kTransposeA, CUBLASLT_MATMUL_DESC_TRANSA));
+static_assert(same(LtProductAttribute::kTransposeB, CUBLASLT_MATMUL_DESC_TRANSB));
+static_assert(same(LtProductAttribute::kEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE));
+static_assert(same(LtProductAttribute::kBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER));
+static_assert(same(LtMatrixAttribute::kBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT));
+static_assert(same(LtMatrixAttribute::kBatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET));
+static_assert(same(LtPreferenceAttribute::kWorkspaceAtMost,
+                   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES));
+static_assert(same(LtEpilogue::kReluBias, CUBLASLT_EPILOGUE_RELU_BIAS));
+static_assert(same(LtEpilogue::kGeluBias, CUBLASLT_EPILOGUE_GELU_BIAS));
+static_assert(same(LtSetting::kStages, CUBLASLT_ALGO_CONFIG_STAGES_ID));
+static_assert(same(LtSetting::kInnerShape, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID));
+static_assert(same(LtSetting::kCluster, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID));
+static_assert(same(LtSetting::kCustom, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
+static_assert(same(kLtNumericalFlags, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS));
+static_assert(same(kLtInputTf32, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32));
+static_assert(same(kLtAccumulatorF16, CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F));
 
 TEST(Abi, states_the_toolkits_numbers) {
   SUCCEED() << "compared when this file was compiled";

@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "runners/cuda/device_program.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::cuda {
@@ -66,33 +67,16 @@ static void launch(unsigned blocks, unsigned threads, bool in_rows, Kernel kerne
 }
 )";
 
-std::string source_of(const std::vector<HostLayer>& layers) {
-  std::string source = std::string(kPrelude) + kernel_sources();
-  std::size_t number = 0;
-  for (const HostLayer& layer : layers) {
-    for (const KernelLaunch& launch : layer.layer.launches) {
-      const std::string name = fmt::format("kernel_{}", number++);
-      source += entry_text(launch, name);
-      source += fmt::format(
-          "extern \"C\" void run_{0}(const void* operands, const void* shape, unsigned blocks, "
-          "unsigned threads) {{\n  launch(blocks, threads, {2}, [&] {{\n    {0}(*static_cast<const "
-          "plumb::cuda::kernels::Operands*>(operands), *static_cast<const "
-          "plumb::cuda::kernels::{1}*>(shape));\n  }});\n}}\n",
-          name,
-          launch.shape_type,
-          launch.shape_type == "RowShape");
-    }
-  }
-  return source;
-}
-
 void* compiled(const std::string& source) {
-  const std::filesystem::path folder =
-      std::filesystem::temp_directory_path() / fmt::format("plumb-kernels-{}", getpid());
+  // The loader takes two files of one name for one library, whatever became of the first.
+  static int number = 0;
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() /
+                                       fmt::format("plumb-kernels-{}-{}", getpid(), ++number);
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "kernels.cpp") << source;
   const std::string command = fmt::format(
-      "{} -std=c++20 -O1 -w -shared -fPIC -pthread -o {}/kernels.so {}/kernels.cpp 2>{}/log",
+      "{} -std=c++20 -O1 -w -fno-gnu-unique -shared -fPIC -pthread -o {}/kernels.so {}/kernels.cpp "
+      "2>{}/log",
       PLUMB_TEST_COMPILER,
       folder.string(),
       folder.string(),
@@ -112,33 +96,64 @@ void* compiled(const std::string& source) {
 
 }  // namespace
 
-std::vector<std::byte> laid_out(const TensorType& type,
-                                const std::vector<std::byte>& bytes,
-                                TensorLayout layout,
-                                bool back) {
-  const Dimensions dense = strides_of(type.dims, TensorLayout::kChannelsFirst);
-  const Dimensions laid = strides_of(type.dims, layout);
-  const auto size = static_cast<std::size_t>(element_bytes(type.dtype));
-  std::vector<std::byte> result(bytes.size());
-  for (std::size_t element = 0; element * size < bytes.size(); ++element) {
-    std::int64_t left = static_cast<std::int64_t>(element);
-    std::int64_t place = 0;
-    for (std::size_t axis = 0; axis < dense.size(); ++axis) {
-      place += left / dense[axis] * laid[axis];
-      left %= dense[axis];
-    }
-    const std::size_t there = static_cast<std::size_t>(place) * size;
-    std::memcpy(result.data() + (back ? element * size : there),
-                bytes.data() + (back ? there : element * size),
-                size);
+HostKernels::~HostKernels() {
+  if (library_ != nullptr) {
+    dlclose(library_);
   }
-  return result;
+}
+
+void HostKernels::add(const KernelLaunch& launch) {
+  const auto [at, added] = kernels_.try_emplace(launch.call + launch.shape_type);
+  if (!added) {
+    return;
+  }
+  at->second.first = kernels_.size();
+  const std::string name = fmt::format("kernel_{}", at->second.first);
+  at->second.second =
+      entry_text(launch, name) +
+      fmt::format(
+          "extern \"C\" void run_{0}(const void* operands, const void* shape, unsigned blocks, "
+          "unsigned threads) {{\n  launch(blocks, threads, {2}, [&] {{\n    {0}(*static_cast<const "
+          "plumb::cuda::kernels::Operands*>(operands), *static_cast<const "
+          "plumb::cuda::kernels::{1}*>(shape));\n  }});\n}}\n",
+          name,
+          launch.shape_type,
+          launch.shape_type == "RowShape");
+}
+
+void HostKernels::compile() {
+  std::string source = std::string(kPrelude) + kernel_sources();
+  for (const auto& [call, kernel] : kernels_) {
+    source += kernel.second;
+  }
+  library_ = compiled(source);
+}
+
+void HostKernels::run(const KernelLaunch& launch,
+                      std::span<const abi::DevicePointer> addresses) const {
+  kernels::Operands operands{};
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    operands.at[i] = reinterpret_cast<void*>(addresses[i]);
+  }
+  using Run = void (*)(const void*, const void*, unsigned, unsigned);
+  const std::size_t number = kernels_.at(launch.call + launch.shape_type).first;
+  const auto run =
+      reinterpret_cast<Run>(dlsym(library_, fmt::format("run_kernel_{}", number).c_str()));
+  if (run == nullptr) {
+    throw std::runtime_error("a kernel was not compiled: " + launch.call);
+  }
+  run(&operands, launch.shape.data(), launch.blocks, launch.threads);
 }
 
 std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layers) {
-  void* const library = compiled(source_of(layers));
+  HostKernels kernels;
+  for (const HostLayer& layer : layers) {
+    for (const KernelLaunch& launch : layer.layer.launches) {
+      kernels.add(launch);
+    }
+  }
+  kernels.compile();
   std::vector<std::vector<Tensor>> results;
-  std::size_t number = 0;
   for (const HostLayer& layer : layers) {
     std::vector<std::vector<std::byte>> buffers;
     for (std::size_t i = 0; i < layer.operands.size(); ++i) {
@@ -150,14 +165,11 @@ std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layer
       buffers.emplace_back(static_cast<std::size_t>(byte_size(output).value), std::byte{0x5a});
     }
     for (const KernelLaunch& launch : layer.layer.launches) {
-      kernels::Operands operands{};
-      for (std::size_t i = 0; i < launch.operands.size(); ++i) {
-        operands.at[i] = buffers.at(launch.operands[i]).data();
+      std::vector<abi::DevicePointer> addresses;
+      for (const std::size_t operand : launch.operands) {
+        addresses.push_back(reinterpret_cast<abi::DevicePointer>(buffers.at(operand).data()));
       }
-      using Run = void (*)(const void*, const void*, unsigned, unsigned);
-      const auto run =
-          reinterpret_cast<Run>(dlsym(library, fmt::format("run_kernel_{}", number++).c_str()));
-      run(&operands, launch.shape.data(), launch.blocks, launch.threads);
+      kernels.run(launch, addresses);
     }
     std::vector<Tensor>& outputs = results.emplace_back();
     for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {
@@ -166,7 +178,6 @@ std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layer
           {type, laid_out(type, buffers[layer.operands.size() + i], layer.layer.outputs[i], true)});
     }
   }
-  dlclose(library);
   return results;
 }
 

@@ -1,12 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "harness/model/layer_spec.hpp"
+#include "runners/cuda/driver_abi.hpp"
 #include "runners/cuda/own/own_layer.hpp"
 
 namespace plumb::cuda {
+
+/// Executes launches of our kernels on the host: the text that NVRTC gets is compiled by the
+/// system's C++ compiler, all kernels at once, with threads of the host for those of a block.
+class HostKernels {
+ public:
+  HostKernels() = default;
+  ~HostKernels();
+  HostKernels(const HostKernels&) = delete;
+  HostKernels& operator=(const HostKernels&) = delete;
+  HostKernels(HostKernels&&) = delete;
+  HostKernels& operator=(HostKernels&&) = delete;
+
+  /// Notes a kernel that will be run.
+  void add(const KernelLaunch& launch);
+  /// Compiles all that were noted. Throws std::runtime_error with the compiler's words.
+  void compile();
+  /// Runs a launch; addresses are the host's, one for each of its operands.
+  void run(const KernelLaunch& launch, std::span<const abi::DevicePointer> addresses) const;
+
+ private:
+  std::map<std::string, std::pair<std::size_t, std::string>> kernels_;  // number and text
+  void* library_ = nullptr;
+};
 
 /// Is a layer to be executed by our kernels on the host.
 struct HostLayer {
@@ -15,16 +42,8 @@ struct HostLayer {
   std::vector<Tensor> operands;
 };
 
-/// Compiles the text that NVRTC gets by the system's C++ compiler, with threads of the host for
-/// those of a block, and executes the layers' launches with operands and results laid out as the
-/// layers want them. Returns the outputs of each layer, dense. Throws std::runtime_error with the
-/// compiler's words.
+/// Executes the layers' launches with operands and results laid out as the layers want them.
+/// Returns the outputs of each, dense.
 [[nodiscard]] std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layers);
-
-/// Writes a dense tensor as `layout` has it, or with `back` the other way round.
-[[nodiscard]] std::vector<std::byte> laid_out(const TensorType& type,
-                                              const std::vector<std::byte>& bytes,
-                                              TensorLayout layout,
-                                              bool back);
 
 }  // namespace plumb::cuda

@@ -15,19 +15,23 @@ ScriptedVariant variant(const std::string& name, double seconds, bool reference 
   return result;
 }
 
+constexpr std::int64_t kExtents[] = {1024, 2048};
+
 TEST(Calibration, peak_is_the_fastest_product_of_any_variant) {
   // All products take the same scripted time, so the larger one is the faster: 2 · 2048³ flops in
   // 0.1 s.
   ScriptedBackend backend(
       {variant("slow", 0.4), variant("fast", 0.1), variant("ref", 0.001, true)});
-  const FlopsPerSecond peak = measure_peak(backend, DataType::kF32, backend.script.clock());
+  const FlopsPerSecond peak =
+      measure_peak(backend, DataType::kF32, kExtents, backend.script.clock());
   EXPECT_NEAR(peak.value, 2.0 * 2048.0 * 2048.0 * 2048.0 / 0.1, 1e6);
 }
 
 TEST(Calibration, no_peak_without_support) {
   ScriptedBackend backend({variant("fast", 0.1)});
   backend.supported = {Outcome::Kind::kUnsupported, "no bf16 here"};
-  EXPECT_DOUBLE_EQ(measure_peak(backend, DataType::kBf16, backend.script.clock()).value, 0.0);
+  EXPECT_DOUBLE_EQ(measure_peak(backend, DataType::kBf16, kExtents, backend.script.clock()).value,
+                   0.0);
 }
 
 TEST(Calibration, variants_that_fail_are_passed_over) {
@@ -36,7 +40,7 @@ TEST(Calibration, variants_that_fail_are_passed_over) {
   ScriptedVariant broken = variant("broken", 0.001);
   broken.throws = "no";
   ScriptedBackend backend({refused, broken, variant("works", 0.2)});
-  EXPECT_NEAR(measure_peak(backend, DataType::kF32, backend.script.clock()).value,
+  EXPECT_NEAR(measure_peak(backend, DataType::kF32, kExtents, backend.script.clock()).value,
               2.0 * 2048.0 * 2048.0 * 2048.0 / 0.2,
               1e6);
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/measure/own_clock.hpp"
+
 namespace plumb {
 namespace {
 
@@ -52,6 +54,28 @@ TEST(Sampler, stops_as_soon_as_the_interval_is_tight) {
   EXPECT_EQ(samples.repetitions, 1U);
   for (const Seconds each : samples.seconds) {
     EXPECT_NEAR(each.count(), 0.001, 1e-9);
+  }
+}
+
+/// Has a clock of its own, as a GPU has: 250 executions in each sample, whatever is asked for.
+class OwnClockRegion : public ScriptedRegion, public OwnClock {
+ public:
+  OwnClockRegion() : ScriptedRegion([](std::size_t) { return 0.0; }) {}
+  [[nodiscard]] bool has_clock() const override { return true; }
+  OwnSample own_sample() override {
+    now += Seconds(0.5);  // launching and waiting, which are not in the sample
+    return {Seconds(4e-6), 250};
+  }
+};
+
+TEST(Sampler, takes_samples_of_the_regions_own_clock_as_they_are) {
+  OwnClockRegion region;
+  const Samples samples = sample(region, SamplingPlan{}, region.clock());
+  EXPECT_TRUE(samples.converged);
+  EXPECT_EQ(samples.repetitions, 250U);
+  EXPECT_EQ(region.executions, 0U) << "run() is not timed";
+  for (const Seconds each : samples.seconds) {
+    EXPECT_DOUBLE_EQ(each.count(), 4e-6);
   }
 }
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/model/layer_spec.hpp"
+#include "harness/results/engine_choice.hpp"
+
+namespace plumb {
+
+/// Tells whether a configuration computes as exactly as the layer promises, by its numerical notes
+/// (f32 strict: no tensor cores, no conversion down).
+[[nodiscard]] bool keeps_promise(const LayerSpec& spec, const EngineConfiguration& configuration);
+
+}  // namespace plumb

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "runners/cuda/driver_abi.hpp"
+
+/// What of cuBLASLt's binary interface the worker uses, as its documentation names it; the same in
+/// cuBLAS 12 and 13 (docs/adr/0007).
+namespace plumb::cuda::abi {
+
+using LtHandle = void*;
+using LtDescriptor = void*;  ///< of an operation, a matrix or a preference
+
+/// Is cublasLtMatmulAlgo_t.
+struct LtAlgorithm {
+  std::array<std::uint64_t, 8> data{};
+};
+/// Is cublasLtMatmulHeuristicResult_t.
+struct LtChoice {
+  LtAlgorithm algorithm;
+  std::size_t workspace = 0;
+  int state = 0;
+  float waves = 0.0F;
+  std::array<int, 4> reserved{};
+};
+
+inline constexpr int kLtSuccess = 0;
+inline constexpr int kLtAllocFailed = 3;
+
+/// Is cudaDataType_t.
+enum class LtType : int { kF32 = 0, kF64 = 1, kF16 = 2, kBf16 = 14 };
+/// Is cublasComputeType_t.
+enum class LtCompute : int { kF32 = 68, kF64 = 70, kF32AsTf32 = 77 };
+/// Is cublasOperation_t.
+enum class LtOperation : int { kNone = 0, kTranspose = 1 };
+/// Is cublasLtMatmulDescAttributes_t.
+enum class LtProductAttribute : int {
+  kTransposeA = 3,
+  kTransposeB = 4,
+  kEpilogue = 7,
+  kBiasPointer = 8,
+};
+/// Is cublasLtMatrixLayoutAttribute_t.
+enum class LtMatrixAttribute : int { kBatchCount = 5, kBatchStride = 6 };
+/// Is cublasLtMatmulPreferenceAttributes_t.
+enum class LtPreferenceAttribute : int { kWorkspaceAtMost = 1 };
+/// Is cublasLtEpilogue_t.
+enum class LtEpilogue : int {
+  kDefault = 1,
+  kRelu = 2,
+  kBias = 4,
+  kReluBias = 6,
+  kGelu = 32,
+  kGeluBias = 36,
+};
+/// Is cublasLtMatmulAlgoConfigAttributes_t.
+enum class LtSetting : int {
+  kId = 0,
+  kTile = 1,
+  kSplitK = 2,
+  kReduction = 3,
+  kSwizzle = 4,
+  kCustom = 5,
+  kStages = 6,
+  kInnerShape = 7,
+  kCluster = 8,
+};
+inline constexpr int kLtNumericalFlags = 15;  // CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS
+inline constexpr std::uint64_t kLtInputTf32 = std::uint64_t{4} << 16;
+inline constexpr std::uint64_t kLtAccumulatorF16 = std::uint64_t{1} << 8;
+
+/// Holds the entry points, found by name by CublasLibrary.
+struct LtCalls {
+  std::size_t (*version)() = nullptr;
+  const char* (*status_name)(int) = nullptr;
+  int (*create)(LtHandle*) = nullptr;
+  int (*destroy)(LtHandle) = nullptr;
+  int (*product_create)(LtDescriptor*, LtCompute, LtType) = nullptr;
+  int (*product_destroy)(LtDescriptor) = nullptr;
+  int (*product_set)(LtDescriptor, LtProductAttribute, const void*, std::size_t) = nullptr;
+  int (*matrix_create)(LtDescriptor*, LtType, std::uint64_t, std::uint64_t, std::int64_t) = nullptr;
+  int (*matrix_destroy)(LtDescriptor) = nullptr;
+  int (*matrix_set)(LtDescriptor, LtMatrixAttribute, const void*, std::size_t) = nullptr;
+  int (*preference_create)(LtDescriptor*) = nullptr;
+  int (*preference_destroy)(LtDescriptor) = nullptr;
+  int (*preference_set)(LtDescriptor, LtPreferenceAttribute, const void*, std::size_t) = nullptr;
+  int (*heuristic)(LtHandle,
+                   LtDescriptor,
+                   LtDescriptor,
+                   LtDescriptor,
+                   LtDescriptor,
+                   LtDescriptor,
+                   LtDescriptor,
+                   int,
+                   LtChoice*,
+                   int*) = nullptr;
+  int (*setting)(const LtAlgorithm*, LtSetting, void*, std::size_t, std::size_t*) = nullptr;
+  int (*capability)(const LtAlgorithm*, int, void*, std::size_t, std::size_t*) = nullptr;
+  int (*product)(LtHandle,
+                 LtDescriptor,
+                 const void*,
+                 const void*,
+                 LtDescriptor,
+                 const void*,
+                 LtDescriptor,
+                 const void*,
+                 const void*,
+                 LtDescriptor,
+                 void*,
+                 LtDescriptor,
+                 const LtAlgorithm*,
+                 void*,
+                 std::size_t,
+                 Stream) = nullptr;
+};
+
+/// Calls `visit(member, "cublasLtName")` for every entry point.
+template <typename Calls, typename Visit>
+void for_each_lt_call(Calls& calls, Visit visit) {
+  visit(calls.version, "cublasLtGetVersion");
+  visit(calls.status_name, "cublasLtGetStatusName");
+  visit(calls.create, "cublasLtCreate");
+  visit(calls.destroy, "cublasLtDestroy");
+  visit(calls.product_create, "cublasLtMatmulDescCreate");
+  visit(calls.product_destroy, "cublasLtMatmulDescDestroy");
+  visit(calls.product_set, "cublasLtMatmulDescSetAttribute");
+  visit(calls.matrix_create, "cublasLtMatrixLayoutCreate");
+  visit(calls.matrix_destroy, "cublasLtMatrixLayoutDestroy");
+  visit(calls.matrix_set, "cublasLtMatrixLayoutSetAttribute");
+  visit(calls.preference_create, "cublasLtMatmulPreferenceCreate");
+  visit(calls.preference_destroy, "cublasLtMatmulPreferenceDestroy");
+  visit(calls.preference_set, "cublasLtMatmulPreferenceSetAttribute");
+  visit(calls.heuristic, "cublasLtMatmulAlgoGetHeuristic");
+  visit(calls.setting, "cublasLtMatmulAlgoConfigGetAttribute");
+  visit(calls.capability, "cublasLtMatmulAlgoCapGetAttribute");
+  visit(calls.product, "cublasLtMatmul");
+}
+
+}  // namespace plumb::cuda::abi

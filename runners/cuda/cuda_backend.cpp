@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/cuda_backend.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/cuda/convolution_offers.hpp"
+#include "runners/cuda/device_program.hpp"
+#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/model_plan.hpp"
+#include "runners/cuda/model_program.hpp"
+#include "runners/cuda/own/own_layer.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+constexpr std::size_t kMostStreams = 4;
+
+/// Bounds what is asked for, so that sums and products of extents do not overflow behind.
+void check_numbers(const LayerSpec& spec) {
+  static constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  const auto check = [](const TensorType& type) {
+    static_cast<void>(element_count(type));
+    for (const std::int64_t extent : type.dims) {
+      if (extent > kMost) {
+        throw Unsupported(fmt::format("the extent {} is beyond {}", extent, kMost));
+      }
+    }
+  };
+  for (const auto& operand : spec.inputs) {
+    check(operand.value_or(TensorType{}));
+  }
+  for (const TensorType& result : spec.outputs) {
+    check(result);
+  }
+}
+
+/// Lists our own kernels for a layer, in each layout that it can have.
+std::vector<DeviceOffer> own_offers(const LayerSpec& spec, KernelLibrary& kernels) {
+  std::vector<DeviceOffer> offers;
+  std::string refusal;
+  for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
+    const bool has_channels =
+        spec.outputs.at(0).dims.size() >= 3 && has_own_kernel(spec.op, layout);
+    if (layout == TensorLayout::kChannelsLast && !has_channels) {
+      continue;
+    }
+    try {
+      OwnLayer layer = own_layer(spec, layout);
+      DeviceOffer offer;
+      offer.text = fmt::format("impl=plumb:{};layout={}", spec.op, to_text(layout));
+      offer.inputs = layer.inputs;
+      offer.outputs = layer.outputs;
+      offer.build = [spec, layer = std::move(layer), &kernels] {
+        DevicePlan plan = begin_plan(spec, layer.inputs, layer.outputs);
+        plan.implementation = fmt::format("plumb:{}", spec.op);
+        std::vector<std::size_t> same(plan.buffers.size());
+        for (std::size_t i = 0; i < same.size(); ++i) {
+          same[i] = i;
+        }
+        for (const KernelLaunch& launch : layer.launches) {
+          plan.steps.push_back(kernels.step(launch, same));
+        }
+        return plan;
+      };
+      offers.push_back(std::move(offer));
+    } catch (const Unsupported& reason) {
+      refusal = refusal.empty() ? reason.what() : refusal;
+    }
+  }
+  if (offers.empty()) {
+    throw Unsupported(fmt::format("{}: {}", spec.op, refusal));
+  }
+  kernels.require_compiler();
+  return offers;
+}
+
+/// Describes a model to its program as if it were one layer.
+LayerSpec interface_of(const Graph& graph) {
+  LayerSpec spec;
+  spec.op = "model";
+  for (const ValueId output : graph.outputs) {
+    spec.outputs.push_back(graph.values[output].type);
+  }
+  return spec;
+}
+
+}  // namespace
+
+CudaBackend::CudaBackend(const CudnnLibrary& library, const Device& device, ModelMode mode)
+    : library_(library),
+      context_(device),
+      mode_(mode),
+      cudnn_(library),
+      kernels_(context_),
+      stream_(context_.driver()) {
+  try {
+    cublas_.emplace();
+    products_.emplace(*cublas_);
+  } catch (const Error& missing) {
+    no_products_ = missing.what();
+  } catch (const CublasRefusal& refusal) {
+    no_products_ = refusal.what();
+  }
+}
+
+Environment CudaBackend::describe() const {
+  Environment environment = library_.describe();
+  context_.device().describe(environment);
+  environment.identity["execution"] = to_text(mode_);
+  environment.facts["gpu.free_memory_bytes"] = fmt::format("{}", context_.free_memory().value);
+  environment.facts["nvrtc.version"] = kernels_.compiler_version();
+  return environment;
+}
+
+Outcome CudaBackend::outcome_of(const std::function<void()>& attempt) const {
+  try {
+    context_.use();
+    attempt();
+    return {};
+  } catch (const Unsupported& refusal) {
+    return {Outcome::Kind::kUnsupported, refusal.what()};
+  } catch (const CudnnRefusal& refusal) {
+    return {Outcome::Kind::kUnsupported, fmt::format("cuDNN: {}", refusal.what())};
+  } catch (const CublasRefusal& refusal) {
+    return {Outcome::Kind::kUnsupported, refusal.what()};
+  } catch (const std::bad_alloc&) {
+    return {Outcome::Kind::kOutOfMemory,
+            fmt::format("the GPU's memory does not suffice: {} bytes are free",
+                        context_.free_memory().value)};
+  }
+}
+
+std::vector<DeviceOffer> CudaBackend::offers_of(const LayerSpec& spec) const {
+  check_numbers(spec);
+  if (spec.op == "conv") {
+    return convolution_offers(spec, cudnn_);
+  }
+  if (spec.op == "gemm" || spec.op == "matmul") {
+    if (!products_) {
+      throw Unsupported(no_products_);
+    }
+    return gemm_offers(spec, *products_);
+  }
+  return own_offers(spec, kernels_);
+}
+
+/// Listing takes up to seconds and is asked for once a variant: the last layer's list is kept.
+const std::vector<DeviceOffer>& CudaBackend::offers(const LayerKey& key) const {
+  if (!listed_ || !(*listed_ == key)) {
+    listed_.reset();
+    offers_ = offers_of(parse_key(key));
+    listed_ = key;
+  }
+  return offers_;
+}
+
+Outcome CudaBackend::supports(const LayerKey& key) const {
+  return outcome_of([&] { static_cast<void>(offers(key)); });
+}
+
+std::vector<Variant> CudaBackend::variants(const LayerKey& key) const {
+  std::vector<Variant> variants;
+  static_cast<void>(outcome_of([&] {
+    for (const DeviceOffer& offer : offers(key)) {
+      variants.push_back({offer.text, variants.empty(), false});
+    }
+  }));
+  return variants;
+}
+
+Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
+  Prepared prepared;
+  prepared.outcome = outcome_of([&] {
+    const std::vector<DeviceOffer>& list = offers(key);
+    const auto offer = std::find_if(
+        list.begin(), list.end(), [&](const DeviceOffer& one) { return one.text == variant; });
+    if (offer == list.end()) {
+      throw Unsupported(
+          fmt::format("these libraries have no variant '{}' of the key; their first is '{}'",
+                      variant,
+                      list.front().text));
+    }
+    DevicePlan plan = offer->build();
+    if (memory_needed(plan) > context_.free_memory()) {
+      throw std::bad_alloc();
+    }
+    prepared.program = std::make_unique<LayerProgram>(context_, parse_key(key), std::move(plan));
+  });
+  return prepared;
+}
+
+PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions& options) {
+  PreparedModel prepared;
+  prepared.outcome = outcome_of([&] {
+    const LayerSource source{
+        [this](const LayerSpec& spec) { return offers_of(spec); },
+        [this](const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
+          return kernels_.step(launch, buffers);
+        }};
+    const ModelMode mode = options.parallel_branches ? ModelMode::kStreams : mode_;
+    const bool side_by_side = mode == ModelMode::kStreams;
+    DeviceModelPlan model = plan_model(graph, options.variants, source, side_by_side);
+    StreamPlan branches;
+    if (side_by_side) {
+      std::vector<std::vector<std::size_t>> buffers;
+      for (const DeviceStep& step : model.plan.steps) {
+        buffers.push_back(step.buffers);
+      }
+      branches = plan_streams(buffers, kMostStreams);
+      model.plan.streams = branches.stream;
+      if (options.parallel_branches && branches.streams == 1) {
+        throw Unsupported("the model has no branches that could run side by side");
+      }
+    }
+    prepared.memory = memory_needed(model.plan);
+    if (prepared.memory > context_.free_memory()) {
+      throw std::bad_alloc();
+    }
+    prepared.operands = std::move(model.operands);
+    prepared.reorders = model.reorders;
+    prepared.steps = std::move(model.origins);
+    prepared.variants = std::move(model.variants);
+    prepared.program = std::make_unique<ModelProgram>(
+        context_, interface_of(graph), std::move(model.plan), mode, std::move(branches));
+  });
+  return prepared;
+}
+
+void CudaBackend::sweep(Bytes bytes) {
+  const auto size = static_cast<std::size_t>(bytes.value);
+  if (swept_.size() < size) {
+    swept_ = {};
+    swept_ = DeviceMemory(context_.driver(), size);
+  }
+  const Driver& driver = context_.driver();
+  driver.check(driver.calls().memset_bytes(swept_.address(), 0, size, stream_.get()),
+               "writing over the caches");
+  stream_.synchronize();
+}
+
+BytesPerSecond CudaBackend::copy_rate(Bytes bytes) {
+  const auto size = static_cast<std::size_t>(bytes.value);
+  const Driver& driver = context_.driver();
+  const DeviceMemory from(driver, size);
+  const DeviceMemory to(driver, size);
+  DeviceEvent begin(driver, true);
+  DeviceEvent end(driver, true);
+  BytesPerSecond best;
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    begin.record(stream_.get());
+    driver.check(driver.calls().memcpy_on_device(to.address(), from.address(), size, stream_.get()),
+                 "a copy on the GPU");
+    end.record(stream_.get());
+    end.synchronize();
+    const Seconds time = time_between(driver, begin, end);
+    if (time > Seconds(0.0)) {
+      best.value = std::max(best.value, 2.0 * static_cast<double>(size) / time.count());
+    }
+  }
+  return best;
+}
+
+}  // namespace plumb::cuda

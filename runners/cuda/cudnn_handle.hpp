@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "runners/cuda/cudnn_library.hpp"
+#include "runners/cuda/driver_abi.hpp"
+
+namespace plumb::cuda {
+
+/// Owns cuDNN's handle of the current context. The library must outlive it.
+class CudnnHandle {
+ public:
+  /// Throws CudnnRefusal.
+  explicit CudnnHandle(const CudnnLibrary& library);
+  ~CudnnHandle();
+  CudnnHandle(const CudnnHandle&) = delete;
+  CudnnHandle& operator=(const CudnnHandle&) = delete;
+  CudnnHandle(CudnnHandle&&) = delete;
+  CudnnHandle& operator=(CudnnHandle&&) = delete;
+
+  [[nodiscard]] abi::CudnnHandle get() const { return handle_; }
+  [[nodiscard]] const CudnnLibrary& library() const { return library_; }
+
+  /// Executes a plan on the operands of a pack in a stream. Throws CudnnRefusal.
+  void execute(abi::Descriptor plan, abi::Descriptor pack, abi::Stream stream);
+
+ private:
+  const CudnnLibrary& library_;
+  abi::CudnnHandle handle_ = nullptr;
+  abi::Stream stream_ = nullptr;  // that the handle was last given
+};
+
+}  // namespace plumb::cuda

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/device_plan.hpp"
+
+#include <algorithm>
+
+#include "runners/cuda/device_offer.hpp"
+
+namespace plumb::cuda {
+
+Bytes memory_needed(const DevicePlan& plan) {
+  const std::size_t streams =
+      plan.streams.empty() ? 1 : *std::max_element(plan.streams.begin(), plan.streams.end()) + 1;
+  std::size_t bytes = plan.workspace_bytes * streams + plan.arena_bytes;
+  for (const DeviceBuffer& buffer : plan.buffers) {
+    bytes += buffer.arena ? 0 : buffer.bytes;
+  }
+  return Bytes{static_cast<std::int64_t>(bytes)};
+}
+
+DevicePlan begin_plan(const LayerSpec& spec,
+                      const std::vector<TensorLayout>& inputs,
+                      const std::vector<TensorLayout>& outputs) {
+  DevicePlan plan;
+  for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+    DeviceBuffer& buffer = plan.buffers.emplace_back();
+    buffer.operand = i;
+    if (spec.inputs[i]) {
+      buffer.type = *spec.inputs[i];
+      buffer.weight = buffer.type.constant;
+      buffer.layout = inputs.at(i);
+      buffer.bytes = static_cast<std::size_t>(byte_size(buffer.type).value);
+    }
+  }
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+    DeviceBuffer& buffer = plan.buffers.emplace_back();
+    buffer.role = DeviceBuffer::Role::kOutput;
+    buffer.operand = i;
+    buffer.type = spec.outputs[i];
+    buffer.layout = outputs.at(i);
+    buffer.bytes = static_cast<std::size_t>(byte_size(buffer.type).value);
+    plan.outputs.push_back(plan.buffers.size() - 1);
+  }
+  return plan;
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/base/units.hpp"
+#include "harness/model/tensor.hpp"
+#include "runners/cuda/driver_abi.hpp"
+#include "runners/cuda/tensor_layout.hpp"
+
+namespace plumb::cuda {
+
+/// Is one piece of the GPU's memory that a plan needs, once a slot.
+struct DeviceBuffer {
+  enum class Role { kInput, kOutput, kIntermediate };
+  Role role = Role::kInput;
+  std::size_t operand = 0;  ///< index into the layer's inputs or outputs; of a model: its operands
+  bool weight = false;      ///< a constant operand: each slot has its own
+  TensorType type;
+  TensorLayout layout = TensorLayout::kChannelsFirst;
+  std::size_t bytes = 0;             ///< 0: an operand left out
+  std::optional<std::size_t> arena;  ///< of an intermediate: where it lies in the plan's one block
+};
+
+/// Puts one step into a stream: nothing else, no allocation.
+using DeviceLaunch = std::function<void(abi::Stream)>;
+
+/// Is one step, which is told where the plan's buffers lie, and a workspace, and gives what
+/// launches it there.
+struct DeviceStep {
+  std::function<DeviceLaunch(std::span<const abi::DevicePointer> buffers,
+                             abi::DevicePointer workspace)>
+      bind;
+  std::vector<std::size_t> buffers;  ///< that it reads or writes; the last one written
+};
+
+/// Is a layer, or a model, ready to be given the GPU's memory: what to allocate and what to run, in
+/// order.
+struct DevicePlan {
+  std::string implementation;
+  std::vector<DeviceBuffer> buffers;
+  std::vector<std::size_t> outputs;  ///< buffer that holds each output
+  std::vector<DeviceStep> steps;
+  std::size_t workspace_bytes = 0;   ///< one for all steps of a stream, and all slots
+  std::vector<std::size_t> streams;  ///< by step; empty: all on one
+  std::size_t arena_bytes = 0;       ///< of the block, one a slot, that buffers with `arena` lie in
+  Seconds creation{};                ///< making plans and compiling kernels
+};
+
+/// Adds up what one slot of a plan and its workspace take.
+[[nodiscard]] Bytes memory_needed(const DevicePlan& plan);
+
+}  // namespace plumb::cuda

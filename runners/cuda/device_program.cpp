@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/device_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "harness/base/error.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+// From CUDA_ERROR_ILLEGAL_ADDRESS to CUDA_ERROR_LAUNCH_FAILED: the context is lost.
+constexpr int kFirstFatal = 700;
+constexpr int kLastFatal = 719;
+
+}  // namespace
+
+void end_if_lost(const DriverRefusal& refusal) {
+  if (refusal.status() >= kFirstFatal && refusal.status() <= kLastFatal) {
+    fmt::print(stderr, "the GPU's context is lost: {}\n", refusal.what());
+    std::fflush(stderr);
+    std::abort();
+  }
+}
+
+std::vector<std::byte> laid_out(const TensorType& type,
+                                std::span<const std::byte> bytes,
+                                TensorLayout layout,
+                                bool back) {
+  std::vector<std::byte> result(bytes.begin(), bytes.end());
+  const Dimensions dense = strides_of(type.dims, TensorLayout::kChannelsFirst);
+  const Dimensions laid = strides_of(type.dims, layout);
+  const auto size = static_cast<std::size_t>(element_bytes(type.dtype));
+  if (dense == laid || size == 0) {
+    return result;
+  }
+  for (std::size_t element = 0; element < bytes.size() / size; ++element) {
+    auto left = static_cast<std::int64_t>(element);
+    std::int64_t place = 0;
+    for (std::size_t axis = 0; axis < dense.size(); ++axis) {
+      place += left / dense[axis] * laid[axis];
+      left %= dense[axis];
+    }
+    const std::size_t there = static_cast<std::size_t>(place) * size;
+    const std::size_t here = element * size;
+    std::memcpy(result.data() + (back ? here : there), bytes.data() + (back ? there : here), size);
+  }
+  return result;
+}
+
+DeviceProgram::DeviceProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan)
+    : context_(context), stream_(context.driver()), spec_(std::move(spec)), plan_(std::move(plan)) {
+  const std::size_t streams =
+      plan_.streams.empty() ? 1 : *std::max_element(plan_.streams.begin(), plan_.streams.end()) + 1;
+  for (std::size_t i = 0; i < streams; ++i) {
+    workspaces_.emplace_back(context.driver(), plan_.workspace_bytes);
+  }
+}
+
+ProgramFacts DeviceProgram::facts() const {
+  ProgramFacts facts;
+  facts.implementation = plan_.implementation;
+  facts.creation = plan_.creation;
+  facts.workspace = Bytes{static_cast<std::int64_t>(plan_.workspace_bytes)};
+  facts.activation_bytes = Bytes{static_cast<std::int64_t>(plan_.arena_bytes)};
+  for (const DeviceBuffer& buffer : plan_.buffers) {
+    const Bytes bytes{static_cast<std::int64_t>(buffer.arena ? 0 : buffer.bytes)};
+    (buffer.weight ? facts.weight_bytes : facts.activation_bytes) += bytes;
+  }
+  return facts;
+}
+
+void DeviceProgram::give_memory(Slot& slot, const Slot* shared) {
+  abi::DevicePointer arena = 0;
+  if (plan_.arena_bytes > 0 && shared == nullptr) {
+    slot.owned.emplace_back(context_.driver(), plan_.arena_bytes);
+    arena = slot.owned.back().address();
+  }
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const DeviceBuffer& buffer = plan_.buffers[i];
+    if (shared != nullptr && !buffer.weight) {
+      slot.buffers.push_back(shared->buffers[i]);
+    } else if (buffer.arena) {
+      slot.buffers.push_back(arena + *buffer.arena);
+    } else if (buffer.bytes == 0) {
+      slot.buffers.push_back(0);
+    } else {
+      slot.owned.emplace_back(context_.driver(), buffer.bytes);
+      slot.buffers.push_back(slot.owned.back().address());
+    }
+  }
+}
+
+void DeviceProgram::fill(const Slot& slot, std::span<const Tensor> operands, bool weights_only) {
+  for (std::size_t i = 0; i < plan_.buffers.size(); ++i) {
+    const DeviceBuffer& buffer = plan_.buffers[i];
+    if (buffer.role != DeviceBuffer::Role::kInput || buffer.bytes == 0 ||
+        (weights_only && !buffer.weight)) {
+      continue;
+    }
+    const Tensor& operand = operands[buffer.operand];
+    PLUMB_CHECK(operand.data.size() == buffer.bytes);
+    upload(context_.driver(),
+           slot.buffers[i],
+           laid_out(buffer.type, operand.data, buffer.layout, false));
+  }
+}
+
+void DeviceProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool shared) {
+  PLUMB_CHECK(slot <= slots_.size());
+  context_.use();
+  synchronize();
+  slots_.resize(slot);
+  auto made = std::make_unique<Slot>();
+  const Slot* const first = shared && slot > 0 ? slots_.front().get() : nullptr;
+  give_memory(*made, first);
+  fill(*made, operands, first != nullptr);
+  for (std::size_t step = 0; step < plan_.steps.size(); ++step) {
+    const std::size_t stream = plan_.streams.empty() ? 0 : plan_.streams[step];
+    made->launches.push_back(plan_.steps[step].bind(made->buffers, workspaces_[stream].address()));
+  }
+  slots_.push_back(std::move(made));
+}
+
+void DeviceProgram::enqueue(std::size_t slot) {
+  for (const DeviceLaunch& launch : slots_[slot]->launches) {
+    launch(stream_.get());
+  }
+}
+
+void DeviceProgram::synchronize() {
+  try {
+    stream_.synchronize();
+  } catch (const DriverRefusal& refusal) {
+    end_if_lost(refusal);
+    throw;
+  }
+}
+
+std::vector<Tensor> DeviceProgram::outputs(std::size_t slot) {
+  std::vector<Tensor> results;
+  for (std::size_t i = 0; i < plan_.outputs.size(); ++i) {
+    const std::size_t index = plan_.outputs[i];
+    std::vector<std::byte> bytes(plan_.buffers[index].bytes);
+    download(context_.driver(), bytes, slots_.at(slot)->buffers[index]);
+    results.push_back({spec_.outputs.at(i),
+                       laid_out(spec_.outputs[i], bytes, plan_.buffers[index].layout, true)});
+  }
+  return results;
+}
+
+std::vector<Seconds> DeviceProgram::profile(std::size_t slot) {
+  std::vector<DeviceEvent> events;
+  events.reserve(plan_.steps.size() + 1);
+  events.emplace_back(context_.driver(), true);
+  events.back().record(stream_.get());
+  for (const DeviceLaunch& launch : slots_.at(slot)->launches) {
+    launch(stream_.get());
+    events.emplace_back(context_.driver(), true);
+    events.back().record(stream_.get());
+  }
+  synchronize();
+  std::vector<Seconds> times;
+  for (std::size_t i = 0; i + 1 < events.size(); ++i) {
+    times.push_back(time_between(context_.driver(), events[i], events[i + 1]));
+  }
+  return times;
+}
+
+LayerProgram::LayerProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan)
+    : DeviceProgram(context, std::move(spec), std::move(plan)),
+      clock_(context.driver(), stream(), [this](std::size_t slot) { enqueue(slot); }) {}
+
+void LayerProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool shared) {
+  clock_.clear();
+  DeviceProgram::bind(slot, operands, shared);
+}
+
+DeviceSample LayerProgram::sample(std::span<const std::size_t> slots, bool again) {
+  try {
+    return again ? clock_.sample(slots) : clock_.sample_once(slots.front());
+  } catch (const DriverRefusal& refusal) {
+    end_if_lost(refusal);
+    throw;
+  }
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "harness/worker/backend.hpp"
+#include "harness/worker/device_clock.hpp"
+#include "runners/cuda/device_context.hpp"
+#include "runners/cuda/device_memory.hpp"
+#include "runners/cuda/device_plan.hpp"
+#include "runners/cuda/device_stream.hpp"
+#include "runners/cuda/replay_clock.hpp"
+
+namespace plumb::cuda {
+
+/// Runs a plan on the GPU. Each slot has its own memory with operands in the plan's layouts and
+/// bound launches; the workspace is one for all. bind() throws std::bad_alloc. What the GPU cannot
+/// recover from (an illegal address) ends the process, so that the harness starts another.
+class DeviceProgram : public Program {
+ public:
+  DeviceProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan);
+
+  [[nodiscard]] ProgramFacts facts() const override;
+  /// Binding slot n drops the slots from n on.
+  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
+  void enqueue(std::size_t slot) override;
+  void synchronize() override;
+  [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;
+  [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
+
+ protected:
+  struct Slot {
+    std::vector<DeviceMemory> owned;
+    std::vector<abi::DevicePointer> buffers;  ///< of all the plan's buffers, owned or slot 0's
+    std::vector<DeviceLaunch> launches;
+  };
+
+  [[nodiscard]] const DeviceContext& context() const { return context_; }
+  [[nodiscard]] const DeviceStream& stream() const { return stream_; }
+  [[nodiscard]] const DevicePlan& plan() const { return plan_; }
+  [[nodiscard]] const Slot& slot_at(std::size_t slot) const { return *slots_.at(slot); }
+
+ private:
+  void give_memory(Slot& slot, const Slot* shared);
+  void fill(const Slot& slot, std::span<const Tensor> operands, bool weights_only);
+
+  const DeviceContext& context_;
+  DeviceStream stream_;
+  LayerSpec spec_;
+  DevicePlan plan_;
+  std::vector<DeviceMemory> workspaces_;  // by stream
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+/// Runs the plan of a layer, and times it by the GPU's own clock.
+class LayerProgram final : public DeviceProgram, public DeviceClock {
+ public:
+  LayerProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan);
+
+  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
+  [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots, bool again) override;
+
+ private:
+  ReplayClock clock_;
+};
+
+/// Ends the process if the driver can do nothing in it any more: rows to come would all fail.
+void end_if_lost(const DriverRefusal& refusal);
+
+/// Copies a dense tensor into another layout, or with `back` out of it.
+[[nodiscard]] std::vector<std::byte> laid_out(const TensorType& type,
+                                              std::span<const std::byte> bytes,
+                                              TensorLayout layout,
+                                              bool back);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/gemm_offers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "runners/cuda/index_space.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+constexpr int kMostChoices = 100;
+// What cuBLAS recommends from Hopper on. The choice depends on it, so it is the same everywhere.
+constexpr std::size_t kWorkspace = std::size_t{32} << 20;
+
+/// Holds alpha or beta in the type that the product is scaled in.
+struct Factor {
+  double as_double = 0.0;
+  float as_float = 0.0F;
+  bool wide = false;
+  [[nodiscard]] const void* address() const {
+    return wide ? static_cast<const void*>(&as_double) : static_cast<const void*>(&as_float);
+  }
+};
+
+Factor factor(double value, DataType type) {
+  return {value, static_cast<float>(value), type == DataType::kF64};
+}
+
+/// Writes what tells one algorithm from another.
+std::string algorithm_text(const CublasLibrary& library, const abi::LtAlgorithm& algorithm) {
+  constexpr std::array kSettings = std::to_array<std::pair<std::string_view, abi::LtSetting>>({
+      {"algo", abi::LtSetting::kId},
+      {"tile", abi::LtSetting::kTile},
+      {"stages", abi::LtSetting::kStages},
+      {"split_k", abi::LtSetting::kSplitK},
+      {"reduction", abi::LtSetting::kReduction},
+      {"swizzle", abi::LtSetting::kSwizzle},
+      {"custom", abi::LtSetting::kCustom},
+      {"inner", abi::LtSetting::kInnerShape},
+      {"cluster", abi::LtSetting::kCluster},
+  });
+  std::string text = "impl=cublaslt";
+  for (const auto& [name, setting] : kSettings) {
+    std::array<std::uint32_t, 2> value{};  // two of them are 16 bits: what is not written is 0
+    std::size_t written = 0;
+    const std::size_t size =
+        setting == abi::LtSetting::kInnerShape || setting == abi::LtSetting::kCluster
+            ? sizeof(std::uint16_t)
+            : sizeof(std::uint32_t);
+    if (library.calls().setting(&algorithm, setting, value.data(), size, &written) ==
+        abi::kLtSuccess) {
+      text += fmt::format(";{}={}", name, value[0]);
+    }
+  }
+  return text;
+}
+
+bool keeps_promise(const LayerSpec& spec,
+                   const CublasLibrary& library,
+                   const abi::LtAlgorithm& algorithm) {
+  std::uint64_t flags = 0;
+  std::size_t written = 0;
+  if (library.calls().capability(
+          &algorithm, abi::kLtNumericalFlags, &flags, sizeof flags, &written) != abi::kLtSuccess) {
+    return true;  // it says nothing: the compute type was asked for
+  }
+  const bool may_round = spec.math == MathClass::kDownConvert;
+  const bool may_tf32 = may_round || spec.math == MathClass::kTf32;
+  return (may_tf32 || (flags & abi::kLtInputTf32) == 0) &&
+         (may_round || (flags & abi::kLtAccumulatorF16) == 0);
+}
+
+std::vector<abi::LtChoice> choices(const CublasHandle& handle, const LtProduct& lt) {
+  const CublasLibrary& library = handle.library();
+  abi::LtDescriptor preference = nullptr;
+  library.check(library.calls().preference_create(&preference), "a preference");
+  const LtOwned owned(preference, library.calls().preference_destroy);
+  library.check(
+      library.calls().preference_set(
+          preference, abi::LtPreferenceAttribute::kWorkspaceAtMost, &kWorkspace, sizeof kWorkspace),
+      "the workspace's limit");
+  std::vector<abi::LtChoice> found(kMostChoices);
+  int count = 0;
+  library.check(library.calls().heuristic(handle.get(),
+                                          lt.product.get(),
+                                          lt.a.get(),
+                                          lt.b.get(),
+                                          lt.c.get(),
+                                          lt.d.get(),
+                                          preference,
+                                          kMostChoices,
+                                          found.data(),
+                                          &count),
+                "the heuristic");
+  found.resize(static_cast<std::size_t>(std::clamp(count, 0, kMostChoices)));
+  std::erase_if(found, [](const abi::LtChoice& one) { return one.state != abi::kLtSuccess; });
+  return found;
+}
+
+DevicePlan built(const LayerSpec& spec,
+                 const DeviceOffer& offer,
+                 const GemmProblem& problem,
+                 const abi::LtChoice& choice,
+                 const CublasHandle& handle) {
+  DevicePlan plan = begin_plan(spec, offer.inputs, offer.outputs);
+  plan.implementation = "cublaslt";
+  plan.workspace_bytes = choice.workspace;
+  const std::size_t result = spec.inputs.size();
+  DeviceStep step;
+  step.buffers = {problem.a.operand, problem.b.operand};
+  if (problem.c) {
+    step.buffers.push_back(problem.c->operand);
+  }
+  if (problem.bias) {
+    step.buffers.push_back(*problem.bias);
+  }
+  step.buffers.push_back(result);
+  step.bind = [problem, choice, result, &handle](std::span<const abi::DevicePointer> buffers,
+                                                 abi::DevicePointer workspace) {
+    const CublasLibrary& library = handle.library();
+    // Each slot has descriptors of its own: the bias' address is one of their attributes.
+    const auto lt = std::make_shared<const LtProduct>(lt_product(library, problem));
+    if (problem.bias) {
+      const abi::DevicePointer bias = buffers[*problem.bias];
+      set_attribute(
+          library, lt->product.get(), abi::LtProductAttribute::kBiasPointer, &bias, sizeof bias);
+    }
+    const auto at = [&](std::size_t buffer) { return abi::address_of(buffers[buffer]); };
+    return DeviceLaunch([lt,
+                         &handle,
+                         algorithm = choice.algorithm,
+                         size = choice.workspace,
+                         alpha = factor(problem.alpha, problem.d.type),
+                         beta = factor(problem.beta, problem.d.type),
+                         a = at(problem.a.operand),
+                         b = at(problem.b.operand),
+                         c = at(problem.c ? problem.c->operand : result),
+                         d = at(result),
+                         room = abi::address_of(workspace)](abi::Stream stream) {
+      handle.library().check(handle.library().calls().product(handle.get(),
+                                                              lt->product.get(),
+                                                              alpha.address(),
+                                                              a,
+                                                              lt->a.get(),
+                                                              b,
+                                                              lt->b.get(),
+                                                              beta.address(),
+                                                              c,
+                                                              lt->c.get(),
+                                                              d,
+                                                              lt->d.get(),
+                                                              &algorithm,
+                                                              room,
+                                                              size,
+                                                              stream),
+                             "a product");
+    });
+  };
+  plan.steps.push_back(std::move(step));
+  return plan;
+}
+
+}  // namespace
+
+std::vector<DeviceOffer> gemm_offers(const LayerSpec& spec, const CublasHandle& handle) {
+  const GemmProblem problem = gemm_problem(spec);
+  std::vector<DeviceOffer> offers;
+  std::map<std::string, int> names;
+  try {
+    for (const abi::LtChoice& choice : choices(handle, lt_product(handle.library(), problem))) {
+      if (!keeps_promise(spec, handle.library(), choice.algorithm)) {
+        continue;
+      }
+      DeviceOffer offer;
+      offer.text = algorithm_text(handle.library(), choice.algorithm);
+      if (const int number = ++names[offer.text]; number > 1) {
+        offer.text += fmt::format(";number={}", number);
+      }
+      offer.inputs.assign(spec.inputs.size(), TensorLayout::kChannelsFirst);
+      offer.outputs.assign(spec.outputs.size(), TensorLayout::kChannelsFirst);
+      offer.build =
+          [spec, problem, choice, &handle, inputs = offer.inputs, outputs = offer.outputs] {
+            return built(spec, {{}, inputs, outputs, {}}, problem, choice, handle);
+          };
+      offers.push_back(std::move(offer));
+    }
+  } catch (const CublasRefusal& refusal) {
+    throw Unsupported(refusal.what());
+  }
+  if (offers.empty()) {
+    throw Unsupported("cuBLASLt: its heuristic offers nothing that keeps the promise of precision");
+  }
+  return offers;
+}
+
+}  // namespace plumb::cuda

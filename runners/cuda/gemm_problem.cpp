@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/gemm_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "runners/cuda/index_space.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+const TensorType& operand(const LayerSpec& spec, std::size_t index) {
+  if (!spec.has_input(index) || !spec.inputs[index]->strides.empty()) {
+    throw Unsupported(fmt::format("operand {} is missing or not dense", index));
+  }
+  return *spec.inputs[index];
+}
+
+/// Is one operand of a matrix product: its last two axes by rows, and the axes before.
+struct RowMajor {
+  Dimensions batch;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+
+/// Reads numpy's operands: a vector is one row on the left, one column on the right.
+RowMajor row_major(const TensorType& type, bool left) {
+  const Dimensions& dims = type.dims;
+  if (dims.empty()) {
+    throw Unsupported("a product with a scalar");
+  }
+  if (dims.size() == 1) {
+    return left ? RowMajor{{}, 1, dims[0]} : RowMajor{{}, dims[0], 1};
+  }
+  return {Dimensions(dims.begin(), dims.end() - 2), dims[dims.size() - 2], dims.back()};
+}
+
+std::int64_t product_of(const Dimensions& extents) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents) {
+    product *= extent;
+  }
+  return product;
+}
+
+/// Writes a matrix stored by rows as one stored by columns: the same bytes, transposed.
+GemmMatrix by_columns(DataType type, std::size_t index, std::int64_t rows, std::int64_t columns) {
+  return {type, index, columns, rows, columns, 0, false};
+}
+
+void check_types(const LayerSpec& spec) {
+  const DataType type = operand(spec, 0).dtype;
+  const bool known = type == DataType::kF32 || type == DataType::kF16 || type == DataType::kBf16 ||
+                     type == DataType::kF64;
+  if (!known || operand(spec, 1).dtype != type || spec.outputs.at(0).dtype != type) {
+    throw Unsupported(fmt::format("products of {} with {} into {}",
+                                  to_text(type),
+                                  to_text(operand(spec, 1).dtype),
+                                  to_text(spec.outputs[0].dtype)));
+  }
+}
+
+void read_epilogue(const LayerSpec& spec, GemmProblem& problem) {
+  if (spec.epilogue.empty()) {
+    return;
+  }
+  const std::string& fn = spec.epilogue[0].fn;
+  if (spec.epilogue.size() == 1 && fn == "relu") {
+    problem.activation = GemmProblem::Activation::kRelu;
+  } else if (spec.epilogue.size() == 1 && fn == "gelu_tanh") {
+    problem.activation = GemmProblem::Activation::kGeluTanh;
+  } else {
+    throw Unsupported(
+        fmt::format("the fused steps that begin with '{}' are none of cuBLASLt's", fn));
+  }
+}
+
+GemmProblem matrix_product(const LayerSpec& spec) {
+  const RowMajor left = row_major(operand(spec, 0), true);
+  const RowMajor right = row_major(operand(spec, 1), false);
+  GemmProblem problem;
+  const DataType type = operand(spec, 0).dtype;
+  std::int64_t rows = left.rows;
+  const std::int64_t left_batch = product_of(left.batch);
+  const std::int64_t right_batch = product_of(right.batch);
+  if (right_batch == 1) {
+    rows *= left_batch;  // one tall matrix
+  } else if (left_batch != 1 && left.batch != right.batch) {
+    throw Unsupported("batches that are broadcast in part");
+  } else {
+    problem.batch = right_batch;
+  }
+  problem.m = right.columns;
+  problem.n = rows;
+  problem.k = right.rows;
+  problem.a = by_columns(type, 1, right.rows, right.columns);
+  problem.b = by_columns(type, 0, rows, left.columns);
+  problem.d = by_columns(type, 0, rows, right.columns);
+  if (problem.batch > 1) {
+    problem.a.batch_stride = right.rows * right.columns;
+    problem.b.batch_stride = left_batch == 1 ? 0 : left.rows * left.columns;
+    problem.d.batch_stride = left.rows * right.columns;
+  }
+  return problem;
+}
+
+void read_addend(const LayerSpec& spec, GemmProblem& problem) {
+  if (!spec.has_input(2)) {
+    return;
+  }
+  const TensorType& c = operand(spec, 2);
+  const double beta = spec.real("beta");
+  if (c.dtype != spec.outputs[0].dtype) {
+    throw Unsupported("C of another type than the result");
+  }
+  const Dimensions& dims = c.dims;
+  const bool a_row =
+      element_count(c) == problem.m && !dims.empty() && dims.back() == problem.m && problem.m > 1;
+  if (dims == spec.outputs[0].dims && !(a_row && beta == 1.0)) {
+    problem.c = by_columns(c.dtype, 2, problem.n, problem.m);
+    problem.beta = beta;
+  } else if (a_row && beta == 1.0) {
+    problem.bias = 2;
+  } else if (beta != 0.0) {
+    throw Unsupported("C that is broadcast along rows, or scaled and broadcast");
+  }
+}
+
+GemmProblem general_product(const LayerSpec& spec) {
+  const TensorType& a = operand(spec, 0);
+  const TensorType& b = operand(spec, 1);
+  if (a.dims.size() != 2 || b.dims.size() != 2) {
+    throw Unsupported("operands that are no matrices");
+  }
+  const bool transpose_left = spec.integer("trans_a") != 0;
+  const bool transpose_right = spec.integer("trans_b") != 0;
+  GemmProblem problem;
+  problem.m = b.dims[transpose_right ? 0 : 1];
+  problem.n = a.dims[transpose_left ? 1 : 0];
+  problem.k = a.dims[transpose_left ? 0 : 1];
+  problem.a = by_columns(b.dtype, 1, b.dims[0], b.dims[1]);
+  problem.a.transposed = transpose_right;
+  problem.b = by_columns(a.dtype, 0, a.dims[0], a.dims[1]);
+  problem.b.transposed = transpose_left;
+  problem.d = by_columns(a.dtype, 0, problem.n, problem.m);
+  problem.alpha = spec.real("alpha");
+  read_addend(spec, problem);
+  return problem;
+}
+
+}  // namespace
+
+GemmProblem gemm_problem(const LayerSpec& spec) {
+  check_types(spec);
+  if (spec.op != "gemm" && spec.op != "matmul") {
+    throw Unsupported(fmt::format("'{}' is no product", spec.op));
+  }
+  GemmProblem problem = spec.op == "gemm" ? general_product(spec) : matrix_product(spec);
+  read_epilogue(spec, problem);
+  problem.tf32 = operand(spec, 0).dtype == DataType::kF32 &&
+                 (spec.math == MathClass::kTf32 || spec.math == MathClass::kDownConvert);
+  if (problem.m <= 0 || problem.n <= 0 || problem.k <= 0 || problem.batch <= 0) {
+    throw Unsupported("a matrix without elements");
+  }
+  return problem;
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "runners/cuda/device_context.hpp"
+#include "runners/cuda/device_plan.hpp"
+#include "runners/cuda/kernel_compiler.hpp"
+#include "runners/cuda/kernel_launch.hpp"
+
+namespace plumb::cuda {
+
+/// Holds our kernels compiled for one GPU, each from its first use on. The context must outlive it.
+class KernelLibrary {
+ public:
+  explicit KernelLibrary(const DeviceContext& context) : context_(context) {}
+  ~KernelLibrary();
+  KernelLibrary(const KernelLibrary&) = delete;
+  KernelLibrary& operator=(const KernelLibrary&) = delete;
+  KernelLibrary(KernelLibrary&&) = delete;
+  KernelLibrary& operator=(KernelLibrary&&) = delete;
+
+  /// Makes the step of a launch, compiling its kernel unless that is done. `buffers` maps the
+  /// launch's operands to the plan's. Throws Unsupported: no compiler, or its words.
+  [[nodiscard]] DeviceStep step(const KernelLaunch& launch,
+                                const std::vector<std::size_t>& buffers);
+
+  /// Throws Unsupported if there is no compiler.
+  void require_compiler();
+  /// Returns "13.0", or why there is no compiler.
+  [[nodiscard]] std::string compiler_version();
+
+ private:
+  [[nodiscard]] abi::Function function(const KernelLaunch& launch);
+
+  const DeviceContext& context_;
+  std::optional<KernelCompiler> compiler_;
+  std::string missing_;  // why there is no compiler
+  std::map<std::string, std::pair<abi::Module, abi::Function>> kernels_;  // by call and shape
+};
+
+}  // namespace plumb::cuda

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "runners/cuda/cublas_library.hpp"
+#include "runners/cuda/gemm_problem.hpp"
+
+namespace plumb::cuda {
+
+/// Is a product as cuBLASLt describes it. The library must outlive it.
+struct LtProduct {
+  LtOwned product;
+  LtOwned a;
+  LtOwned b;
+  LtOwned c;
+  LtOwned d;
+};
+
+/// Makes cuBLASLt's descriptors of a product. Needs no device. Throws CublasRefusal.
+[[nodiscard]] LtProduct lt_product(const CublasLibrary& library, const GemmProblem& problem);
+
+/// Sets one attribute of a product's descriptor. Throws CublasRefusal.
+void set_attribute(const CublasLibrary& library,
+                   abi::LtDescriptor product,
+                   abi::LtProductAttribute name,
+                   const void* value,
+                   std::size_t size);
+
+/// Owns cuBLASLt's handle of the current context. The library must outlive it.
+class CublasHandle {
+ public:
+  explicit CublasHandle(const CublasLibrary& library);
+  ~CublasHandle();
+  CublasHandle(const CublasHandle&) = delete;
+  CublasHandle& operator=(const CublasHandle&) = delete;
+  CublasHandle(CublasHandle&&) = delete;
+  CublasHandle& operator=(CublasHandle&&) = delete;
+  [[nodiscard]] abi::LtHandle get() const { return handle_; }
+  [[nodiscard]] const CublasLibrary& library() const { return library_; }
+
+ private:
+  const CublasLibrary& library_;
+  abi::LtHandle handle_ = nullptr;
+};
+
+}  // namespace plumb::cuda

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string_view>
+
+namespace plumb::cuda {
+
+/// Says how a whole model is put to the GPU: launch after launch, as one captured graph, or as one
+/// in which independent branches run on streams of their own.
+enum class ModelMode { kEager, kCaptured, kStreams };
+
+[[nodiscard]] std::string_view to_text(ModelMode mode);  ///< "eager", "captured", "streams"
+
+/// Reads what a stack's variable PLUMB_CUDA_EXECUTION says; captured if it says nothing. Throws
+/// Error{kUser} listing the words there are.
+[[nodiscard]] ModelMode model_mode_from(const char* word);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/model_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/own/own_layer.hpp"
+#include "runners/engine/memory_plan.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+/// Is a place where a value lies.
+struct HeldValue {
+  std::size_t buffer = 0;
+  TensorLayout layout = TensorLayout::kChannelsFirst;
+};
+
+/// Tells whether the two layouts put the tensor's elements in the same order.
+bool same_order(const TensorType& type, TensorLayout a, TensorLayout b) {
+  const Dimensions one = strides_of(type.dims, a);
+  const Dimensions other = strides_of(type.dims, b);
+  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
+    if (type.dims[axis] > 1 && one[axis] != other[axis]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+class Composer {
+ public:
+  Composer(const Graph& graph, const LayerVariants& variants, const LayerSource& source, bool apart)
+      : graph_(graph), variants_(variants), source_(source), apart_(apart) {
+    held_.resize(graph.values.size());
+    model_.variants.resize(graph.layers.size());
+  }
+
+  DeviceModelPlan compose() {
+    for (const ValueId input : graph_.inputs) {
+      hold(input, {add_operand(input, TensorLayout::kChannelsFirst), TensorLayout::kChannelsFirst});
+    }
+    for (LayerId id = 0; id < graph_.layers.size(); ++id) {
+      layer_ = id;
+      try {
+        add(graph_.layers[id]);
+      } catch (const Unsupported& refusal) {
+        throw Unsupported(fmt::format("layer {}: {}", graph_.layers[id].name, refusal.what()));
+      }
+    }
+    layer_.reset();
+    for (const ValueId output : graph_.outputs) {
+      model_.plan.outputs.push_back(in_layout(output, TensorLayout::kChannelsFirst));
+    }
+    place_buffers();
+    model_.plan.implementation = "plumb:model";
+    return std::move(model_);
+  }
+
+ private:
+  void add(const Layer& layer) {
+    if (layer.role == Layer::Role::kUnsupported) {
+      throw Unsupported(layer.reason);
+    }
+    if (layer.role == Layer::Role::kView) {
+      // Other extents for the same bytes, which must lie in the order of the extents.
+      const std::size_t buffer = in_layout(operand_of(layer, 0), TensorLayout::kChannelsFirst);
+      hold(layer.outputs.at(0), {buffer, TensorLayout::kChannelsFirst});
+    } else if (layer.role == Layer::Role::kCompute) {
+      add_computation(layer);
+    }
+  }
+
+  void add_computation(const Layer& layer) {
+    if (layer.outputs.size() != layer.spec.outputs.size()) {
+      throw Unsupported("the layer's outputs are not those of its key");
+    }
+    const DeviceOffer& offer = choose(layer);
+    model_.variants[*layer_] = offer.text;
+    const auto [at, added] = built_.try_emplace({layer.key.text, offer.text}, DevicePlan{});
+    if (added) {
+      at->second = offer.build();
+      model_.plan.creation += at->second.creation;
+    }
+    const DevicePlan& part = at->second;
+    std::vector<std::size_t> map;
+    for (const DeviceBuffer& buffer : part.buffers) {
+      map.push_back(buffer_for(layer, buffer));
+    }
+    model_.plan.workspace_bytes = std::max(model_.plan.workspace_bytes, part.workspace_bytes);
+    for (const DeviceStep& step : part.steps) {
+      append(mapped(step, map), false);
+    }
+    for (std::size_t i = 0; i < part.outputs.size(); ++i) {
+      const std::size_t buffer = part.outputs[i];
+      hold(layer.outputs[i], {map[buffer], part.buffers[buffer].layout});
+    }
+  }
+
+  /// Makes a part's step one of the model's.
+  static DeviceStep mapped(const DeviceStep& step, const std::vector<std::size_t>& map) {
+    DeviceStep result;
+    for (const std::size_t buffer : step.buffers) {
+      result.buffers.push_back(map[buffer]);
+    }
+    result.bind = [bind = step.bind, map](std::span<const abi::DevicePointer> buffers,
+                                          abi::DevicePointer workspace) {
+      std::vector<abi::DevicePointer> own;
+      own.reserve(map.size());
+      for (const std::size_t buffer : map) {
+        own.push_back(buffers[buffer]);
+      }
+      return bind(own, workspace);
+    };
+    return result;
+  }
+
+  const DeviceOffer& choose(const Layer& layer) {
+    const std::vector<DeviceOffer>& list = offers(layer);
+    if (const auto named = variants_.find(layer.key); named != variants_.end()) {
+      for (const DeviceOffer& offer : list) {
+        if (offer.text == named->second) {
+          return offer;
+        }
+      }
+    }
+    if (!has_own_kernel(layer.spec.op, TensorLayout::kChannelsFirst)) {
+      return list.front();
+    }
+    return *std::max_element(list.begin(), list.end(), [&](const auto& a, const auto& b) {
+      return matches(layer, a) < matches(layer, b);
+    });
+  }
+
+  /// Counts the operands that lie as an offer wants them.
+  std::size_t matches(const Layer& layer, const DeviceOffer& offer) const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < offer.inputs.size(); ++i) {
+      if (!layer.spec.has_input(i)) {
+        continue;
+      }
+      const ValueId value = operand_of(layer, i);
+      const auto& places = held_[value];
+      count += std::any_of(places.begin(),
+                           places.end(),
+                           [&](const HeldValue& held) { return held.layout == offer.inputs[i]; }) &&
+                       !is_constant(value)
+                   ? 1U
+                   : 0U;
+    }
+    return count;
+  }
+
+  std::size_t buffer_for(const Layer& layer, const DeviceBuffer& buffer) {
+    if (buffer.role == DeviceBuffer::Role::kInput && buffer.bytes > 0) {
+      return in_layout(operand_of(layer, buffer.operand), buffer.layout);
+    }
+    DeviceBuffer own = buffer;
+    own.role = DeviceBuffer::Role::kIntermediate;
+    return add_buffer(std::move(own));
+  }
+
+  std::size_t add_buffer(DeviceBuffer buffer) {
+    model_.plan.buffers.push_back(std::move(buffer));
+    return model_.plan.buffers.size() - 1;
+  }
+
+  std::size_t add_operand(ValueId value, TensorLayout layout) {
+    const auto [at, added] = operands_.try_emplace(value, model_.operands.size());
+    if (added) {
+      model_.operands.push_back(value);
+    }
+    DeviceBuffer buffer;
+    buffer.operand = at->second;
+    buffer.weight = is_constant(value);
+    buffer.type = graph_.values[value].type;
+    buffer.layout = layout;
+    buffer.bytes = static_cast<std::size_t>(byte_size(buffer.type).value);
+    return add_buffer(std::move(buffer));
+  }
+
+  /// Finds the value in a layout or makes it so: a weight before the run, all else by a step.
+  std::size_t in_layout(ValueId value, TensorLayout layout) {
+    const TensorType& type = graph_.values[value].type;
+    for (const HeldValue& held : held_.at(value)) {
+      if (same_order(type, held.layout, layout)) {
+        return held.buffer;
+      }
+    }
+    if (is_constant(value)) {
+      hold(value, {add_operand(value, layout), layout});
+      return held_[value].back().buffer;
+    }
+    if (held_[value].empty()) {
+      throw Unsupported(fmt::format("value '{}' is computed by nothing that is executed",
+                                    graph_.values[value].name));
+    }
+    const HeldValue first = held_[value].front();
+    DeviceBuffer buffer;
+    buffer.role = DeviceBuffer::Role::kIntermediate;
+    buffer.type = type;
+    buffer.layout = layout;
+    buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
+    const std::size_t made = add_buffer(std::move(buffer));
+    append(source_.step(layout_change(type, first.layout, layout, 0, 1), {first.buffer, made}),
+           true);
+    ++model_.reorders;
+    hold(value, {made, layout});
+    return made;
+  }
+
+  void append(DeviceStep step, bool reorder) {
+    for (const std::size_t buffer : step.buffers) {
+      const std::size_t now = model_.plan.steps.size();
+      lives_.try_emplace(buffer, Lifetime{0, now, now}).first->second.last = now;
+    }
+    model_.plan.steps.push_back(std::move(step));
+    model_.origins.push_back({layer_, reorder});
+  }
+
+  void place_buffers() {
+    const std::size_t end = model_.plan.steps.size();
+    for (const std::size_t output : model_.plan.outputs) {
+      lives_.try_emplace(output, Lifetime{0, 0, 0}).first->second.last = end;
+    }
+    std::vector<std::size_t> placed;
+    std::vector<Lifetime> lifetimes;
+    for (auto& [number, life] : lives_) {
+      const DeviceBuffer& buffer = model_.plan.buffers[number];
+      if (buffer.role == DeviceBuffer::Role::kIntermediate && buffer.bytes > 0) {
+        placed.push_back(number);
+        lifetimes.push_back(apart_ ? Lifetime{buffer.bytes, 0, end}
+                                   : Lifetime{buffer.bytes, life.first, life.last});
+      }
+    }
+    const MemoryPlan memory = plan_memory(lifetimes);
+    for (std::size_t i = 0; i < placed.size(); ++i) {
+      model_.plan.buffers[placed[i]].arena = memory.offsets[i];
+    }
+    model_.plan.arena_bytes = memory.bytes;
+  }
+
+  [[nodiscard]] static ValueId operand_of(const Layer& layer, std::size_t index) {
+    PLUMB_CHECK(index < layer.inputs.size() && layer.inputs[index].has_value());
+    return *layer.inputs[index];
+  }
+
+  [[nodiscard]] bool is_constant(ValueId value) const {
+    const std::optional<LayerId> producer = graph_.values[value].producer;
+    if (producer) {
+      return graph_.layers[*producer].role == Layer::Role::kFolded;
+    }
+    return std::find(graph_.inputs.begin(), graph_.inputs.end(), value) == graph_.inputs.end();
+  }
+
+  void hold(ValueId value, HeldValue held) { held_.at(value).push_back(held); }
+
+  const std::vector<DeviceOffer>& offers(const Layer& layer) {
+    const auto found = offers_.find(layer.key);
+    return found != offers_.end()
+               ? found->second
+               : offers_.emplace(layer.key, source_.offers(layer.spec)).first->second;
+  }
+
+  const Graph& graph_;
+  const LayerVariants& variants_;
+  const LayerSource& source_;
+  bool apart_;
+  DeviceModelPlan model_;
+  std::optional<LayerId> layer_;
+  std::vector<std::vector<HeldValue>> held_;  // by value; first: as it was made
+  std::map<ValueId, std::size_t> operands_;   // index into model_.operands
+  std::map<std::size_t, Lifetime> lives_;     // of buffers, in steps
+  std::unordered_map<LayerKey, std::vector<DeviceOffer>> offers_;
+  std::map<std::pair<std::string, std::string>, DevicePlan> built_;
+};
+
+}  // namespace
+
+DeviceModelPlan plan_model(const Graph& graph,
+                           const LayerVariants& variants,
+                           const LayerSource& source,
+                           bool apart) {
+  return Composer(graph, variants, source, apart).compose();
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runners/cuda/device_program.hpp"
+#include "runners/cuda/model_mode.hpp"
+#include "runners/cuda/stream_plan.hpp"
+
+namespace plumb::cuda {
+
+/// Runs the plan of a whole model: launch after launch, or captured at bind() as one graph, with
+/// independent branches on streams of their own. What cannot be captured is run launch after
+/// launch, and the reason stands in the facts. Timed from outside, launch and waiting included, as
+/// one who asks for an answer waits.
+class ModelProgram final : public DeviceProgram {
+ public:
+  /// `branches` is used by ModelMode::kStreams, whose steps share no memory but by it.
+  ModelProgram(const DeviceContext& context,
+               LayerSpec spec,
+               DevicePlan plan,
+               ModelMode mode,
+               StreamPlan branches);
+
+  [[nodiscard]] ProgramFacts facts() const override;
+  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
+  void enqueue(std::size_t slot) override;
+
+ private:
+  void enqueue_branches(std::size_t slot);
+
+  ModelMode mode_;
+  StreamPlan branches_;
+  std::vector<DeviceStream> others_;                // streams 1, 2, …
+  std::vector<std::optional<DeviceEvent>> ended_;   // by step: those that another stream waits for
+  std::vector<DeviceEvent> joins_;                  // by stream; first: where they fork
+  std::vector<std::optional<DeviceGraph>> graphs_;  // by slot
+  std::string refusal_;
+};
+
+}  // namespace plumb::cuda

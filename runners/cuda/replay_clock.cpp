@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/replay_clock.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+#include "runners/cuda/cublas_library.hpp"
+#include "runners/cuda/cudnn_library.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+constexpr Seconds kReplay{1e-3};             // a tick of a microsecond is then a thousandth
+constexpr std::size_t kMostInReplay = 4096;  // instantiating more takes longer than it gains
+constexpr std::size_t kTrial = 8;            // executions that the guess of N is made from
+
+}  // namespace
+
+std::size_t executions_for(Seconds one, Seconds wanted, std::size_t slots, std::size_t most) {
+  const std::size_t turn = std::max<std::size_t>(slots, 1);
+  const double needed = one > Seconds(0.0) ? std::ceil(wanted / one) : static_cast<double>(most);
+  const auto count = static_cast<std::size_t>(
+      std::clamp(needed, 1.0, static_cast<double>(std::max<std::size_t>(most, 1))));
+  return (count + turn - 1) / turn * turn;
+}
+
+ReplayClock::ReplayClock(const Driver& driver,
+                         const DeviceStream& stream,
+                         std::function<void(std::size_t slot)> enqueue)
+    : driver_(driver),
+      stream_(stream),
+      enqueue_(std::move(enqueue)),
+      begin_(driver, true),
+      end_(driver, true) {}
+
+void ReplayClock::enqueue_in_turn(std::span<const std::size_t> slots, std::size_t executions) {
+  for (std::size_t i = 0; i < executions; ++i) {
+    enqueue_(slots[i % slots.size()]);
+  }
+}
+
+Seconds ReplayClock::timed(const std::function<void()>& work) {
+  begin_.record(stream_.get());
+  work();
+  end_.record(stream_.get());
+  end_.synchronize();
+  return time_between(driver_, begin_, end_);
+}
+
+ReplayClock::Replay ReplayClock::prepared(std::span<const std::size_t> slots) {
+  // Whatever is loaded or allocated at a first call has been by now: nothing may be while
+  // capturing.
+  enqueue_in_turn(slots, slots.size());
+  stream_.synchronize();
+  const std::size_t trial = std::max(kTrial, slots.size());
+  const Seconds one = timed([&] { enqueue_in_turn(slots, trial); }) / static_cast<double>(trial);
+  Replay replay;
+  replay.executions = executions_for(one, kReplay, slots.size(), kMostInReplay);
+  try {
+    replay.once.emplace(driver_, stream_, [&] { enqueue_in_turn(slots, replay.executions); });
+    replay.twice.emplace(driver_, stream_, [&] { enqueue_in_turn(slots, 2 * replay.executions); });
+    for (const DeviceGraph* graph : {&*replay.once, &*replay.twice}) {
+      graph->launch(stream_.get());
+    }
+    stream_.synchronize();
+  } catch (const DriverRefusal& words) {
+    refusal_ = words.what();
+  } catch (const CudnnRefusal& words) {
+    refusal_ = words.what();
+  } catch (const CublasRefusal& words) {
+    refusal_ = words.what();
+  }
+  if (!refusal_.empty()) {
+    replay.once.reset();
+    replay.twice.reset();
+    fmt::print(stderr, "timed without a graph: {}\n", refusal_);
+  }
+  return replay;
+}
+
+DeviceSample ReplayClock::sample(std::span<const std::size_t> slots) {
+  const std::vector<std::size_t> name(slots.begin(), slots.end());
+  auto found = replays_.find(name);
+  if (found == replays_.end()) {
+    found = replays_.emplace(name, prepared(slots)).first;
+  }
+  const Replay& replay = found->second;
+  const auto count = static_cast<double>(replay.executions);
+  if (!replay.twice) {
+    const Seconds whole = timed([&] { enqueue_in_turn(slots, replay.executions); });
+    return {whole / count, replay.executions};
+  }
+  const Seconds once = timed([&] { replay.once->launch(stream_.get()); });
+  const Seconds twice = timed([&] { replay.twice->launch(stream_.get()); });
+  // A disturbance in the shorter one would make a time of zero or less: then the longer one counts.
+  const Seconds each = twice > once ? (twice - once) / count : twice / (2.0 * count);
+  return {each, replay.executions};
+}
+
+DeviceSample ReplayClock::sample_once(std::size_t slot) {
+  return {timed([&] { enqueue_(slot); }), 1};
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/stream_plan.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace plumb::cuda {
+namespace {
+
+/// Lists, ascending, the steps that a step must come after: who wrote what it reads, who wrote or
+/// read what it writes.
+std::vector<std::vector<std::size_t>> dependencies(
+    std::span<const std::vector<std::size_t>> buffers) {
+  std::map<std::size_t, std::size_t> writer;
+  std::map<std::size_t, std::vector<std::size_t>> readers;
+  std::vector<std::vector<std::size_t>> result(buffers.size());
+  for (std::size_t step = 0; step < buffers.size(); ++step) {
+    std::vector<std::size_t>& before = result[step];
+    for (const std::size_t buffer : buffers[step]) {
+      if (const auto found = writer.find(buffer); found != writer.end()) {
+        before.push_back(found->second);
+      }
+    }
+    if (!buffers[step].empty()) {
+      const std::size_t written = buffers[step].back();
+      before.insert(before.end(), readers[written].begin(), readers[written].end());
+      readers[written].clear();
+      writer[written] = step;
+    }
+    for (std::size_t i = 0; i + 1 < buffers[step].size(); ++i) {
+      readers[buffers[step][i]].push_back(step);
+    }
+    std::sort(before.begin(), before.end());
+    before.erase(std::unique(before.begin(), before.end()), before.end());
+    std::erase(before, step);
+  }
+  return result;
+}
+
+}  // namespace
+
+StreamPlan plan_streams(std::span<const std::vector<std::size_t>> buffers, std::size_t most) {
+  const auto before = dependencies(buffers);
+  StreamPlan plan;
+  plan.stream.resize(buffers.size());
+  plan.waits.resize(buffers.size());
+  std::vector<std::optional<std::size_t>> last;  // step of each stream
+  for (std::size_t step = 0; step < buffers.size(); ++step) {
+    std::optional<std::size_t> chosen;
+    for (auto earlier = before[step].rbegin(); earlier != before[step].rend() && !chosen;
+         ++earlier) {
+      if (last[plan.stream[*earlier]] == *earlier) {
+        chosen = plan.stream[*earlier];
+      }
+    }
+    if (!chosen && last.size() < std::max<std::size_t>(most, 1)) {
+      chosen = last.size();
+      last.emplace_back();
+    }
+    if (!chosen) {  // all in use: behind the one that has been idle for the longest
+      chosen = static_cast<std::size_t>(std::min_element(last.begin(), last.end()) - last.begin());
+    }
+    plan.stream[step] = *chosen;
+    last[*chosen] = step;
+    for (const std::size_t earlier : before[step]) {
+      if (plan.stream[earlier] != *chosen) {
+        plan.waits[step].push_back(earlier);
+      }
+    }
+  }
+  plan.streams = std::max<std::size_t>(last.size(), 1);
+  return plan;
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace plumb::cuda {
+
+/// Says on which stream each step runs, and for which steps of other streams it waits.
+struct StreamPlan {
+  std::vector<std::size_t> stream;              ///< by step
+  std::vector<std::vector<std::size_t>> waits;  ///< by step: steps before, of other streams
+  std::size_t streams = 1;
+};
+
+/// Spreads steps over at most `most` streams. `buffers` lists what each step reads and, last, what
+/// it writes; no two buffers share memory. A step goes on where the newest of those it depends on
+/// ended a stream; a branch opens another while there are any. Deterministic.
+[[nodiscard]] StreamPlan plan_streams(std::span<const std::vector<std::size_t>> buffers,
+                                      std::size_t most);
+
+}  // namespace plumb::cuda

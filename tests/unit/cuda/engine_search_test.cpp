@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a real cuDNN offers for a described GPU, where a version is at hand. No device takes part.
+#include "runners/cuda/engine_search.hpp"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "harness/base/error.hpp"
+#include "runners/cuda/convolution_graph.hpp"
+#include "runners/cuda/cublas_library.hpp"
+#include "runners/cuda/gemm_offers.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+constexpr const char* kConvolution =
+    "v1:conv;in=f16[8,256,14,14],f16[256,256,3,3]c,f16[256]c;out=f16[8,256,14,14];acc=f32;"
+    "math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1];epilogue=relu";
+
+std::optional<CudnnLibrary> toolkit() {
+  try {
+    return CudnnLibrary({std::string(PLUMB_TEST_CUDA_FOLDER) + "/libcudnn.so.9"});
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+TEST(EngineSearch, lists_each_engine_with_its_knobs_once) {
+  const std::optional<CudnnLibrary> library = toolkit();
+  if (!library) {
+    GTEST_SKIP() << "no cuDNN is here";
+  }
+  std::stringstream text;
+  text << std::ifstream(PLUMB_TEST_GPUS "/H200.json").rdbuf();
+  Descriptor properties(*library, abi::DescriptorType::kDeviceProperties);
+  properties.set_text(abi::Attribute::kDeviceJson,
+                      nlohmann::json::parse(text.str()).at("properties").dump());
+  properties.finish("a device");
+  const TranslatedLayer layer =
+      convolution_graph(parse_key({kConvolution}), TensorLayout::kChannelsLast);
+  ASSERT_TRUE(layer.graph) << layer.why_not;
+  const OperationGraph graph = operation_graph(*library, *layer.graph);
+  const EngineTarget target{&properties, nullptr};
+  const std::vector<FoundEngine> found = find_engines(*library, graph, target);
+  std::set<std::string> names;
+  std::size_t ranked = 0;
+  for (const FoundEngine& engine : found) {
+    EXPECT_TRUE(names.insert(engine_text(engine.facts)).second) << engine_text(engine.facts);
+    ranked += engine.ranked ? 1U : 0U;
+  }
+  EXPECT_GT(ranked, 5U);
+  EXPECT_GT(found.size(), ranked) << "engines that no heuristic names, with default knobs";
+  EXPECT_TRUE(found.front().ranked);
+  const Descriptor plan = execution_plan(*library, found.front().configuration, target);
+  EXPECT_EQ(plan.integer(abi::Attribute::kPlanWorkspace), found.front().facts.workspace->value);
+}
+
+TEST(ConvolutionGraph, knows_which_operand_each_tensor_is) {
+  const TranslatedLayer layer =
+      convolution_graph(parse_key({kConvolution}), TensorLayout::kChannelsFirst);
+  ASSERT_TRUE(layer.graph) << layer.why_not;
+  std::multiset<std::size_t> operands;
+  std::size_t results = 0;
+  for (const GraphTensor& tensor : layer.graph->tensors) {
+    if (tensor.is_virtual) {
+      EXPECT_FALSE(tensor.operand);
+    } else if (tensor.operand) {
+      operands.insert(*tensor.operand);
+    } else {
+      ++results;
+    }
+  }
+  EXPECT_THAT(operands, ::testing::ElementsAre(0, 1, 2));
+  EXPECT_EQ(results, 1U);
+}
+
+TEST(Cublas, makes_descriptors_without_a_device_and_says_why_there_is_no_handle) {
+  try {
+    const CublasLibrary library;
+    const GemmProblem problem =
+        gemm_problem(parse_key({"v1:matmul;in=f16[4,8,16],f16[4,16,9];out=f16[4,8,9];acc=f32;"
+                                "math=strict;epilogue=relu"}));
+    const LtProduct product = lt_product(library, problem);
+    EXPECT_NE(product.product.get(), nullptr);
+    EXPECT_NE(product.a.get(), nullptr);
+    try {
+      const CublasHandle handle(library);
+    } catch (const CublasRefusal& refusal) {
+      EXPECT_THAT(refusal.what(), ::testing::HasSubstr("CUBLAS_STATUS_"));
+    }
+  } catch (const Error& missing) {
+    EXPECT_THAT(missing.what(), ::testing::HasSubstr("nvidia-cublas"));
+    GTEST_SKIP() << missing.what();
+  }
+}
+
+}  // namespace
+}  // namespace plumb::cuda

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the pipeline templates and runs their steps as a CI server would, with the fake worker.
 
-Usage: pipelines_test.py BUILD_FOLDER [unittest arguments]. Exits with 77 (skipped) without PyYAML.
+Usage: pipelines_test.py BUILD_FOLDER CACHE_FOLDER [unittest arguments]. Exits with 77 (skipped) without PyYAML.
 """
 
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -29,6 +30,8 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 from plumb_command import Command
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
+STACKS = pathlib.Path(sys.argv.pop(1)) / "cudnn/plumb/stacks"
+OLD, NEW = "cudnn-9.12.0.46", "cudnn-9.26.1.1"
 SLOW = '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\n'
 
 
@@ -177,6 +180,36 @@ class Pipelines(Command):
         self.assertIn("Reject", self.summary.read_text())
         self.assertEqual((toml.parent / "decided").read_text(), "rejected\n")
         self.assertIn("nothing new", self.github("upgrade-watch"))
+
+    def cuda_stack(self, files=None):
+        """A new version as `stacks fetch` would leave it: a stack of real cuDNN's files, or of none."""
+        folder = self.library("2.1")
+        digest = hashlib.sha256((folder / "plumb_test_library-2.1-py3-none-any.whl").read_bytes()).hexdigest()
+        stack = self.folder / "plumb/stacks/plumb-test-library-2.1"
+        stack.mkdir(parents=True)
+        text = 'backend = "cuda"\n'
+        if files:
+            text = (files / "stack.toml").read_text()
+            (stack / "nvidia").symlink_to(files / "nvidia")
+        (stack / "stack.toml").write_text(f"# sha256 {digest}\n{text}")
+
+    def test_upgrade_watch_says_what_a_cuda_stack_lacks(self):
+        self.cuda_stack()
+        self.environment["PLUMB_GPU"] = "H200"
+        self.assertIn("plumb stacks fetch", self.github("upgrade-watch", expect=3), "a stack without its library")
+
+    @unittest.skipUnless((STACKS / OLD).exists() and (STACKS / NEW).exists(), "ci/fetch-cudnn fetches the two versions")
+    def test_upgrade_watch_previews_a_cudnn_version(self):
+        self.cuda_stack(STACKS / NEW)
+        (self.folder / "plumb/stacks" / OLD).symlink_to(STACKS / OLD)
+        self.environment |= {"BASELINE_STACK": OLD, "PLUMB_PREVIEW_ONLY": "1"}
+        self.assertIn("PLUMB_GPU=H200", self.github("upgrade-watch", expect=1))
+        self.environment["PLUMB_GPU"] = "H200"
+        self.github("upgrade-watch")
+        document = json.loads((self.reports / "preview.json").read_text())
+        self.assertGreater(document["summary"]["comparisons"], 0)
+        self.assertIn("libcudnn", (self.reports / "preview.txt").read_text())
+        self.assertFalse((self.folder / "plumb/stacks/plumb-test-library-2.1/decided").exists(), "a preview decides nothing")
 
     def test_a_summary_that_github_would_drop_is_an_error(self):
         self.reports.mkdir()

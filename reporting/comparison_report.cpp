@@ -27,9 +27,13 @@ void write_text(const RunComparisonReport& report, std::ostream& out) {
                        printable(difference.baseline),
                        printable(difference.candidate));
   }
-  out << fmt::format("  between processes: {:.2f} % ({})\n\n",
+  out << fmt::format("  between processes: {:.2f} % ({})\n",
                      100.0 * comparison.deviation.relative,
                      deviation_source(comparison.deviation));
+  if (const std::string floors = floors_text(comparison.metrics); !floors.empty()) {
+    out << "  " << floors << '\n';
+  }
+  out << '\n';
   write_metrics(comparison.metrics, out);
 }
 
@@ -60,6 +64,7 @@ std::string deviation_source(const ProcessDeviation& deviation) {
 
 std::string method_text(const RunComparisonReport& report) {
   const ComparisonLimits& limits = report.limits;
+  const std::string floors = floors_text(report.comparison.metrics);
   return fmt::format(
       "Two runs, each measured once: the interval of a change comes from both medians and twice "
       "the "
@@ -68,11 +73,14 @@ std::string method_text(const RunComparisonReport& report) {
       "% of what is called changed may be false (Benjamini and Hochberg). Floors: {:.2g} % end to "
       "end "
       "and {:.2g} % for a layer where those are larger than the method's own. 'detectable' is the "
-      "smallest change that such a comparison finds in 80 % of cases: what 'no change' is worth.",
+      "smallest change that such a comparison finds in 80 % of cases: what 'no change' is "
+      "worth.{}{}",
       100.0 * limits.alpha,
       100.0 * limits.false_discovery_rate,
       100.0 * limits.end_to_end_floor,
-      100.0 * limits.layer_floor);
+      100.0 * limits.layer_floor,
+      floors.empty() ? "" : " Calibration, ",
+      floors);
 }
 
 std::string command_text(const RunComparisonReport& report) {
@@ -116,6 +124,7 @@ Json comparison_document(const RunComparisonReport& report) {
                {{"relative", comparison.deviation.relative},
                 {"pairs", comparison.deviation.pairs},
                 {"assumed", comparison.deviation.pairs < kLeastDeviationPairs}}},
+              {"calibrations", report.calibrations},
               {"metrics", std::move(metrics)}};
 }
 

@@ -31,6 +31,7 @@ struct RunComparisonReport {
   RunComparison comparison;
   std::map<std::string, std::string> places;  ///< of a layer key: "conv1 of lenet, and 2 more"
   std::vector<MetricSamples> samples;
+  std::vector<RunId> calibrations;  ///< that floors come from
 };
 
 /// `plumb compare BASE CAND`

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <ostream>
 #include <tuple>
+#include <vector>
 
 #include "reporting/aligned_table.hpp"
 #include "reporting/printable_text.hpp"
@@ -190,6 +191,34 @@ std::string outputs_text(std::span<const MetricComparison> metrics) {
       open);
 }
 
+std::string floors_text(std::span<const MetricComparison> metrics) {
+  std::vector<double> calibrated;
+  std::size_t assumed = 0;
+  for (const MetricComparison& metric : metrics) {
+    if (metric.kind == "layer" && metric.floor) {
+      if (metric.floor->source == FloorSource::kCalibrated) {
+        calibrated.push_back(metric.floor->relative);
+      } else {
+        ++assumed;
+      }
+    }
+  }
+  if (calibrated.empty() && assumed == 0) {
+    return {};
+  }
+  std::string text = "floors of layers: ";
+  if (!calibrated.empty()) {
+    const auto [least, most] = std::minmax_element(calibrated.begin(), calibrated.end());
+    text += fmt::format(
+        "{} calibrated ({:.1f} to {:.1f} %)", calibrated.size(), 100.0 * *least, 100.0 * *most);
+  }
+  if (assumed > 0) {
+    text += fmt::format(
+        "{}{} assumed (plumb calibrate measures them)", calibrated.empty() ? "" : ", ", assumed);
+  }
+  return text;
+}
+
 Json metric_json(const MetricComparison& metric) {
   const bool compared = metric.ratio.has_value();
   Json row{{"series", metric.series},
@@ -205,6 +234,10 @@ Json metric_json(const MetricComparison& metric) {
   for (const Cause& cause : metric.causes) {
     row["causes"].push_back(
         {{"cause", cause.cause}, {"share", cause.share}, {"evidence", cause.evidence}});
+  }
+  if (metric.floor) {
+    row["floor"] = metric.floor->relative;
+    row["floor_source"] = to_text(metric.floor->source);
   }
   if (!metric.reason.empty()) {
     row["reason"] = metric.reason;

@@ -56,6 +56,9 @@ struct VerdictCounts {
 /// Writes "1 broken, 2 regressed, 0 improved, 40 equivalent, 3 inconclusive".
 [[nodiscard]] std::string counts_text(const VerdictCounts& counts);
 
+/// Says in one sentence where the floors of layers come from; empty: no layer has one.
+[[nodiscard]] std::string floors_text(std::span<const MetricComparison> metrics);
+
 /// Says in one sentence what became of the outputs; empty: none was compared.
 [[nodiscard]] std::string outputs_text(std::span<const MetricComparison> metrics);
 

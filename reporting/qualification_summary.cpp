@@ -9,6 +9,7 @@
 
 #include "reporting/aligned_table.hpp"
 #include "reporting/json_documents.hpp"
+#include "reporting/metric_rows.hpp"
 #include "reporting/printable_text.hpp"
 #include "reporting/quantity_text.hpp"
 
@@ -116,6 +117,13 @@ void write_quality(const Qualification& q, std::ostream& out) {
         100.0 * q.alarms.level,
         100.0 * q.alarms.low,
         100.0 * q.alarms.high);
+  }
+  std::vector<MetricComparison> tests;
+  for (const QualifiedMetric& layer : q.layers) {
+    tests.push_back(layer.test);
+  }
+  if (const std::string floors = floors_text(tests); !floors.empty()) {
+    out << "  " << floors << '\n';
   }
   for (const std::string& note : q.notes) {
     out << fmt::format("  {}\n", printable(note));

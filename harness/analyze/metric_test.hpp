@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/analyze/practical_floor.hpp"
 #include "harness/analyze/trimmed_mean.hpp"
 
 namespace plumb {
@@ -55,8 +56,9 @@ struct MetricComparison {
   double delta = 0.0;  ///< candidate − baseline, seconds
   double error = 0.0;  ///< its standard error
   std::vector<Cause> causes;
-  std::string model;                   ///< subject_of() the instance; empty: of no one model
-  std::optional<OutputChange> output;  ///< of kind "accuracy", which has no times
+  std::string model;                    ///< subject_of() the instance; empty: of no one model
+  std::optional<OutputChange> output;   ///< of kind "accuracy", which has no times
+  std::optional<PracticalFloor> floor;  ///< smaller changes are none; absent: there is no limit
 };
 
 /// Fills ratio, interval and minimal detectable effect from the mean of ln(candidate ÷ baseline);

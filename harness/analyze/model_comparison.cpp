@@ -9,9 +9,13 @@
 namespace plumb {
 namespace {
 
-constexpr double kBoundFloor = 0.01;
-constexpr double kEndToEndFloor = 0.02;
-constexpr double kDeviations = 3.0;  // between processes, that an end-to-end time must change by
+/// Concludes by the end-to-end limits, which bounds share.
+void conclude(MetricComparison& metric, const ComparisonLimits& limits) {
+  metric.floor =
+      PracticalFloor{std::max(limits.end_to_end_floor, kEndToEndFloor), FloorSource::kFixed};
+  metric.verdict =
+      verdict_of(metric, limits.alpha, metric.floor->relative, limits.end_to_end_margin);
+}
 
 MetricComparison compare_bound(const Bound& before,
                                const Bound& after,
@@ -30,10 +34,7 @@ MetricComparison compare_bound(const Bound& before,
                         {after.seconds, after.interval},
                         deviation,
                         limits.alpha);
-  metric.verdict = verdict_of(metric,
-                              limits.alpha,
-                              std::max(limits.end_to_end_floor, kBoundFloor),
-                              limits.end_to_end_margin);
+  conclude(metric, limits);
   return metric;
 }
 
@@ -59,11 +60,7 @@ MetricComparison compare_execution(const ExecutionTime& before,
                         {after.median, after.interval},
                         deviation,
                         limits.alpha);
-  metric.verdict = verdict_of(
-      metric,
-      limits.alpha,
-      std::max({limits.end_to_end_floor, kEndToEndFloor, kDeviations * deviation.relative}),
-      limits.end_to_end_margin);
+  conclude(metric, limits);
   return metric;
 }
 
@@ -93,6 +90,7 @@ void compare_bounds(const ModelBounds& before,
 void compare_executions(const ModelBounds& before,
                         const ModelBounds& after,
                         const ProcessDeviation& deviation,
+                        const CalibratedFloors& floors,
                         const ComparisonLimits& limits,
                         std::vector<ModelChange>& changes) {
   for (const ExecutionTime& execution : before.executions) {
@@ -103,13 +101,18 @@ void compare_executions(const ModelBounds& before,
     if (other == after.executions.end()) {
       continue;
     }
+    const std::string series =
+        end_to_end_series(subject_of(before.instance), execution.mode, execution.scenario);
+    ProcessDeviation own = deviation;
+    if (const auto noise = floors.series.find(series); noise != floors.series.end()) {
+      own.relative = std::max(own.relative, noise->second.process);
+    }
     changes.push_back({before.instance,
                        "end_to_end",
                        execution.mode,
                        execution.scenario,
-                       compare_execution(execution, *other, deviation, limits)});
-    changes.back().metric.series =
-        end_to_end_series(subject_of(before.instance), execution.mode, execution.scenario);
+                       compare_execution(execution, *other, own, limits)});
+    changes.back().metric.series = series;
   }
 }
 
@@ -180,13 +183,14 @@ std::string end_to_end_series(const std::string& subject,
 std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
                                         std::span<const ModelBounds> candidate,
                                         const ProcessDeviation& deviation,
+                                        const CalibratedFloors& floors,
                                         const ComparisonLimits& limits) {
   std::vector<ModelChange> changes;
   for (const ModelBounds& before : baseline) {
     for (const ModelBounds& after : candidate) {
       if (before.instance == after.instance) {
         const std::size_t first = changes.size();
-        compare_executions(before, after, deviation, limits, changes);
+        compare_executions(before, after, deviation, floors, limits, changes);
         compare_bounds(before, after, deviation, limits, changes);
         compare_loads(before, after, changes);
         for (std::size_t i = first; i < changes.size(); ++i) {

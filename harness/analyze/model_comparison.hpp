@@ -25,8 +25,8 @@ struct ModelChange {
                                             const std::string& scenario);
 
 /// Compares the models that both runs have: all bounds but the hardware's, which is no work of the
-/// library, all end-to-end times and all loads. Floors: for a bound the larger of the limit and 1%;
-/// for an end-to-end time the larger of the limit, 2% and three process deviations. Broken:
+/// library, all end-to-end times and all loads. Floor: the larger of the limit and 1%. The
+/// deviation of an end-to-end time is the larger of `deviation` and its calibrated one. Broken:
 /// executed before, and now failed. Inconclusive: a bound that is incomplete in one run, an
 /// execution that only one run has. A load by a scenario is broken if it is not executed any more,
 /// regressed or improved if its verdict changed between valid and failed, else inconclusive: one
@@ -34,6 +34,7 @@ struct ModelChange {
 [[nodiscard]] std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
                                                       std::span<const ModelBounds> candidate,
                                                       const ProcessDeviation& deviation,
+                                                      const CalibratedFloors& floors,
                                                       const ComparisonLimits& limits);
 
 }  // namespace plumb

@@ -12,12 +12,12 @@
 #include <random>
 
 #include "harness/analyze/paired_comparison.hpp"
+#include "harness/analyze/practical_floor.hpp"
 #include "harness/base/error.hpp"
 
 namespace plumb {
 namespace {
 
-constexpr double kLeastFloor = 0.02;
 constexpr double kDeviations = 3.0;
 constexpr double kBandTail = 0.005;  // each side of the 99% band
 constexpr std::array kAlphas{0.05, 0.01};
@@ -121,7 +121,7 @@ MetricNoise noise_of(const ReplicatedMetric& metric) {
   noise.autocorrelation = neighbour_correlation(samples);
   noise.drift = neighbour_correlation(in_order);
   noise.floor =
-      std::max({kLeastFloor, kDeviations * noise.process, metric.resolution / noise.median});
+      std::max({kLeastLayerFloor, kDeviations * noise.process, metric.resolution / noise.median});
   return noise;
 }
 

@@ -106,6 +106,10 @@ void to_json(Json& document, const MetricComparison& metric) {
               {"delta_seconds", metric.delta},
               {"delta_error_seconds", metric.error},
               {"causes", metric.causes}};
+  if (metric.floor) {
+    document["floor"] = metric.floor->relative;
+    document["floor_source"] = to_text(metric.floor->source);
+  }
 }
 void from_json(const Json& document, MetricComparison& metric) {
   metric.series = document.at("series").get<std::string>();
@@ -124,6 +128,13 @@ void from_json(const Json& document, MetricComparison& metric) {
   metric.delta = document.at("delta_seconds").get<double>();
   metric.error = document.at("delta_error_seconds").get<double>();
   document.at("causes").get_to(metric.causes);
+  // Kept since floors may be calibrated; older qualifications have none.
+  if (document.contains("floor")) {
+    using enum FloorSource;
+    metric.floor = PracticalFloor{
+        document.at("floor").get<double>(),
+        word_from(document.at("floor_source"), std::array{kFixed, kCalibrated, kAssumed})};
+  }
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Waiver, match, reason, who, expires, expired, applied_to)

@@ -49,8 +49,8 @@ bool is_broken(const ModelBounds& before, const ModelBounds& after, const std::s
 
 Findings findings_between(const ComparableRun& before, const ComparableRun& after) {
   Findings findings;
-  for (const ModelChange& change :
-       compare_models(before.models, after.models, joined(before.deviation, after.deviation), {})) {
+  for (const ModelChange& change : compare_models(
+           before.models, after.models, joined(before.deviation, after.deviation), {}, {})) {
     const bool latency = change.what == "end_to_end" && change.scenario == kWatchedScenario;
     if (!latency && change.what != "library") {
       continue;

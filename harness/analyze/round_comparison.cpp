@@ -119,15 +119,17 @@ Family<Name> gathered(std::span<const PairedRound* const> valid,
   return family;
 }
 
-/// Judges a family; `finish` names each metric.
-template <typename Name, typename Finish>
+/// Judges a family; `floor_of` and `finish` are told each metric's name.
+template <typename Name, typename FloorOf, typename Finish>
 void judge(Family<Name> family,
            const SequentialRule& rule,
            const FamilyLimits& limits,
            std::set<Name>& open,
+           const FloorOf& floor_of,
            const Finish& finish) {
   std::vector<StagedPairs> staged;
-  for (const auto& [name, metric] : family) {
+  for (auto& [name, metric] : family) {
+    metric.staged.floor = floor_of(name);
     staged.push_back(metric.staged);
   }
   std::vector<SequentialResult> results = rule.judge(staged, limits);
@@ -136,6 +138,7 @@ void judge(Family<Name> family,
     SequentialResult& result = results[next++];
     QualifiedMetric qualified;
     qualified.test = std::move(result.metric);
+    qualified.test.floor = metric.staged.floor;
     if (std::string reason = break_of(metric); !reason.empty()) {
       qualified.test.verdict = ComparisonVerdict::kBroken;
       qualified.test.reason = std::move(reason);
@@ -177,39 +180,47 @@ RoundComparison compare_rounds(std::span<const PairedRound> rounds,
   }
   result.valid = valid.size();
   const std::size_t screening = rule.looks().front();
-  judge<ModelMode>(gathered<ModelMode>(valid,
-                                       screening,
-                                       [](const RoundSide& side, const auto& add) {
-                                         for (const auto& [name, execution] : side.models) {
-                                           add(name, execution.row);
-                                         }
-                                       }),
-                   rule,
-                   limits.models,
-                   result.open_models,
-                   [&](const ModelMode& name, QualifiedMetric metric) {
-                     metric.subject = name.first;
-                     metric.mode = name.second;
-                     metric.test.series = "models/" + name.first + "/" + name.second;
-                     metric.baseline_variant.clear();
-                     metric.candidate_variant.clear();
-                     result.models.push_back(std::move(metric));
-                   });
-  judge<LayerKey>(gathered<LayerKey>(valid,
-                                     screening,
-                                     [](const RoundSide& side, const auto& add) {
-                                       for (const auto& [name, row] : side.layers) {
-                                         add(name, row);
-                                       }
-                                     }),
-                  rule,
-                  limits.layers,
-                  result.open_layers,
-                  [&](const LayerKey& key, QualifiedMetric metric) {
-                    metric.subject = key.text;
-                    metric.test.series = "layers/" + key.text;
-                    result.layers.push_back(std::move(metric));
-                  });
+  judge<ModelMode>(
+      gathered<ModelMode>(valid,
+                          screening,
+                          [](const RoundSide& side, const auto& add) {
+                            for (const auto& [name, execution] : side.models) {
+                              add(name, execution.row);
+                            }
+                          }),
+      rule,
+      limits.models,
+      result.open_models,
+      [&](const ModelMode&) {
+        return PracticalFloor{limits.models.floor, FloorSource::kFixed};
+      },
+      [&](const ModelMode& name, QualifiedMetric metric) {
+        metric.subject = name.first;
+        metric.mode = name.second;
+        metric.test.series = "models/" + name.first + "/" + name.second;
+        metric.baseline_variant.clear();
+        metric.candidate_variant.clear();
+        result.models.push_back(std::move(metric));
+      });
+  judge<LayerKey>(
+      gathered<LayerKey>(valid,
+                         screening,
+                         [](const RoundSide& side, const auto& add) {
+                           for (const auto& [name, row] : side.layers) {
+                             add(name, row);
+                           }
+                         }),
+      rule,
+      limits.layers,
+      result.open_layers,
+      [&](const LayerKey& key) {
+        return layer_floor(limits.floors, "layers/" + key.text, limits.layers.floor, 0.0);
+      },
+      [&](const LayerKey& key, QualifiedMetric metric) {
+        metric.subject = key.text;
+        metric.test.series = "layers/" + key.text;
+        result.layers.push_back(std::move(metric));
+      });
   return result;
 }
 

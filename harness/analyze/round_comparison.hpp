@@ -17,7 +17,8 @@ struct RoundLimits {
   FamilyLimits models{.kind = "end_to_end", .level = 0.01, .floor = 0.01, .margin = 0.01};
   FamilyLimits layers{
       .kind = "layer", .level = 0.05, .floor = 0.02, .margin = 0.02, .moderated = true};
-  double control_drift = 0.10;  ///< see machine_drift()
+  double control_drift = 0.10;   ///< see machine_drift()
+  CalibratedFloors floors = {};  ///< of both sides' layers
 };
 
 /// Is where all metrics of some paired rounds stand.
@@ -33,7 +34,8 @@ struct RoundComparison {
 };
 
 /// Judges every metric that the rounds have measured, models first: each family by the sequential
-/// rule, over the valid rounds. Rounds up to the rule's first look screen.
+/// rule, over the valid rounds. Rounds up to the rule's first look screen. A layer's floor is that
+/// of layer_floor(), without an assumed deviation: pairs show their own.
 ///
 /// Broken: the baseline works in every process, and the candidate is refused, wrong or out of
 /// memory in one, falls back to a reference implementation, or dies in two or more. Broken metrics

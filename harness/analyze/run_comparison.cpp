@@ -15,8 +15,6 @@
 namespace plumb {
 namespace {
 
-constexpr double kLayerFloor = 0.02;
-constexpr double kDeviations = 3.0;  // between processes, that a layer must change by
 constexpr double kSameSpeed = 0.02;  // the fastest variant changed by less: the choice is at fault
 
 /// Is a layer on its way through the family's correction.
@@ -163,9 +161,15 @@ LayerTest test_layer(const RunSide& baseline,
   return test;
 }
 
+/// The fastest variant is as noisy as what the library chose, which is what was calibrated.
+std::string noise_series(const std::string& series) {
+  return "layers/" + series.substr(series.find('/') + 1);
+}
+
 std::vector<LayerTest> test_layers(const RunSide& baseline,
                                    const RunSide& candidate,
                                    const ProcessDeviation& deviation,
+                                   const CalibratedFloors& floors,
                                    const ComparisonLimits& limits) {
   std::set<LayerKey> keys;
   for (const ResultSet* results : {&baseline.results, &candidate.results}) {
@@ -187,17 +191,19 @@ std::vector<LayerTest> test_layers(const RunSide& baseline,
     }
   }
   const std::vector<double> q = false_discovery_q(p_values);
-  const double floor =
-      std::max({limits.layer_floor, kLayerFloor, kDeviations * deviation.relative});
   std::size_t next = 0;
   for (LayerTest& test : tests) {
     if (!test.p) {
       continue;
     }
     test.metric.q = q[next++];
+    test.metric.floor = layer_floor(
+        floors, noise_series(test.metric.series), limits.layer_floor, deviation.relative);
     if (test.metric.reason.empty()) {
-      test.metric.verdict =
-          verdict_of(test.metric, limits.false_discovery_rate, floor, limits.layer_margin);
+      test.metric.verdict = verdict_of(test.metric,
+                                       limits.false_discovery_rate,
+                                       test.metric.floor->relative,
+                                       limits.layer_margin);
     }
     if (test.metric.verdict != ComparisonVerdict::kRegressed &&
         test.metric.verdict != ComparisonVerdict::kImproved &&
@@ -249,15 +255,16 @@ std::optional<KeyTime> served_time(const ResultSet& results, const LayerKey& key
 
 RunComparison compare_runs(const RunSide& baseline,
                            const RunSide& candidate,
+                           const CalibratedFloors& floors,
                            const ComparisonLimits& limits) {
   RunComparison result;
   result.deviation = joined(process_deviation(baseline.results.rows()),
                             process_deviation(candidate.results.rows()));
   for (ModelChange& change :
-       compare_models(baseline.models, candidate.models, result.deviation, limits)) {
+       compare_models(baseline.models, candidate.models, result.deviation, floors, limits)) {
     result.metrics.push_back(std::move(change.metric));
   }
-  for (LayerTest& test : test_layers(baseline, candidate, result.deviation, limits)) {
+  for (LayerTest& test : test_layers(baseline, candidate, result.deviation, floors, limits)) {
     result.metrics.push_back(std::move(test.metric));
   }
   for (auto compared : {compare_model_outputs(baseline.models, candidate.models),

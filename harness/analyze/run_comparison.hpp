@@ -52,13 +52,14 @@ struct RunComparison {
 /// what these show. Broken: timed before, and now refused, crashed, wrong or
 /// fallen back to a reference implementation. Where a library does not choose its fastest variant
 /// the fastest ones are compared too (kind "capability"). A layer of a disturbed block, and one
-/// that only one run measured, is inconclusive. Floors: for a layer the larger of the limit, 2% and
-/// three process deviations; for models see compare_models(). Layers' p-values are
+/// that only one run measured, is inconclusive. Floors: layer_floor() of the series' calibration,
+/// else of the deviation that the runs show; for models see compare_models(). Layers' p-values are
 /// corrected after Benjamini and Hochberg. Outputs are compared too, see numerical_drift.hpp.
 /// Causes: another implementation, another workspace, and whether the fastest variant changed too
 /// (capability) or only the choice (heuristic). Pure.
 [[nodiscard]] RunComparison compare_runs(const RunSide& baseline,
                                          const RunSide& candidate,
+                                         const CalibratedFloors& floors,
                                          const ComparisonLimits& limits);
 
 }  // namespace plumb

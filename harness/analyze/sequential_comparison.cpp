@@ -65,6 +65,7 @@ class Sequence {
     SequentialResult result;
     bool suspect = false;
     bool slower = false;
+    double floor = 0.0;
     double p = 1.0;  // of the whole procedure, so far
   };
 
@@ -88,6 +89,7 @@ class Sequence {
     prior_ = variance_prior(samples);
     for (std::size_t i = 0; i < family_.size(); ++i) {
       Member& member = members_[i];
+      member.floor = std::max(limits_.floor, family_[i].floor.relative);
       PairedMetric metric = look_at(part(family_[i].pairs, 0, screened(family_[i])));
       member.result.metric = metric.result;
       member.result.open = true;
@@ -97,7 +99,7 @@ class Sequence {
       const double p = test_change(member.result.metric, *metric.log_ratio, limits_.level);
       member.suspect = p < design_.screen_level;
       member.slower = metric.log_ratio->mean > 0.0;
-      if (equivalent(metric, 0)) {
+      if (equivalent(member, metric, 0)) {
         decide(member, ComparisonVerdict::kEquivalent, design_.looks.front());
       }
     }
@@ -143,7 +145,7 @@ class Sequence {
       const double p = agrees ? two_sided / 2.0 : 1.0 - two_sided / 2.0;
       member.p = std::min(member.p, design_.screen_level * confirming_.total_p(look - 1, p));
     }
-    if (equivalent(all, look)) {
+    if (equivalent(member, all, look)) {
       decide(member, ComparisonVerdict::kEquivalent, design_.looks[look]);
     }
   }
@@ -154,8 +156,7 @@ class Sequence {
       MetricComparison change = fresh.result;
       test_change(change, *fresh.log_ratio, limits_.level);
       change.q = result.metric.q;
-      if (std::abs(*change.ratio - 1.0) >= limits_.floor &&
-          (*change.ratio > 1.0) == member.slower) {
+      if (std::abs(*change.ratio - 1.0) >= member.floor && (*change.ratio > 1.0) == member.slower) {
         result.metric = change;
         decide(member,
                member.slower ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved,
@@ -168,8 +169,10 @@ class Sequence {
     }
   }
 
-  [[nodiscard]] bool equivalent(const PairedMetric& metric, std::size_t look) const {
-    const double within = std::log1p(std::max(limits_.margin, limits_.floor));
+  [[nodiscard]] bool equivalent(const Member& member,
+                                const PairedMetric& metric,
+                                std::size_t look) const {
+    const double within = std::log1p(std::max(limits_.margin, member.floor));
     const TrimmedMean& sample = *metric.log_ratio;
     const double reach =
         t_quantile(1.0 - tails_[look], sample.freedom) * std::sqrt(sample.variance / sample.kept);

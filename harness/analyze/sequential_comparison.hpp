@@ -24,6 +24,7 @@ inline constexpr std::size_t kLeastDesign = 2 * kLeastPairs;
 struct StagedPairs {
   PairedSamples pairs;
   std::size_t screening = 0;  ///< of them, the first so many
+  PracticalFloor floor = {};  ///< of this metric; the family's holds where it is larger
 };
 
 /// Says how a family of metrics is judged.

@@ -14,6 +14,7 @@
 #include "harness/cli/paired_run.hpp"
 #include "harness/cli/progress_line.hpp"
 #include "harness/cli/stack_probe.hpp"
+#include "harness/cli/stored_noise.hpp"
 #include "harness/cli/user_paths.hpp"
 #include "harness/cli/worker_choice.hpp"
 #include "harness/model/layer_spec.hpp"
@@ -169,6 +170,8 @@ class Search {
     RoundLimits limits;
     limits.control_drift = options_.drift;
     limits.layers.level = limits.models.level;  // one metric alone
+    limits.floors =
+        calibrated_floors(store_, baseline.header.environment, candidate.header.environment);
     ProgressLine line;
     const SequentialRounds measured =
         measure_in_sequence(pairs, {{key_}, {}}, rule_, limits, {}, [&](const Progress& progress) {

@@ -16,6 +16,7 @@
 #include "harness/cli/replicated_metrics.hpp"
 #include "harness/cli/run_lock.hpp"
 #include "harness/cli/stack_watch.hpp"
+#include "harness/cli/stored_noise.hpp"
 #include "harness/cli/upgrade_test.hpp"
 #include "harness/cli/user_paths.hpp"
 #include "harness/plan/run_record.hpp"
@@ -75,7 +76,7 @@ class SelfMeasurement {
         .noise = calibrate_noise(replicated_metrics(store_, calibrations), options_.plan)};
     std::ostringstream document;
     write_noise(report, Style::kJson, document);
-    put_run_record(store_, first.header.id, "noise", suite_.name, document.str());
+    put_run_record(store_, first.header.id, kNoiseRecord, suite_.name, document.str());
     return report;
   }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "harness/cli/stored_noise.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/json_object.hpp"
 
@@ -75,7 +76,7 @@ std::vector<SelfComparison> stored_calibrations(const Store& store, const RunHea
   std::vector<SelfComparison> found;
   for (const RunRecord& run : store.runs()) {
     if (run.header.suite == like.suite && run.header.environment.id() == like.environment.id()) {
-      for (const DerivedRecord& record : store.derived(run.header.id, "noise")) {
+      for (const DerivedRecord& record : store.derived(run.header.id, kNoiseRecord)) {
         const nlohmann::json document = parse_json(record.payload);
         const std::string& second = JsonObject(document).text("second_run");
         found.push_back({store.find_run(run.header.id), store.find_run(second)});

@@ -13,6 +13,7 @@
 #include "harness/analyze/model_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/run_analysis.hpp"
+#include "harness/cli/stored_noise.hpp"
 #include "harness/plan/run_record.hpp"
 
 namespace plumb {
@@ -159,7 +160,8 @@ RunComparisonReport compare_stored_runs(const Store& store,
                                         const std::string& baseline,
                                         const std::string& candidate,
                                         std::span<const std::string> varied,
-                                        const ComparisonLimits& limits) {
+                                        const ComparisonLimits& limits,
+                                        const std::optional<Timestamp>& until) {
   RunComparisonReport report;
   report.baseline = store.find_run(baseline);
   report.candidate = store.find_run(candidate);
@@ -174,8 +176,11 @@ RunComparisonReport compare_stored_runs(const Store& store,
   const ResultSet right_results(right.rows, right.calibration);
   const std::vector<ModelBounds> left_bounds = bounds_in(left);
   const std::vector<ModelBounds> right_bounds = bounds_in(right);
+  const CalibratedFloors floors = calibrated_floors(
+      store, report.baseline.header.environment, report.candidate.header.environment, until);
+  report.calibrations = floors.runs;
   report.comparison =
-      compare_runs({left_results, left_bounds}, {right_results, right_bounds}, limits);
+      compare_runs({left_results, left_bounds}, {right_results, right_bounds}, floors, limits);
   report.places = places_in(left, right);
   report.samples = samples_of_changes(store, report, left_results, right_results);
   return report;
@@ -219,7 +224,12 @@ RunComparisonReport kept_comparison(const Store& store, const ComparedRuns& runs
     kept.at("end_to_end_floor").get_to(limits.end_to_end_floor);
     kept.at("layer_floor").get_to(limits.layer_floor);
   }
-  return compare_stored_runs(store, baseline, candidate, varied, limits);
+  return compare_stored_runs(store,
+                             baseline,
+                             candidate,
+                             varied,
+                             limits,
+                             newest ? std::optional(newest->computed) : std::nullopt);
 }
 
 }  // namespace plumb

@@ -11,12 +11,14 @@
 namespace plumb {
 
 /// Compares two stored runs, named as users name them. Throws Error{kRefused} if they differ in
-/// more than `varied` names (is_varied()), Error{kUser} for a run that is not there.
+/// more than `varied` names (is_varied()), Error{kUser} for a run that is not there. Floors come
+/// from the calibrations that the store keeps, those up to `until` where it is given.
 [[nodiscard]] RunComparisonReport compare_stored_runs(const Store& store,
                                                       const std::string& baseline,
                                                       const std::string& candidate,
                                                       std::span<const std::string> varied,
-                                                      const ComparisonLimits& limits);
+                                                      const ComparisonLimits& limits,
+                                                      const std::optional<Timestamp>& until = {});
 
 /// Keeps a comparison as a derived record of the candidate's run, of kind "comparison", filed under
 /// the baseline's id: the document that `plumb compare --json` prints.
@@ -31,8 +33,8 @@ struct ComparedRuns {
 [[nodiscard]] std::optional<ComparedRuns> compared_runs(const std::string& name);
 
 /// Makes a comparison anew from the runs' rows, by the limits and with what differs
-/// on purpose of the newest comparison of these two runs that the store keeps; by the defaults
-/// where it keeps none. Throws as compare_stored_runs() does.
+/// on purpose of the newest comparison of these two runs that the store keeps, and by what was
+/// calibrated then; by the defaults where it keeps none. Throws as compare_stored_runs() does.
 [[nodiscard]] RunComparisonReport kept_comparison(const Store& store, const ComparedRuns& runs);
 
 }  // namespace plumb

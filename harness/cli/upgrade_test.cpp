@@ -20,6 +20,7 @@
 #include "harness/cli/progress_line.hpp"
 #include "harness/cli/run_lock.hpp"
 #include "harness/cli/stack_watch.hpp"
+#include "harness/cli/stored_noise.hpp"
 #include "harness/cli/stored_qualification.hpp"
 #include "harness/cli/user_paths.hpp"
 #include "harness/plan/layer_replay.hpp"
@@ -56,6 +57,10 @@ class UpgradeTest {
       locks_.push_back(RunLock::try_acquire(data_folder() / "locks", each->header.id));
       store_.begin_run(each->header);
       spdlog::info("run {}: {}", each->header.id, each->header.stack);
+    }
+    floors_ = calibrated_floors(store_, baseline.header.environment, candidate.header.environment);
+    if (!floors_.runs.empty()) {
+      q_.notes.push_back(fmt::format("floors calibrated by {}", fmt::join(floors_.runs, ", ")));
     }
     SequentialRounds measured = measure(baseline.side, candidate.side);
     const bool moved = measured.comparison.drift.moved;
@@ -119,6 +124,7 @@ class UpgradeTest {
     PairedRounds pairs(store_, baseline, candidate, options, context_.stop);
     RoundLimits limits;
     limits.control_drift = q_.criteria.control_drift;
+    limits.floors = floors_;
     ProgressLine line;
     return measure_in_sequence(pairs,
                                work_of(suite_, models_, options_.models),
@@ -213,6 +219,7 @@ class UpgradeTest {
   std::array<StackWatch, 2> watches_;
   bool unchanged_ = true;
   Qualification q_;
+  CalibratedFloors floors_;
   std::vector<std::optional<RunLock>> locks_;
 };
 

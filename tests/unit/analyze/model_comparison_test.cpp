@@ -29,7 +29,7 @@ ModelBounds model(const std::vector<ExecutionTime>& executions) {
 std::vector<ModelChange> changes(const ModelBounds& before,
                                  const ModelBounds& after,
                                  double deviation = 0.001) {
-  return compare_models({&before, 1}, {&after, 1}, {deviation, 20}, {});
+  return compare_models({&before, 1}, {&after, 1}, {deviation, 20}, {}, {});
 }
 
 TEST(ModelComparison, end_to_end_times_are_compared_by_mode_and_scenario) {
@@ -43,9 +43,26 @@ TEST(ModelComparison, end_to_end_times_are_compared_by_mode_and_scenario) {
   EXPECT_EQ(found[1].metric.verdict, ComparisonVerdict::kEquivalent);
 }
 
-TEST(ModelComparison, changes_below_two_percent_end_to_end_are_none) {
-  EXPECT_EQ(changes(model({execution(10)}), model({execution(10.15)}))[0].metric.verdict,
-            ComparisonVerdict::kEquivalent);
+TEST(ModelComparison, changes_below_one_percent_end_to_end_are_none) {
+  const MetricComparison below =
+      changes(model({execution(10)}), model({execution(10.05)}), 0.0002)[0].metric;
+  EXPECT_EQ(below.verdict, ComparisonVerdict::kEquivalent);
+  EXPECT_DOUBLE_EQ(below.floor->relative, 0.01);
+  EXPECT_EQ(below.floor->source, FloorSource::kFixed);
+  EXPECT_EQ(changes(model({execution(10)}), model({execution(10.15)}), 0.0002)[0].metric.verdict,
+            ComparisonVerdict::kRegressed);
+}
+
+TEST(ModelComparison, a_model_that_was_calibrated_is_known_by_its_own_deviation) {
+  const ModelBounds before = model({execution(10)});
+  const ModelBounds after = model({execution(10.5)});
+  CalibratedFloors floors;
+  floors.series[end_to_end_series("tiny|1|f32", "plain", "single_stream")] = {.process = 0.04,
+                                                                              .floor = 0.12};
+  EXPECT_EQ(compare_models({&before, 1}, {&after, 1}, {0.001, 20}, {}, {})[0].metric.verdict,
+            ComparisonVerdict::kRegressed);
+  EXPECT_EQ(compare_models({&before, 1}, {&after, 1}, {0.001, 20}, floors, {})[0].metric.verdict,
+            ComparisonVerdict::kInconclusive);
 }
 
 TEST(ModelComparison, processes_that_differ_much_hide_a_change) {

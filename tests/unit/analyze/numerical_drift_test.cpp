@@ -122,7 +122,7 @@ TEST(NumericalDrift, models_are_compared_by_mode) {
 TEST(NumericalDrift, bits_alone_never_decide_a_comparison_of_runs) {
   const ResultSet before = results({output("a", {})});
   const ResultSet after = results({output("b", {})});
-  const RunComparison compared = compare_runs({before, {}}, {after, {}}, {});
+  const RunComparison compared = compare_runs({before, {}}, {after, {}}, {}, {});
   ASSERT_EQ(compared.metrics.size(), 2U);
   EXPECT_EQ(compared.metrics[0].kind, "layer");
   EXPECT_EQ(compared.verdict, compared.metrics[0].verdict);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include <functional>
+#include <map>
 
 #include "tests/support/result_rows.hpp"
 
@@ -61,7 +62,7 @@ void slow_down(Measurement& row, double factor) {
 RunComparison compare(const RunBuilder::Edit& edit) {
   const ResultSet baseline = RunBuilder().results();
   const ResultSet candidate = RunBuilder(edit).results();
-  return compare_runs({baseline, {}}, {candidate, {}}, {});
+  return compare_runs({baseline, {}}, {candidate, {}}, {}, {});
 }
 
 TEST(RunComparison, the_deviation_between_processes_comes_from_confirmed_variants) {
@@ -98,6 +99,43 @@ TEST(RunComparison, a_slower_layer_is_listed_first_with_its_cause) {
   EXPECT_EQ(first.causes[0].cause, "capability changed");
   EXPECT_NEAR(first.causes[0].share, 1.0, 1e-9);
   EXPECT_EQ(slower.metrics[1].verdict, ComparisonVerdict::kEquivalent);
+}
+
+TEST(RunComparison, a_calibrated_floor_takes_the_place_of_the_assumed_one) {
+  const ResultSet baseline = RunBuilder().results();
+  const ResultSet candidate = RunBuilder([](int layer, Measurement& row) {
+                                if (layer <= 2) {
+                                  slow_down(row, 1.1);
+                                }
+                              }).results();
+  CalibratedFloors floors;
+  floors.series["layers/" + test::key(1).text] = {.process = 0.05, .floor = 0.15};
+  std::map<std::string, MetricComparison> metrics;
+  for (MetricComparison& metric :
+       compare_runs({baseline, {}}, {candidate, {}}, floors, {}).metrics) {
+    metrics[metric.series] = metric;
+  }
+  const MetricComparison& noisy = metrics.at("layers/" + test::key(1).text);
+  EXPECT_EQ(noisy.verdict, ComparisonVerdict::kEquivalent)
+      << "it differs by that between processes";
+  EXPECT_DOUBLE_EQ(noisy.floor->relative, 0.15);
+  EXPECT_EQ(noisy.floor->source, FloorSource::kCalibrated);
+  const MetricComparison& other = metrics.at("layers/" + test::key(2).text);
+  EXPECT_EQ(other.verdict, ComparisonVerdict::kRegressed);
+  EXPECT_DOUBLE_EQ(other.floor->relative, 0.02) << "three deviations of 0.52 % are less";
+  EXPECT_EQ(other.floor->source, FloorSource::kAssumed);
+}
+
+TEST(RunComparison, floors_of_two_environments_are_joined_by_the_larger) {
+  CalibratedFloors floors{.series = {{"a", {0.01, 0.03}}, {"b", {0.01, 0.03}}}, .runs = {"r2"}};
+  floors.join({.series = {{"b", {0.02, 0.06}}, {"c", {0.0, 0.02}}}, .runs = {"r1", "r2"}});
+  EXPECT_EQ(floors.series.size(), 3U);
+  EXPECT_DOUBLE_EQ(floors.series.at("a").floor, 0.03);
+  EXPECT_DOUBLE_EQ(floors.series.at("b").floor, 0.06);
+  EXPECT_DOUBLE_EQ(floors.series.at("b").process, 0.02);
+  EXPECT_THAT(floors.runs, ElementsAre("r1", "r2"));
+  EXPECT_DOUBLE_EQ(layer_floor(floors, "c", 0.05, 0.1).relative, 0.05) << "the user's";
+  EXPECT_DOUBLE_EQ(layer_floor(floors, "d", 0.0, 0.1).relative, 0.3) << "three deviations";
 }
 
 TEST(RunComparison, a_worse_choice_is_told_from_lost_capability) {
@@ -204,13 +242,13 @@ TEST(RunComparison, restarted_processes_speak_for_themselves) {
   };
   const ResultSet base = side({100.0, 100.4, 99.6, 100.2, 99.8});
   const ResultSet slower = side({104.0, 104.4, 103.6, 104.2, 103.8});
-  const RunComparison changed = compare_runs({base, {}}, {slower, {}}, {});
+  const RunComparison changed = compare_runs({base, {}}, {slower, {}}, {}, {});
   ASSERT_EQ(changed.metrics.size(), 1U);
   EXPECT_EQ(changed.metrics[0].verdict, ComparisonVerdict::kRegressed);
   EXPECT_NEAR(*changed.metrics[0].ratio, 1.04, 1e-3);
   // The same medians from processes that differ by as much as the change: nothing can be said.
   const RunComparison open =
-      compare_runs({side({100.0, 104.0, 96.0}), {}}, {side({104.0, 100.0, 108.0}), {}}, {});
+      compare_runs({side({100.0, 104.0, 96.0}), {}}, {side({104.0, 100.0, 108.0}), {}}, {}, {});
   EXPECT_EQ(open.metrics[0].verdict, ComparisonVerdict::kInconclusive);
   EXPECT_GT(open.metrics[0].high - open.metrics[0].low, 0.1);
 }

@@ -92,6 +92,17 @@ TEST(SequentialComparison, stops_early_either_way_and_reports_what_it_has_seen) 
   EXPECT_FALSE(results[1].open);
 }
 
+TEST(SequentialComparison, a_metric_may_have_a_larger_floor_than_its_family) {
+  NoisePairs source(5);
+  std::vector<StagedPairs> family{source.staged("own", 1.05, 6, 10),
+                                  source.staged("family's", 1.05, 6, 10)};
+  family[0].floor = {0.10, FloorSource::kCalibrated};
+  const auto results =
+      rule().judge(family, {.kind = "layer", .level = 0.05, .floor = 0.02, .margin = 0.02});
+  EXPECT_EQ(results[0].metric.verdict, ComparisonVerdict::kEquivalent);
+  EXPECT_EQ(results[1].metric.verdict, ComparisonVerdict::kRegressed);
+}
+
 TEST(SequentialComparison, is_inconclusive_with_what_it_could_have_found_at_the_cap) {
   NoisePairs source(6);
   StagedPairs noisy = source.staged("noisy", 1.0, 6, 20);

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace plumb {
+
+/// Says where the size comes from below which a change is none.
+enum class FloorSource {
+  kFixed,       ///< by the rule alone, or by the user
+  kCalibrated,  ///< from the series' own noise, which `plumb calibrate` measured
+  kAssumed,     ///< no calibration of the series in this environment
+};
+[[nodiscard]] std::string_view to_text(FloorSource source);
+
+/// Is the relative change below which a metric has not changed.
+struct PracticalFloor {
+  double relative = 0.0;
+  FloorSource source = FloorSource::kFixed;
+};
+
+/// Is the noise of one series as a calibration found it; relative.
+struct CalibratedNoise {
+  double process = 0.0;  ///< standard deviation of one process's median
+  double floor = 0.0;    ///< 2%, three of these deviations, or the timer's tick ÷ executions
+};
+
+/// Holds what calibrations say of the environments that are compared.
+struct CalibratedFloors {
+  std::map<std::string, CalibratedNoise> series;  ///< "layers/KEY", "models/…/end_to_end/…"
+  std::vector<std::string> runs;                  ///< first run of each calibration used
+  /// Takes in another environment's: of a series in both the larger values hold.
+  void join(const CalibratedFloors& other);
+};
+
+inline constexpr double kLeastLayerFloor = 0.02;
+inline constexpr double kEndToEndFloor = 0.01;
+
+/// Returns a layer's floor: the larger of `least`, 2% and what its calibration says, or, without
+/// one, three of the `assumed` deviations of a process.
+[[nodiscard]] PracticalFloor layer_floor(const CalibratedFloors& floors,
+                                         const std::string& series,
+                                         double least,
+                                         double assumed);
+
+}  // namespace plumb

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/stored_noise.hpp"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "harness/results/json_object.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::string_view kPaired = " paired";
+constexpr std::size_t kSeriesAtMost = 1'000'000;
+
+/// Returns the environment's id as it is without pairs: what is measured is the same.
+std::string unpaired_id(Environment environment) {
+  const auto method = environment.identity.find("method");
+  if (method != environment.identity.end() && method->second.ends_with(kPaired)) {
+    method->second.resize(method->second.size() - kPaired.size());
+  }
+  return environment.id();
+}
+
+/// Takes in the series of one run's calibrations that `floors` has not yet.
+void add_missing(const Store& store,
+                 const RunId& run,
+                 const std::optional<Timestamp>& until,
+                 CalibratedFloors& floors) {
+  std::map<std::string, CalibratedNoise> found;
+  for (const DerivedRecord& record : store.derived(run, kNoiseRecord)) {
+    if (until && record.computed > *until) {
+      continue;
+    }
+    const nlohmann::json document = parse_json(record.payload);
+    for (const nlohmann::json& row : JsonObject(document).array("metrics", kSeriesAtMost)) {
+      const JsonObject metric(row);
+      found[metric.text("series")] = {metric.number("process"), metric.number("floor")};
+    }
+  }
+  const std::size_t before = floors.series.size();
+  floors.series.merge(found);
+  if (floors.series.size() > before) {
+    floors.runs.push_back(run);
+  }
+}
+
+CalibratedFloors newest_of(const Store& store,
+                           const std::string& environment,
+                           const std::optional<Timestamp>& until) {
+  CalibratedFloors floors;
+  for (const RunRecord& run : store.runs()) {  // newest first
+    if (unpaired_id(run.header.environment) == environment) {
+      add_missing(store, run.header.id, until, floors);
+    }
+  }
+  return floors;
+}
+
+}  // namespace
+
+CalibratedFloors calibrated_floors(const Store& store,
+                                   const Environment& baseline,
+                                   const Environment& candidate,
+                                   const std::optional<Timestamp>& until) {
+  const std::string left = unpaired_id(baseline);
+  const std::string right = unpaired_id(candidate);
+  CalibratedFloors floors = newest_of(store, left, until);
+  if (right != left) {
+    floors.join(newest_of(store, right, until));
+  }
+  return floors;
+}
+
+}  // namespace plumb

@@ -93,23 +93,25 @@ void write_comparison_junit(const RunComparisonReport& report, std::ostream& out
     all.skipped += cases.skipped;
   }
   out << fmt::format(
-      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{} against {}\" tests=\"{}\" "
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" tests=\"{}\" "
       "failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
-      markup_text(report.candidate.header.id),
-      markup_text(report.baseline.header.id),
+      markup_text(title_text(report)),
       all.tests,
       all.failures,
       all.skipped);
   for (const auto& [name, cases] : suites) {
     out << fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" "
-        "time=\"{:.9f}\" timestamp=\"{}\">\n{}  </testsuite>\n",
+        "time=\"{:.9f}\"{}>\n{}  </testsuite>\n",
         markup_text(name),
         cases.tests,
         cases.failures,
         cases.skipped,
         cases.seconds,
-        to_text(report.candidate.header.started).substr(0, 19),
+        report.candidate.header.id.empty()
+            ? ""
+            : fmt::format(" timestamp=\"{}\"",
+                          to_text(report.candidate.header.started).substr(0, 19)),
         cases.text);
   }
   out << "</testsuites>\n";

@@ -79,15 +79,27 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
   const RunComparison& comparison = report.comparison;
   const RunHeader& before = report.baseline.header;
   const RunHeader& after = report.candidate.header;
-  std::string text =
-      fmt::format("## Plumbline: {}\n\n{}\n\nsuite {} · stack {} → {} · run {} → {}\n\n",
-                  to_text(comparison.verdict),
-                  counts_text(verdict_counts(comparison.metrics)),
-                  markdown_cell(after.suite),
-                  markdown_cell(before.stack),
-                  markdown_cell(after.stack),
-                  before.id,
-                  after.id);
+  const std::string sides = report.source
+                                ? markdown_cell(report.source->name)
+                                : fmt::format("suite {} · stack {} → {} · run {} → {}",
+                                              markdown_cell(after.suite),
+                                              markdown_cell(before.stack),
+                                              markdown_cell(after.stack),
+                                              before.id,
+                                              after.id);
+  std::string text = fmt::format("## Plumbline: {}\n\n{}\n\n{}\n\n",
+                                 to_text(comparison.verdict),
+                                 counts_text(verdict_counts(comparison.metrics)),
+                                 sides);
+  if (report.source) {
+    for (const ComparisonSource::Fact& fact : report.source->facts) {
+      text += fmt::format("- {}: {} → {}\n",
+                          markdown_cell(fact.name),
+                          markdown_cell(fact.baseline),
+                          markdown_cell(fact.candidate));
+    }
+    text += report.source->facts.empty() ? "" : "\n";
+  }
   if (const std::string outputs = outputs_text(comparison.metrics); !outputs.empty()) {
     text += "Outputs: " + outputs + ".\n\n";
   }
@@ -100,7 +112,9 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
       models.push_back(&metric);
     }
   }
-  text += environment(report);
+  if (!report.source || !report.environment_diff.empty()) {
+    text += environment(report);
+  }
   if (!models.empty()) {
     text += "\n<details><summary>Models without a change</summary>\n\n" +
             table(models, report, kMarkdownLimit - text.size() - 300) + "\n</details>\n";

@@ -25,13 +25,23 @@ using Row = PageRow;
 
 void add_head(const RunComparisonReport& report, PagePlace place, HtmlPage& page) {
   const RunComparison& comparison = report.comparison;
-  page.verdict(std::string(to_text(comparison.verdict)) + ".",
-               fmt::format("{}. {:.2f} % between processes ({}).",
-                           counts_text(verdict_counts(comparison.metrics)),
+  std::string summary = counts_text(verdict_counts(comparison.metrics)) + ".";
+  if (!report.source) {
+    summary += fmt::format(" {:.2f} % between processes ({}).",
                            100.0 * comparison.deviation.relative,
-                           deviation_source(comparison.deviation)),
-               tone_of(comparison.verdict));
+                           deviation_source(comparison.deviation));
+  }
+  page.verdict(std::string(to_text(comparison.verdict)) + ".", summary, tone_of(comparison.verdict));
   std::vector<Row> rows;
+  if (report.source) {
+    for (const ComparisonSource::Fact& fact : report.source->facts) {
+      rows.push_back({text_cell(fact.name), text_cell(fact.baseline), text_cell(fact.candidate)});
+    }
+    if (!rows.empty()) {
+      page.table({text_cell(""), text_cell("baseline"), text_cell("candidate")}, rows);
+    }
+    return;
+  }
   const auto add = [&](const char* name, const auto& text) {
     rows.push_back({text_cell(name),
                     text_cell(text(report.baseline.header)),
@@ -148,6 +158,9 @@ void add_outputs(const RunComparisonReport& report, HtmlPage& page) {
 }
 
 void add_environment(const RunComparisonReport& report, HtmlPage& page) {
+  if (report.source && report.environment_diff.empty()) {
+    return;  // nothing is known of it
+  }
   page.heading("Environment");
   if (report.environment_diff.empty()) {
     page.paragraph("No fact differs.");
@@ -167,8 +180,7 @@ void add_environment(const RunComparisonReport& report, HtmlPage& page) {
 }  // namespace
 
 void write_comparison_page(const RunComparisonReport& report, PagePlace place, std::ostream& out) {
-  HtmlPage page(
-      fmt::format("{} against {}", report.candidate.header.id, report.baseline.header.id));
+  HtmlPage page(title_text(report));
   if (place == PagePlace::kServer) {
     page.link("all models and runs", "/");
   }

@@ -16,9 +16,11 @@ namespace {
 
 void write_text(const RunComparisonReport& report, std::ostream& out) {
   const RunComparison& comparison = report.comparison;
-  out << fmt::format("{} → {}: {}\n\n",
-                     report.baseline.header.id,
-                     report.candidate.header.id,
+  out << fmt::format("{}: {}\n\n",
+                     report.source ? printable(report.source->name)
+                                   : fmt::format("{} → {}",
+                                                 report.baseline.header.id,
+                                                 report.candidate.header.id),
                      to_text(comparison.verdict));
   for (const EnvironmentDifference& difference : report.environment_diff) {
     out << fmt::format("  {}{}: {} → {}\n",
@@ -27,9 +29,18 @@ void write_text(const RunComparisonReport& report, std::ostream& out) {
                        printable(difference.baseline),
                        printable(difference.candidate));
   }
-  out << fmt::format("  between processes: {:.2f} % ({})\n",
-                     100.0 * comparison.deviation.relative,
-                     deviation_source(comparison.deviation));
+  if (report.source) {
+    for (const ComparisonSource::Fact& fact : report.source->facts) {
+      out << fmt::format("  {}: {} → {}\n",
+                         printable(fact.name),
+                         printable(fact.baseline),
+                         printable(fact.candidate));
+    }
+  } else {
+    out << fmt::format("  between processes: {:.2f} % ({})\n",
+                       100.0 * comparison.deviation.relative,
+                       deviation_source(comparison.deviation));
+  }
   if (const std::string floors = floors_text(comparison.metrics); !floors.empty()) {
     out << "  " << floors << '\n';
   }
@@ -37,62 +48,16 @@ void write_text(const RunComparisonReport& report, std::ostream& out) {
   write_metrics(comparison.metrics, out);
 }
 
-void write_json_document(const RunComparisonReport& report, std::ostream& out) {
-  write_json(comparison_document(report), out);
-}
-
-void write_page_file(const RunComparisonReport& report, std::ostream& out) {
-  write_comparison_page(report, PagePlace::kFile, out);
-}
-
-constexpr std::array<OutputFormat<RunComparisonReport>, 6> kFormats{{
-    {".html", "one page that opens offline", write_page_file},
-    {".md", "Markdown for a pull request", write_comparison_markdown},
-    {".json", "JSON document", write_json_document},
-    {".xml", "JUnit", write_comparison_junit},
-    {".txt", "text", write_text},
-    {".annotations", "workflow commands of GitHub Actions", write_comparison_annotations},
-}};
-
-}  // namespace
-
-std::string deviation_source(const ProcessDeviation& deviation) {
-  return deviation.pairs >= kLeastDeviationPairs
-             ? fmt::format("from {} confirmed variants", deviation.pairs)
-             : "assumed: too few confirmed variants";
-}
-
-std::string method_text(const RunComparisonReport& report) {
-  const ComparisonLimits& limits = report.limits;
-  const std::string floors = floors_text(report.comparison.metrics);
-  return fmt::format(
-      "Two runs, each measured once: the interval of a change comes from both medians and twice "
-      "the "
-      "deviation between processes. End to end and bounds are tested at {:.2g} %; among layers "
-      "{:.2g} "
-      "% of what is called changed may be false (Benjamini and Hochberg). Floors: {:.2g} % end to "
-      "end "
-      "and {:.2g} % for a layer where those are larger than the method's own. 'detectable' is the "
-      "smallest change that such a comparison finds in 80 % of cases: what 'no change' is "
-      "worth.{}{}",
-      100.0 * limits.alpha,
-      100.0 * limits.false_discovery_rate,
-      100.0 * limits.end_to_end_floor,
-      100.0 * limits.layer_floor,
-      floors.empty() ? "" : " Calibration, ",
-      floors);
-}
-
-std::string command_text(const RunComparisonReport& report) {
-  std::string command =
-      fmt::format("plumb compare {} {}", report.baseline.header.id, report.candidate.header.id);
-  for (const std::string& name : report.varied) {
-    command += " --vary " + shell_quoted(name);
+Json boots_json(const std::vector<Boot>& boots) {
+  Json list = Json::array();
+  for (const Boot& boot : boots) {
+    list.push_back({{"boot", boot.id}, {"runs", boot.runs}, {"control_seconds", boot.control}});
   }
-  return command;
+  return list;
 }
 
-Json comparison_document(const RunComparisonReport& report) {
+/// Writes what every comparison of runs has.
+Json run_document(const RunComparisonReport& report) {
   const RunComparison& comparison = report.comparison;
   Json diff = Json::array();
   for (const EnvironmentDifference& difference : report.environment_diff) {
@@ -120,16 +85,109 @@ Json comparison_document(const RunComparisonReport& report) {
                 {"end_to_end_floor", report.limits.end_to_end_floor},
                 {"layer_floor", report.limits.layer_floor}}},
               {"environment_diff", std::move(diff)},
-              {"process_deviation",
-               {{"relative", comparison.deviation.relative},
-                {"pairs", comparison.deviation.pairs},
-                {"assumed", comparison.deviation.pairs < kLeastDeviationPairs}}},
               {"calibrations", report.calibrations},
               {"metrics", std::move(metrics)}};
 }
 
+void write_json_document(const RunComparisonReport& report, std::ostream& out) {
+  write_json(comparison_document(report), out);
+}
+
+void write_page_file(const RunComparisonReport& report, std::ostream& out) {
+  write_comparison_page(report, PagePlace::kFile, out);
+}
+
+constexpr std::array<OutputFormat<RunComparisonReport>, 6> kFormats{{
+    {".html", "one page that opens offline", write_page_file},
+    {".md", "Markdown for a pull request", write_comparison_markdown},
+    {".json", "JSON document", write_json_document},
+    {".xml", "JUnit", write_comparison_junit},
+    {".txt", "text", write_text},
+    {".annotations", "workflow commands of GitHub Actions", write_comparison_annotations},
+}};
+
+}  // namespace
+
+std::string deviation_source(const ProcessDeviation& deviation) {
+  return deviation.pairs >= kLeastDeviationPairs
+             ? fmt::format("from {} confirmed variants", deviation.pairs)
+             : "assumed: too few confirmed variants";
+}
+
+std::string title_text(const RunComparisonReport& report) {
+  return report.source ? report.source->name
+                       : fmt::format("{} against {}",
+                                     report.candidate.header.id,
+                                     report.baseline.header.id);
+}
+
+std::string method_text(const RunComparisonReport& report) {
+  if (report.source) {
+    return report.source->method;
+  }
+  const ComparisonLimits& limits = report.limits;
+  const std::string floors = floors_text(report.comparison.metrics);
+  return fmt::format(
+      "Two runs, each measured once: the interval of a change comes from both medians and twice "
+      "the "
+      "deviation between processes. End to end and bounds are tested at {:.2g} %; among layers "
+      "{:.2g} "
+      "% of what is called changed may be false (Benjamini and Hochberg). Floors: {:.2g} % end to "
+      "end "
+      "and {:.2g} % for a layer where those are larger than the method's own. 'detectable' is the "
+      "smallest change that such a comparison finds in 80 % of cases: what 'no change' is "
+      "worth.{}{}",
+      100.0 * limits.alpha,
+      100.0 * limits.false_discovery_rate,
+      100.0 * limits.end_to_end_floor,
+      100.0 * limits.layer_floor,
+      floors.empty() ? "" : " Calibration, ",
+      floors);
+}
+
+std::string command_text(const RunComparisonReport& report) {
+  if (report.source) {
+    return report.source->command;
+  }
+  std::string command =
+      fmt::format("plumb compare {} {}", report.baseline.header.id, report.candidate.header.id);
+  for (const std::string& name : report.varied) {
+    command += " --vary " + shell_quoted(name);
+  }
+  return command;
+}
+
+Json comparison_document(const RunComparisonReport& report) {
+  const RunComparison& comparison = report.comparison;
+  Json document = run_document(report);
+  if (report.boots) {
+    document["boots"] = {{"baseline", boots_json(report.boots->baseline)},
+                         {"candidate", boots_json(report.boots->candidate)}};
+  } else {
+    document["process_deviation"] = {{"relative", comparison.deviation.relative},
+                                     {"pairs", comparison.deviation.pairs},
+                                     {"assumed", comparison.deviation.pairs < kLeastDeviationPairs}};
+  }
+  return document;
+}
+
 void write_run_comparison(const RunComparisonReport& report, Style style, std::ostream& out) {
   (style == Style::kText ? write_text : write_json_document)(report, out);
+}
+
+void write_measured_runs(std::span<const RunReport> reports,
+                         std::span<const RunComparisonReport> comparisons,
+                         std::ostream& out) {
+  std::vector<Json> runs;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    runs.push_back(bounds_document(reports[i]));
+    if (i < comparisons.size()) {
+      runs.back()["comparison"] = comparison_document(comparisons[i]);
+    }
+  }
+  write_json(
+      runs.size() == 1 ? runs.front() : Json{{"schema_version", kJsonSchemaVersion}, {"runs", runs}},
+      out);
 }
 
 std::span<const OutputFormat<RunComparisonReport>> comparison_formats() {

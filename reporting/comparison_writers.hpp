@@ -25,6 +25,8 @@ void write_comparison_annotations(const RunComparisonReport& report, std::ostrea
 /// Writes the document of `plumb compare --json` on one line: what the store keeps.
 [[nodiscard]] Json comparison_document(const RunComparisonReport& report);
 
+/// Names both sides: "CAND against BASE".
+[[nodiscard]] std::string title_text(const RunComparisonReport& report);
 /// Says where the deviation between processes comes from.
 [[nodiscard]] std::string deviation_source(const ProcessDeviation& deviation);
 /// Says how it was judged, and by which limits.

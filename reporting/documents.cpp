@@ -236,17 +236,6 @@ void write_bounds(const RunReport& report, Style style, std::ostream& out) {
   write_single_layers(report, out);
 }
 
-void write_bounds(std::span<const RunReport> reports, std::ostream& out) {
-  if (reports.size() == 1) {
-    return write_bounds(reports.front(), Style::kJson, out);
-  }
-  Json document{{"schema_version", kJsonSchemaVersion}, {"runs", Json::array()}};
-  for (const RunReport& report : reports) {
-    document["runs"].push_back(bounds_document(report));
-  }
-  write_json(document, out);
-}
-
 void write_what_ifs(const RunReport& report, Style style, std::ostream& out) {
   if (style == Style::kJson) {
     return write_json(what_ifs_document(report), out);

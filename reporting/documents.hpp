@@ -39,9 +39,6 @@ void write_model(const Graph& graph, Style style, std::ostream& out);
 void write_runs(std::span<const RunRecord> runs, Style style, std::ostream& out);
 /// `plumb bound`
 void write_bounds(const RunReport& report, Style style, std::ostream& out);
-/// `plumb run --json`: the document of `bound`, and with several stacks one with a list `runs` of
-/// them
-void write_bounds(std::span<const RunReport> reports, std::ostream& out);
 /// `plumb whatif`
 void write_what_ifs(const RunReport& report, Style style, std::ostream& out);
 /// `plumb env`

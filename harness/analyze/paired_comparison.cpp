@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
 
 namespace plumb {
@@ -77,27 +78,13 @@ ComparisonVerdict verdict_of(const std::optional<PairedMetric>& whole,
   return all ? ComparisonVerdict::kEquivalent : ComparisonVerdict::kInconclusive;
 }
 
-}  // namespace
-
-PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimits& limits) {
+/// Puts judged metrics together: the verdict of the whole and the attribution.
+PairedAnswer answer_of(const PairedQuestion& question,
+                       std::optional<PairedMetric> whole,
+                       std::vector<PairedMetric> layers) {
   PairedAnswer answer;
   answer.id = question.id;
-  std::optional<PairedMetric> whole;
-  if (question.end_to_end) {
-    whole = look_at(*question.end_to_end, false);
-    if (whole->log_ratio) {
-      whole->result.q = test_change(whole->result, *whole->log_ratio, limits.alpha);
-      whole->result.verdict = verdict_of(
-          whole->result, limits.alpha, limits.end_to_end_floor, limits.end_to_end_margin);
-    }
-  }
-  std::vector<PairedMetric> layers;
-  for (const PairedSamples& layer : question.layers) {
-    layers.push_back(look_at(layer, true));
-  }
-  judge_layers(layers, limits);
   answer.verdict = verdict_of(whole, layers);
-
   if (whole && whole->log_ratio && !layers.empty()) {
     Attribution attribution;
     attribution.delta_seconds = whole->result.delta;
@@ -117,6 +104,76 @@ PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimit
     answer.metrics.push_back(std::move(layer.result));
   }
   return answer;
+}
+
+/// Judges one family by the rule; what all pairs say of a metric stays beside its verdict.
+void judge_in_sequence(std::span<const PairedSamples> samples,
+                       const SequentialRule& rule,
+                       const FamilyLimits& limits,
+                       std::vector<PairedMetric>& metrics) {
+  std::vector<StagedPairs> family;
+  for (const PairedSamples& each : samples) {
+    family.push_back({each, rule.looks().front()});
+  }
+  std::vector<SequentialResult> results = rule.judge(family, limits);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    if (metrics[i].log_ratio) {
+      MetricComparison& judged = results[i].metric;
+      judged.series = metrics[i].result.series;
+      judged.kind = metrics[i].result.kind;
+      metrics[i].result = std::move(judged);
+    }
+  }
+}
+
+}  // namespace
+
+PairedAnswer compare_pairs(const PairedQuestion& question, const ComparisonLimits& limits) {
+  std::optional<PairedMetric> whole;
+  if (question.end_to_end) {
+    whole = look_at(*question.end_to_end, false);
+    if (whole->log_ratio) {
+      whole->result.q = test_change(whole->result, *whole->log_ratio, limits.alpha);
+      whole->result.verdict = verdict_of(
+          whole->result, limits.alpha, limits.end_to_end_floor, limits.end_to_end_margin);
+    }
+  }
+  std::vector<PairedMetric> layers;
+  for (const PairedSamples& layer : question.layers) {
+    layers.push_back(look_at(layer, true));
+  }
+  judge_layers(layers, limits);
+  return answer_of(question, std::move(whole), std::move(layers));
+}
+
+PairedAnswer compare_pairs_in_sequence(const PairedQuestion& question,
+                                       const ComparisonLimits& limits,
+                                       const SequentialRule& rule) {
+  std::optional<PairedMetric> whole;
+  if (question.end_to_end) {
+    std::vector<PairedMetric> one{look_at(*question.end_to_end, false)};
+    judge_in_sequence({&*question.end_to_end, 1},
+                      rule,
+                      {.kind = "end_to_end",
+                       .level = limits.alpha,
+                       .floor = limits.end_to_end_floor,
+                       .margin = limits.end_to_end_margin},
+                      one);
+    whole = std::move(one.front());
+  }
+  std::vector<PairedMetric> layers;
+  for (const PairedSamples& layer : question.layers) {
+    layers.push_back(look_at(layer, true));
+  }
+  judge_in_sequence(question.layers,
+                    rule,
+                    {.kind = "layer",
+                     .level = limits.false_discovery_rate,
+                     .floor = limits.layer_floor,
+                     .margin = limits.layer_margin,
+                     .moderated = true},
+                    layers);
+  return answer_of(question, std::move(whole), std::move(layers));
 }
 
 }  // namespace plumb

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/analyze/paired_metric.hpp"
+#include "harness/analyze/sequential_comparison.hpp"
 
 namespace plumb {
 
@@ -43,5 +44,12 @@ struct PairedAnswer {
 /// are not positive make a metric inconclusive, with the reason. Pure.
 [[nodiscard]] PairedAnswer compare_pairs(const PairedQuestion& question,
                                          const ComparisonLimits& limits);
+
+/// Compares paired samples as they would be judged while they are measured: by the sequential rule,
+/// in the order given, up to its last look. Level, floor and margin of each family are the limits'.
+/// Pure.
+[[nodiscard]] PairedAnswer compare_pairs_in_sequence(const PairedQuestion& question,
+                                                     const ComparisonLimits& limits,
+                                                     const SequentialRule& rule);
 
 }  // namespace plumb

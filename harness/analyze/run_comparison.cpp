@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "harness/analyze/comparison_verdict.hpp"
 #include "harness/analyze/model_comparison.hpp"
 #include "harness/analyze/numerical_drift.hpp"
 
@@ -271,39 +272,8 @@ RunComparison compare_runs(const RunSide& baseline,
                         compare_layer_outputs(baseline.results, candidate.results)}) {
     std::move(compared.begin(), compared.end(), std::back_inserter(result.metrics));
   }
-  const auto rank = [](const MetricComparison& metric) {
-    return metric.verdict == ComparisonVerdict::kBroken      ? 0
-           : metric.verdict == ComparisonVerdict::kRegressed ? 1
-           : metric.verdict == ComparisonVerdict::kImproved  ? 2
-                                                             : 3;
-  };
-  std::stable_sort(result.metrics.begin(),
-                   result.metrics.end(),
-                   [&](const auto& one, const auto& other) { return rank(one) < rank(other); });
-  // Among many layers some are always open: of what is neither broken nor slower the models' bounds
-  // decide, where there are any; never outputs, whose bits may change in any upgrade, or loads.
-  const bool bounds = std::any_of(result.metrics.begin(),
-                                  result.metrics.end(),
-                                  [](const auto& metric) { return metric.kind == "bound"; });
-  const auto any = [&](ComparisonVerdict verdict) {
-    return std::any_of(result.metrics.begin(), result.metrics.end(), [&](const auto& metric) {
-      const bool bad =
-          verdict == ComparisonVerdict::kBroken || verdict == ComparisonVerdict::kRegressed;
-      return metric.verdict == verdict &&
-             (bad || (bounds ? metric.kind == "bound"
-                             : metric.kind != "accuracy" && metric.kind != "load"));
-    });
-  };
-  for (const ComparisonVerdict verdict : {ComparisonVerdict::kBroken,
-                                          ComparisonVerdict::kRegressed,
-                                          ComparisonVerdict::kInconclusive,
-                                          ComparisonVerdict::kImproved,
-                                          ComparisonVerdict::kEquivalent}) {
-    if (any(verdict)) {
-      result.verdict = verdict;
-      return result;
-    }
-  }
+  put_changes_first(result.metrics);
+  result.verdict = verdict_of_all(result.metrics);
   return result;
 }
 

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 6> kNotTheMachine{
     "library", "driver", "backend", "threads", "method", "cache"};
 constexpr std::array<std::string_view, 4> kRestless{
     "measure", "load", "frequency.mhz_now", "import"};
-constexpr std::array<std::string_view, 3> kOfTheStack{"library", "stack", "plumb"};
+constexpr std::array<std::string_view, 4> kNoDrift{"library", "stack", "plumb", "boot"};
 
 Environment without(const Environment& environment, std::span<const std::string_view> names) {
   Environment rest;
@@ -57,7 +57,7 @@ std::vector<EnvironmentDifference> environment_drift(const Environment& before,
                                                      const Environment& after) {
   std::vector<EnvironmentDifference> drift = environment_changes(before, after);
   std::erase_if(drift, [](const EnvironmentDifference& difference) {
-    return is_among(difference.name, kOfTheStack);
+    return is_among(difference.name, kNoDrift);
   });
   return drift;
 }

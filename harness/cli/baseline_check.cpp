@@ -2,7 +2,6 @@
 #include "harness/cli/baseline_check.hpp"
 
 #include <CLI/CLI.hpp>
-#include <iostream>
 
 #include "harness/base/error.hpp"
 #include "harness/cli/gate.hpp"
@@ -53,17 +52,17 @@ BaselineCheck::BaselineCheck(const BaselineOptions& options, const Store& store,
   }
 }
 
-int BaselineCheck::check(Store& store, const RunId& run, bool print) const {
+std::optional<RunComparisonReport> BaselineCheck::check(Store& store, const RunId& run) const {
   if (!baseline_) {
-    return 0;
+    return std::nullopt;
   }
-  const RunComparisonReport report =
-      compare_stored_runs(store, *baseline_, run, options_.varied, {});
-  if (print) {
-    write_run_comparison(report, Style::kText, std::cout);
-  }
+  RunComparisonReport report = compare_stored_runs(store, *baseline_, run, options_.varied, {});
   write_reports(report, comparison_formats(), options_.outputs);
   store_comparison(store, report);
+  return report;
+}
+
+int BaselineCheck::status_of(const RunComparisonReport& report) const {
   return options_.gate ? gate_status({&report.comparison.verdict, 1}) : 0;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/store/store.hpp"
+#include "reporting/comparison_report.hpp"
 
 namespace CLI {
 class App;
@@ -30,10 +31,11 @@ class BaselineCheck {
   /// were to have one report.
   BaselineCheck(const BaselineOptions& options, const Store& store, std::size_t runs);
 
-  /// Compares a run that is kept already; writes the comparison to stdout if `print`, its reports
-  /// and the store's record. Returns the gate's exit status; 0 without a gate or a baseline.
-  /// Throws Error{kRefused} for unlike environments or suites.
-  [[nodiscard]] int check(Store& store, const RunId& run, bool print) const;
+  /// Compares a run that is kept already; writes its reports and the store's record. Absent: there
+  /// is no baseline. Throws Error{kRefused} for unlike environments or suites.
+  [[nodiscard]] std::optional<RunComparisonReport> check(Store& store, const RunId& run) const;
+  /// Returns the gate's exit status of a comparison; 0 without a gate.
+  [[nodiscard]] int status_of(const RunComparisonReport& report) const;
 
  private:
   const BaselineOptions& options_;

@@ -8,9 +8,11 @@
 #include "harness/cli/gate.hpp"
 #include "harness/cli/report_files.hpp"
 #include "harness/cli/sample_file.hpp"
+#include "harness/cli/stored_boots.hpp"
 #include "harness/cli/stored_comparison.hpp"
 #include "reporting/change_documents.hpp"
 #include "reporting/comparison_report.hpp"
+#include "reporting/paired_report.hpp"
 
 namespace plumb {
 namespace {
@@ -22,18 +24,26 @@ struct CompareOptions {
   std::string samples;
   std::vector<std::string> outputs;
   bool gate = false;
+  bool sequential = false;
   ComparisonLimits limits;
 };
 
 /// Compares the paired rounds of a file; returns one verdict a question.
 std::vector<ComparisonVerdict> compare_samples(const CompareOptions& options, Style style) {
-  std::vector<PairedAnswer> answers;
+  PairedReport report{.file = options.samples,
+                      .limits = options.limits,
+                      .sequential = options.sequential,
+                      .answers = {}};
+  const SequentialRule rule;
   std::vector<ComparisonVerdict> verdicts;
   for (const PairedQuestion& question : read_paired_samples(options.samples)) {
-    answers.push_back(compare_pairs(question, options.limits));
-    verdicts.push_back(answers.back().verdict);
+    report.answers.push_back(options.sequential
+                                 ? compare_pairs_in_sequence(question, options.limits, rule)
+                                 : compare_pairs(question, options.limits));
+    verdicts.push_back(report.answers.back().verdict);
   }
-  write_comparisons(answers, style, std::cout);
+  write_comparisons(report.answers, style, std::cout);
+  write_reports(report, paired_formats(), options.outputs);
   return verdicts;
 }
 
@@ -41,11 +51,17 @@ ComparisonVerdict compare_stored(const CompareOptions& options,
                                  const std::string& store_url,
                                  Style style) {
   const auto store = open_store(store_url);
-  const RunComparisonReport report = compare_stored_runs(
-      *store, options.baseline, options.candidate, options.varied, options.limits);
+  const bool boots = names_several_runs(options.baseline) || names_several_runs(options.candidate);
+  const RunComparisonReport report =
+      boots ? compare_stored_boots(
+                  *store, options.baseline, options.candidate, options.varied, options.limits)
+            : compare_stored_runs(
+                  *store, options.baseline, options.candidate, options.varied, options.limits);
   write_run_comparison(report, style, std::cout);
   write_reports(report, comparison_formats(), options.outputs);
-  store_comparison(*store, report);
+  if (!boots) {
+    store_comparison(*store, report);
+  }
   return report.comparison.verdict;
 }
 
@@ -56,16 +72,17 @@ void add_compare(CLI::App& app, CommandContext& context) {
   CLI::App* const command =
       app.add_subcommand("compare", "say what changed between two runs, by how much and why");
   CLI::Option* const baseline =
-      command->add_option("BASE", options->baseline, "a run: id, unique prefix, tag or @latest");
+      command->add_option("BASE", options->baseline, "a run: id, unique prefix, tag or @latest; several, one boot each: A,B,C or TAG/*");
   CLI::Option* const candidate =
-      command->add_option("CAND", options->candidate, "the run that is compared with it");
+      command->add_option("CAND", options->candidate, "what is compared with it, named likewise");
   baseline->needs(candidate);
   command->add_option(
       "--vary",
       options->varied,
       "what differs on purpose: stack, driver, suite, or a fact's name; may be repeated");
-  command
-      ->add_option(
+  CLI::Option* const samples =
+      command
+          ->add_option(
           "--samples",
           options->samples,
           "a JSON file of paired rounds in seconds: {\"comparisons\":[{\"id\",\"end_to_end\":"
@@ -75,8 +92,12 @@ void add_compare(CLI::App& app, CommandContext& context) {
       ->add_option("-o,--output",
                    options->outputs,
                    "a report to write too; may be repeated: " + format_list(comparison_formats()))
-      ->each(check_format(comparison_formats()))
-      ->needs(candidate);
+      ->each(check_format(comparison_formats()));
+  command
+      ->add_flag("--sequential",
+                 options->sequential,
+                 "judge the pairs in their order by the sequential rule of plumb qualify, 20 at most")
+      ->needs(samples);
   command->add_flag(
       "--gate",
       options->gate,

@@ -148,6 +148,7 @@ class SuiteRun {
     items = without_measured(std::move(items), store_.measurements(header_.id));
     items = reuse(std::move(items));
     calibrate();
+    const bool controlled = control();
     spdlog::info("run {}: {} unique layers, {} to measure, environment {}",
                  header_.id,
                  wanted,
@@ -169,6 +170,9 @@ class SuiteRun {
     if (options_.only != "layers" && summary.state == RunState::kFinished &&
         !execute_end_to_end(shard, began, stopped)) {
       summary.state = RunState::kInterrupted;
+    }
+    if (controlled && !context_.stop.load()) {
+      static_cast<void>(control());
     }
     const bool valid = stack_is_unchanged();
     store_.finish_run(header_.id, valid ? summary.state : RunState::kInterrupted, current_time());
@@ -308,6 +312,19 @@ class SuiteRun {
                    to_json(executor_.calibrate()));
   }
 
+  /// Measures the machine itself, for comparisons over boots; returns whether that worked.
+  bool control() {
+    const std::optional<Controls> controls = executor_.measure_controls();
+    if (controls) {
+      put_run_record(store_,
+                     header_.id,
+                     kControlsRecord,
+                     header_.environment.facts.at("boot.id"),
+                     to_json(*controls));
+    }
+    return controls.has_value();
+  }
+
   std::vector<Confirmation> own_unconfirmed() const {
     std::vector<StoredMeasurement> rows = store_.measurements(header_.id);
     std::erase_if(rows, [](const StoredMeasurement& row) { return row.reused; });
@@ -327,6 +344,41 @@ class SuiteRun {
   RunHeader header_;
   bool resumed_ = false;
 };
+
+/// Compares each run with the baseline, if there is one, and prints what `--json` promises: one
+/// document, of which the comparisons are part, even if the last of them is refused.
+void compare_with_baseline(CommandContext& context,
+                           const BaselineCheck& baseline,
+                           Store& store,
+                           std::span<const RunReport> reports) {
+  std::vector<RunComparisonReport> comparisons;
+  const auto print = [&] {
+    if (context.json) {
+      write_measured_runs(reports, comparisons, std::cout);
+    }
+  };
+  try {
+    for (const RunReport& report : reports) {
+      auto comparison = context.stop.load() ? std::nullopt
+                                            : baseline.check(store, report.run.header.id);
+      if (!comparison) {
+        continue;
+      }
+      if (!context.json) {
+        write_run_comparison(*comparison, Style::kText, std::cout);
+      }
+      const int gate = baseline.status_of(*comparison);
+      if (gate == 1 || context.exit_status == 0) {
+        context.exit_status = gate;
+      }
+      comparisons.push_back(std::move(*comparison));
+    }
+  } catch (const Error&) {
+    print();
+    throw;
+  }
+  print();
+}
 
 void run_suite(CommandContext& context, RunOptions options) {
   const ResolvedSuite suite = effective_suite(options);
@@ -357,16 +409,7 @@ void run_suite(CommandContext& context, RunOptions options) {
       break;
     }
   }
-  if (context.json) {
-    write_bounds(reports, std::cout);
-  }
-  for (const RunReport& report : reports) {
-    const int gate =
-        context.stop.load() ? 0 : baseline.check(*store, report.run.header.id, !context.json);
-    if (gate == 1 || context.exit_status == 0) {
-      context.exit_status = gate;
-    }
-  }
+  compare_with_baseline(context, baseline, *store, reports);
 }
 
 }  // namespace

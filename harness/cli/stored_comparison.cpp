@@ -22,33 +22,6 @@ namespace {
 constexpr std::string_view kRecordKind = "comparison";
 constexpr std::string_view kBetween = "..";
 
-/// Throws Error{kRefused} if the runs differ in more than is meant to differ.
-void check_alike(const RunComparisonReport& report, std::span<const std::string> varied) {
-  std::string unlike;
-  for (const EnvironmentDifference& difference : report.environment_diff) {
-    if (difference.identity && !is_varied(difference.name, varied)) {
-      unlike += fmt::format(
-          "\n  {}: '{}' and '{}'", difference.name, difference.baseline, difference.candidate);
-    }
-  }
-  if (!unlike.empty()) {
-    throw Error(Error::Kind::kRefused,
-                "the runs were measured in unlike environments:" + unlike +
-                    "\nname what differs on purpose: --vary stack, --vary driver, --vary FACT");
-  }
-  const RunHeader& left = report.baseline.header;
-  const RunHeader& right = report.candidate.header;
-  if (left.suite_hash != right.suite_hash && !is_varied("suite", varied)) {
-    throw Error(Error::Kind::kRefused,
-                fmt::format("the runs are of different suites: '{}' ({:.12}) and '{}' ({:.12}); "
-                            "--vary suite compares what both have",
-                            left.suite,
-                            left.suite_hash,
-                            right.suite,
-                            right.suite_hash));
-  }
-}
-
 std::vector<ModelBounds> bounds_in(const RunReport& report) {
   std::vector<ModelBounds> bounds;
   for (const ModelReport& model : report.models) {
@@ -156,6 +129,35 @@ std::vector<MetricSamples> samples_of_changes(const Store& store,
 
 }  // namespace
 
+void check_alike(const RunRecord& baseline,
+                 const RunRecord& candidate,
+                 std::span<const std::string> varied) {
+  const RunHeader& left = baseline.header;
+  const RunHeader& right = candidate.header;
+  std::string unlike;
+  for (const EnvironmentDifference& difference :
+       environment_diff(left.environment, right.environment)) {
+    if (difference.identity && !is_varied(difference.name, varied)) {
+      unlike += fmt::format(
+          "\n  {}: '{}' and '{}'", difference.name, difference.baseline, difference.candidate);
+    }
+  }
+  if (!unlike.empty()) {
+    throw Error(Error::Kind::kRefused,
+                "the runs were measured in unlike environments:" + unlike +
+                    "\nname what differs on purpose: --vary stack, --vary driver, --vary FACT");
+  }
+  if (left.suite_hash != right.suite_hash && !is_varied("suite", varied)) {
+    throw Error(Error::Kind::kRefused,
+                fmt::format("the runs are of different suites: '{}' ({:.12}) and '{}' ({:.12}); "
+                            "--vary suite compares what both have",
+                            left.suite,
+                            left.suite_hash,
+                            right.suite,
+                            right.suite_hash));
+  }
+}
+
 RunComparisonReport compare_stored_runs(const Store& store,
                                         const std::string& baseline,
                                         const std::string& candidate,
@@ -169,7 +171,7 @@ RunComparisonReport compare_stored_runs(const Store& store,
   report.limits = limits;
   report.environment_diff =
       environment_diff(report.baseline.header.environment, report.candidate.header.environment);
-  check_alike(report, varied);
+  check_alike(report.baseline, report.candidate, varied);
   const RunReport left = analyze_run(store, report.baseline, {});
   const RunReport right = analyze_run(store, report.candidate, {});
   const ResultSet left_results(left.rows, left.calibration);

@@ -10,6 +10,12 @@
 
 namespace plumb {
 
+/// Throws Error{kRefused} if two runs differ in more of their identity or suite than is meant to
+/// differ, naming it.
+void check_alike(const RunRecord& baseline,
+                 const RunRecord& candidate,
+                 std::span<const std::string> varied);
+
 /// Compares two stored runs, named as users name them. Throws Error{kRefused} if they differ in
 /// more than `varied` names (is_varied()), Error{kUser} for a run that is not there. Floors come
 /// from the calibrations that the store keeps, those up to `until` where it is given.

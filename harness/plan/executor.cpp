@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "harness/plan/control_measurement.hpp"
 #include "harness/plan/planner.hpp"
 
 namespace plumb {
@@ -208,6 +209,21 @@ Environment Executor::describe() {
 
 Calibration Executor::calibrate() {
   return worker().calibrate();
+}
+
+std::optional<Controls> Executor::measure_controls() {
+  return plumb::measure_controls([this](const MeasureRequest& request) {
+    std::vector<Measurement> rows;
+    try {
+      worker().measure(
+          request, options_.row_timeout, [&](Measurement row) { rows.push_back(std::move(row)); });
+    } catch (const WorkerDied& death) {
+      spdlog::warn("worker lost: {}; {}", death.outcome().reason, request.key.text);
+      end_worker();
+      rows.clear();
+    }
+    return rows;
+  });
 }
 
 std::vector<Execution> Executor::execute_model(const ExecuteRequest& request) {

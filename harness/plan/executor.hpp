@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/plan/work_item.hpp"
+#include "harness/results/paired_round.hpp"
 #include "harness/results/run.hpp"
 #include "harness/store/store.hpp"
 #include "harness/worker/worker_process.hpp"
@@ -65,6 +66,8 @@ class Executor {
   [[nodiscard]] Environment describe();
   /// Measures the ceilings of this environment.
   [[nodiscard]] Calibration calibrate();
+  /// Measures the machine's controls; absent where one got no time.
+  [[nodiscard]] std::optional<Controls> measure_controls();
   /// Executes one model end to end in a fresh worker process, all modes in one; if that dies, each
   /// in one of its own. A worker that dies or falls silent is the mode's outcome.
   [[nodiscard]] std::vector<Execution> execute_model(const ExecuteRequest& request);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <utility>
 
+#include "harness/plan/control_measurement.hpp"
 #include "harness/plan/run_record.hpp"
 
 namespace plumb {
@@ -63,20 +64,8 @@ class PairedRounds::Process {
   }
 
   void controls() {
-    Controls controls;
-    const std::pair<const char*, Seconds*> wanted[] = {
-        {kFloorKey, &controls.floor}, {kProductKey, &controls.product}, {kCopyKey, &controls.copy}};
-    for (const auto& [key, time] : wanted) {
-      MeasureRequest request;
-      request.key.text = key;
-      const std::vector<Measurement> rows = measured(request);
-      const auto row = timed(rows);
-      if (row == rows.end()) {
-        return;
-      }
-      *time = row->summary.median;
-    }
-    result_.controls = controls;
+    result_.controls =
+        measure_controls([this](const MeasureRequest& request) { return measured(request); });
   }
 
   /// Sends one request and keeps all rows; a worker that dies leaves what it had sent and a row
@@ -101,13 +90,6 @@ class PairedRounds::Process {
     return rows;
   }
 
-  /// Finds the row to use: of a request for one variant it is the only one.
-  static std::vector<Measurement>::const_iterator timed(const std::vector<Measurement>& rows) {
-    return std::find_if(rows.begin(), rows.end(), [](const Measurement& row) {
-      return row.purpose == Purpose::kFull && row.outcome.timed();
-    });
-  }
-
   void layer(const LayerKey& key) {
     MeasureRequest request;
     request.key = key;
@@ -122,7 +104,7 @@ class PairedRounds::Process {
     }
     request.verify = side_.verified.insert(key).second;
     std::vector<Measurement> rows = measured(request);
-    const auto row = timed(rows);
+    const auto row = first_timed(rows);
     if (!rows.empty()) {
       Measurement& kept =
           row != rows.end() ? rows[static_cast<std::size_t>(row - rows.begin())] : rows.back();

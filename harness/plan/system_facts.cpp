@@ -87,6 +87,7 @@ Environment read_system(const std::filesystem::path& root) {
   if (uname(&names) == 0) {
     system.facts["kernel"] = fmt::format("{} {} {}", names.sysname, names.release, names.machine);
   }
+  system.facts["boot.id"] = first_line(root / "proc/sys/kernel/random/boot_id");
   system.facts["microcode"] = field_of(cpuinfo, "microcode");
   system.facts["governor"] = first_line(cpu0 / "cpufreq/scaling_governor");
   system.facts["frequency.min_khz"] = first_line(cpu0 / "cpufreq/cpuinfo_min_freq");

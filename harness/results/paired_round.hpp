@@ -22,6 +22,12 @@ struct Controls {
   Seconds product{};  ///< a fixed product of two f32 matrices
   Seconds copy{};     ///< a fixed copy, beyond a core's cache
 };
+/// Names the records that a run keeps of its controls; the subject is the boot's id.
+inline constexpr const char* kControlsRecord = "controls";
+/// Writes controls as the store keeps them.
+[[nodiscard]] std::string to_json(const Controls& controls);
+/// Reads what to_json wrote. Throws Error{kUser} that names the field at fault.
+[[nodiscard]] Controls controls_from_json(std::string_view json);
 inline constexpr std::string_view kControlPrefix = "control:";
 inline constexpr const char* kFloorKey = "control:floor";
 inline constexpr const char* kProductKey = "control:product";

@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often a slow-down of one layer by 3% is found, and blamed on that layer.
 
-Usage: injection.py BUILD_FOLDER [--pairs N] [--injections N] [--percent P]. Wants a quiet machine; about five minutes.
+Usage: injection.py BUILD_FOLDER [--budget 4m] [--injections N] [--percent P]. Wants a quiet machine.
 
-Five layers of a millisecond or more are timed in 40 restarted processes as they are and in 20 with all of them slowed
-(PLUMB_TEST_SLOW_LAYERS), in alternating blocks. An injection is drawn from these: ten processes against ten others, of which one
-layer's times come from slowed processes. Exit status 1 if fewer than 90% are found and blamed on that layer alone.
+`plumb qualify` measures five layers of a millisecond or more in rounds of restarted processes, with the stack as it is (A) and with all layers slowed (B,
+PLUMB_TEST_SLOW_LAYERS), in the order A B, B A, A B… until the budget ends. Two rounds, B A A B, hold neighbours of both kinds: the A's are a pair without a change, and
+each A with the B beside it a pair with one. An injection draws as many of these at random, in order of time, as qualify measures at most; the pairs of one layer
+are changed ones, those of the others are not. Its answer is that of qualify's sequential rule with qualify's floor. Exit status 1 if fewer than 90% are found and blamed on that
+layer alone.
 """
 
 import argparse
-import json
-import os
 import pathlib
 import random
-import sqlite3
-import subprocess
 import sys
 import tempfile
+
+from restarted_pairs import PAIRS, Workplace, share_text
 
 SUFFIX = "acc=f32;math=strict"
 CONV = "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
@@ -28,81 +28,67 @@ KEYS = [
     f"v1:matmul;in=f32[128,768],f32[768,768]c;out=f32[128,768];{SUFFIX}",
     f"v1:matmul;in=f32[128,768],f32[768,3072]c;out=f32[128,3072];{SUFFIX}",
 ]
-PAIRS_A_BLOCK = 5
-DRAWN = 10
+ROUNDS = 200  # at most; the rule's first look is after a third of them, so the budget ends it before any layer is decided
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--pairs", type=int, default=20, help="of unchanged processes; half as many are slowed")
+    parser.add_argument("--budget", default="4m", help="of measuring the pool of processes")
     parser.add_argument("--injections", type=int, default=300)
     parser.add_argument("--percent", type=float, default=3.0)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="plumb-injection-") as folder:
-        return judge(measure(options, pathlib.Path(folder)), options, pathlib.Path(folder))
+        workplace = Workplace(options.build, folder)
+        return judge(workplace, measure(workplace, options), options)
 
 
-def environment(options, folder):
-    return {**os.environ, "XDG_DATA_HOME": str(folder), "PLUMB_STORE": f"sqlite:{folder}/store.db",
-            "PLUMB_WORKER_PATH": str(options.build.resolve() / "libexec/plumb")}
-
-
-def plumb(options, folder, *arguments):
-    command = [options.build / "bin/plumb", "--json", *map(str, arguments)]
-    return json.loads(subprocess.run(command, env=environment(options, folder), check=True, stdout=subprocess.PIPE).stdout)
-
-
-def measure(options, folder):
-    """Returns for each stack and layer the time in each process."""
-    library = plumb(options, folder, "stacks", "probe", "default")["stacks"][0]["libraries"][0]["path"]
-    slowing = f"v1:={options.percent}"
-    for name, variables in (("base", ""), ("slow", f'variables = {{ PLUMB_TEST_SLOW_LAYERS = "{slowing}" }}\n')):
-        (folder / "plumb/stacks" / name).mkdir(parents=True)
-        (folder / "plumb/stacks" / name / "stack.toml").write_text(f'backend = "onednn"\nlibraries = ["{library}"]\n{variables}')
-    (folder / "five.layers.toml").write_text("".join(f'[[layers]]\nkey = "{key}"\n' for key in KEYS))
-    suite = folder / "five.toml"
+def measure(workplace, options):
+    """Returns blocks in time order: of each layer two times as it is and two slowed ones, each beside one of them."""
+    workplace.stack("base")
+    workplace.stack("slow", f'variables = {{ PLUMB_TEST_SLOW_LAYERS = "v1:={options.percent}" }}\n')
+    (workplace.folder / "five.layers.toml").write_text("".join(f'[[layers]]\nkey = "{key}"\n' for key in KEYS))
+    suite = workplace.folder / "five.toml"
     suite.write_text('[suite]\nname = "five"\nversion = 1\n[[layers]]\nfile = "five.layers.toml"\n')
-    blocks = options.pairs // PAIRS_A_BLOCK
-    for block in range(blocks):
-        # Slowed blocks lie between the others, so that a machine that wanders does not look like a change.
-        for stack in ("base", "slow") if block % 2 == 1 else ("base",):
-            plumb(options, folder, "calibrate", suite, "--stack", stack, "--pairs", PAIRS_A_BLOCK, "--only", "layers", "--comparisons", 100)
-    times = {}
-    with sqlite3.connect(folder / "store.db") as store:
-        for stack, key, median in store.execute(
-                "select r.stack, k.text, m.median_seconds - m.floor_seconds from measurements m join runs r on r.number = m.run "
-                "join layer_keys k on k.id = m.layer_key where m.outcome in ('ok', 'unstable') and m.purpose = 'full' order by m.id"):
-            times.setdefault(stack, {}).setdefault(key, []).append(median)
-    for stack, layers in times.items():
-        for key in KEYS:
-            values = sorted(layers[key])
-            print(f"{stack}: {len(values)} processes, median {1e3 * values[len(values) // 2]:.3f} ms: {key}")
-    return times
+    document = workplace.plumb("qualify", suite, "--baseline", "base", "--candidate", "slow", "--only", "layers", "--pairs", ROUNDS, "--budget", options.budget)
+    base, slow = (workplace.times(document[side]["run"]) for side in ("baseline", "candidate"))
+    invalid = {each["round"] for each in document["invalid_rounds"]}
+    print(f"{document['rounds']} rounds, {len(invalid)} of them invalid by their controls")
+    for key in KEYS:
+        middle = sorted(base[key].values())[len(base[key]) // 2]
+        print(f"median {1e3 * middle:.3f} ms: {key}")
+    blocks = []
+    for first in range(2, document["rounds"], 2):
+        pair = (first, first + 1)
+        if not invalid & set(pair) and all(number in times[key] for key in KEYS for times in (base, slow) for number in pair):
+            blocks.append({key: ([base[key][number] for number in pair], [slow[key][number] for number in pair]) for key in KEYS})
+    if len(blocks) < PAIRS:
+        sys.exit(f"{len(blocks)} whole blocks, and {PAIRS} are needed: give it a larger --budget, or a quieter machine")
+    return blocks
 
 
-def judge(times, options, folder):
+def judge(workplace, blocks, options):
     draw = random.Random(1)
     questions = []
     for number in range(options.injections):
         slowed = draw.choice(KEYS)
-        chosen = draw.sample(range(len(times["base"][KEYS[0]])), 2 * DRAWN)
-        layers = {key: {"baseline": [times["base"][key][i] for i in chosen[:DRAWN]],
-                        "candidate": draw.sample(times["slow"][key], DRAWN) if key == slowed
-                        else [times["base"][key][i] for i in chosen[DRAWN:]]} for key in KEYS}
+        layers = {key: {"baseline": [], "candidate": []} for key in KEYS}
+        for index in sorted(draw.sample(range(len(blocks)), PAIRS)):
+            before = draw.randrange(2)  # which of both neighbours stands for the baseline
+            for key, (base, slow) in blocks[index].items():
+                layers[key]["baseline"].append(base[before])
+                layers[key]["candidate"].append(slow[before] if key == slowed else base[1 - before])
         questions.append({"id": f"{number} {slowed}", "layers": layers})
-    samples = folder / "samples.json"
-    samples.write_text(json.dumps({"comparisons": questions}))
     found = blamed = 0
-    for answer in plumb(options, folder, "compare", "--samples", samples)["comparisons"]:
+    for answer in workplace.judge(questions, "--sequential", "--layer-floor", 0.02):
         layer = "layers/" + answer["id"].split(" ", 1)[1]
         changed = {row["series"] for row in answer["metrics"] if row["verdict"] in ("regressed", "improved")}
         found += layer in changed
         blamed += changed == {layer}
-    share = blamed / options.injections
-    print(f"{options.injections} injections of {options.percent} %: {found / options.injections:.1%} found, {share:.1%} blamed on that layer alone "
-          "(limit 90 %)")
-    return 0 if share >= 0.9 else 1
+    print(f"{len(blocks)} blocks; {options.injections} injections of {options.percent}% in up to {PAIRS} pairs")
+    print(f"found: {share_text(found, options.injections)}")
+    print(f"blamed on that layer alone: {share_text(blamed, options.injections)}; limit 90%")
+    return 0 if blamed >= 0.9 * options.injections else 1
 
 
 if __name__ == "__main__":

@@ -67,6 +67,9 @@ class Baselines(Command):
         self.assertIn(slow, (self.folder / "page.html").read_text())
         done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--baseline", "baseline/tiny")
         self.assertIn("regressed", done.stdout)
+        document = self.run_tiny("--baseline", "baseline/tiny", reuse="never")
+        self.assertEqual((document["comparison"]["verdict"], document["comparison"]["candidate"]), ("regressed", document["run"]))
+        self.assertNotIn("comparison", self.run_tiny(reuse="never"))
         page = self.folder / "again.html"
         self.plumb("report", f"{base}..{slow}", "-o", page)
         self.assertEqual(page.read_text(), (self.folder / "page.html").read_text())
@@ -77,6 +80,7 @@ class Baselines(Command):
         done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--baseline", base, "--gate", expect=4)
         self.assertIn("--vary stack", done.stderr)
         self.assertEqual(len(self.runs()), 2)
+        self.assertNotIn("comparison", self.run_tiny("--baseline", base, reuse="never", expect=4), "the run's document is printed all the same")
         self.assertEqual(self.json("runs")["runs"][0]["state"], "finished")
         self.measure("--baseline", base, "--vary", "stack", "--gate")
 

@@ -45,6 +45,22 @@ class Changes(Command):
         attribution = rows["slow"]["attribution"]
         self.assertAlmostEqual(attribution["delta_seconds"], sum(attribution["layers"].values()) + attribution["unexplained_seconds"])
         self.plumb("compare", "--samples", path, "--gate", expect=1)
+        reports = {ending: self.folder / f"samples.{ending}" for ending in ("html", "md", "xml", "json", "txt", "annotations")}
+        self.plumb("compare", "--samples", path, *(part for report in reports.values() for part in ("-o", report)))
+        self.assertEqual({row["id"]: row["verdict"] for row in json.loads(reports["json"].read_text())["comparisons"]},
+                         {name: row["verdict"] for name, row in rows.items()})
+        self.assertEqual(len(list(xml.etree.ElementTree.parse(reports["xml"]).iter("failure"))), 2, "slow end to end, and its layer")
+        for ending in ("html", "md"):
+            text = reports[ending].read_text()
+            self.assertIn("paired rounds of", text)
+            self.assertIn("slow/layers/conv", text)
+            self.assertIn("plumb compare --samples", text)
+            self.assertNotIn("each measured once", text)
+        self.assertIn("::error", reports["annotations"].read_text())
+        self.plumb("compare", "--samples", path, "-o", self.folder / "samples.pdf", expect=2)
+        sequential = {row["id"]: row for row in self.json("compare", "--samples", path, "--sequential")["comparisons"]}
+        self.assertEqual([sequential[name]["verdict"] for name in ("slow", "fast")], ["regressed", "improved"])
+        self.assertNotIn(sequential["same"]["verdict"], ("regressed", "improved"))
         self.plumb("compare", "--samples", self.write({"comparisons": [questions["same"]]}), "--gate")
         questions["same"]["end_to_end"]["candidate"][3] = 0
         done = self.plumb("compare", "--samples", self.write({"comparisons": [questions["same"]]}), "--gate", expect=75)

@@ -15,7 +15,7 @@ class SystemFacts : public ::testing::Test {
  protected:
   void SetUp() override {
     root_ = fs::temp_directory_path() / ("plumb_system_" + std::to_string(getpid()));
-    fs::create_directories(root_ / "proc");
+    fs::create_directories(root_ / "proc/sys/kernel/random");
     fs::create_directories(root_ / "sys/devices/system/cpu/cpu0/cpufreq");
   }
   void TearDown() override { fs::remove_all(root_); }
@@ -33,7 +33,9 @@ TEST_F(SystemFacts, identifies_the_machine_by_what_does_not_change) {
       "microcode\t: 0x1\nflags\t\t: fpu hypervisor\n\nprocessor\t: 1\nmodel name\t: Example CPU\n");
   write("proc/meminfo", "MemTotal:       16000000 kB\n");
   write("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "performance\n");
+  write("proc/sys/kernel/random/boot_id", "5f0c-77\n");
   const Environment system = read_system(root_);
+  EXPECT_EQ(system.facts.at("boot.id"), "5f0c-77");
   EXPECT_EQ(system.identity.at("cpu.model"), "Example CPU, family 6, model 143, stepping 8");
   EXPECT_EQ(system.identity.at("cpu.count"), "2");
   EXPECT_EQ(system.identity.at("memory"), "16 GiB");

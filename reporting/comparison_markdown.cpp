@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "reporting/comparison_writers.hpp"
@@ -79,14 +80,13 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
   const RunComparison& comparison = report.comparison;
   const RunHeader& before = report.baseline.header;
   const RunHeader& after = report.candidate.header;
-  const std::string sides = report.source
-                                ? markdown_cell(report.source->name)
-                                : fmt::format("suite {} · stack {} → {} · run {} → {}",
-                                              markdown_cell(after.suite),
-                                              markdown_cell(before.stack),
-                                              markdown_cell(after.stack),
-                                              before.id,
-                                              after.id);
+  const std::string sides = report.source ? markdown_cell(report.source->name)
+                                          : fmt::format("suite {} · stack {} → {} · run {} → {}",
+                                                        markdown_cell(after.suite),
+                                                        markdown_cell(before.stack),
+                                                        markdown_cell(after.stack),
+                                                        before.id,
+                                                        after.id);
   std::string text = fmt::format("## Plumbline: {}\n\n{}\n\n{}\n\n",
                                  to_text(comparison.verdict),
                                  counts_text(verdict_counts(comparison.metrics)),
@@ -106,6 +106,16 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
   const MetricList changed = changed_metrics(comparison.metrics);
   text += changed.empty() ? std::string("Nothing changed that this comparison could see.\n")
                           : table(changed, report, kMarkdownLimit * 6 / 10);
+  constexpr std::size_t kFindingsAtMost = 10;
+  for (std::size_t i = 0; i < std::min(kFindingsAtMost, comparison.findings.size()); ++i) {
+    const QualificationFinding& finding = comparison.findings[i];
+    text += fmt::format("{}- **{}**: {} layers, {} models, {:+.4g} s\n",
+                        i == 0 ? "\n" : "",
+                        markdown_cell(finding.cause),
+                        finding.layers.size(),
+                        finding.models.size(),
+                        finding.delta_seconds);
+  }
   MetricList models;
   for (const MetricComparison& metric : comparison.metrics) {
     if (!is_changed(metric) && !is_detail(metric)) {

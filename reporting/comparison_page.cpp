@@ -7,8 +7,10 @@
 #include <ostream>
 #include <vector>
 
+#include "reporting/attribution_rows.hpp"
 #include "reporting/comparison_writers.hpp"
 #include "reporting/html_page.hpp"
+#include "reporting/metric_rows.hpp"
 #include "reporting/metric_table.hpp"
 #include "reporting/quantity_text.hpp"
 #include "reporting/ratio_plot.hpp"
@@ -31,7 +33,8 @@ void add_head(const RunComparisonReport& report, PagePlace place, HtmlPage& page
                            100.0 * comparison.deviation.relative,
                            deviation_source(comparison.deviation));
   }
-  page.verdict(std::string(to_text(comparison.verdict)) + ".", summary, tone_of(comparison.verdict));
+  page.verdict(
+      std::string(to_text(comparison.verdict)) + ".", summary, tone_of(comparison.verdict));
   std::vector<Row> rows;
   if (report.source) {
     for (const ComparisonSource::Fact& fact : report.source->facts) {
@@ -74,6 +77,29 @@ void add_changes(const RunComparisonReport& report, HtmlPage& page) {
   add_metric_table(changed, report.places, page);
   if (all > changed.size()) {
     page.paragraph(fmt::format("and {} more", all - changed.size()));
+  }
+}
+
+/// Says why: findings, then the split of each model whose end-to-end time changed.
+void add_explanations(const RunComparisonReport& report, HtmlPage& page) {
+  const RunComparison& comparison = report.comparison;
+  std::vector<const ModelAttribution*> splits;
+  for (const ModelAttribution& split : comparison.attributions) {
+    if (std::any_of(comparison.metrics.begin(), comparison.metrics.end(), [&](const auto& metric) {
+          return is_changed(metric) && metric.kind == "end_to_end" &&
+                 metric.model == split.subject &&
+                 metric.series.find("/end_to_end/" + split.mode + "/") != std::string::npos;
+        })) {
+      splits.push_back(&split);
+    }
+  }
+  if (splits.empty() && comparison.findings.empty()) {
+    return;
+  }
+  page.heading("Where it comes from");
+  add_findings(comparison.findings, page);
+  for (const ModelAttribution* split : splits) {
+    add_attribution(*split, page);
   }
 }
 
@@ -186,6 +212,7 @@ void write_comparison_page(const RunComparisonReport& report, PagePlace place, s
   }
   add_head(report, place, page);
   add_changes(report, page);
+  add_explanations(report, page);
   add_models(report, page);
   add_layers(report, page);
   add_samples(report, page);

@@ -6,6 +6,7 @@
 #include <array>
 #include <ostream>
 
+#include "reporting/attribution_rows.hpp"
 #include "reporting/comparison_page.hpp"
 #include "reporting/comparison_writers.hpp"
 #include "reporting/metric_rows.hpp"
@@ -16,12 +17,11 @@ namespace {
 
 void write_text(const RunComparisonReport& report, std::ostream& out) {
   const RunComparison& comparison = report.comparison;
-  out << fmt::format("{}: {}\n\n",
-                     report.source ? printable(report.source->name)
-                                   : fmt::format("{} → {}",
-                                                 report.baseline.header.id,
-                                                 report.candidate.header.id),
-                     to_text(comparison.verdict));
+  out << fmt::format(
+      "{}: {}\n\n",
+      report.source ? printable(report.source->name)
+                    : fmt::format("{} → {}", report.baseline.header.id, report.candidate.header.id),
+      to_text(comparison.verdict));
   for (const EnvironmentDifference& difference : report.environment_diff) {
     out << fmt::format("  {}{}: {} → {}\n",
                        difference.identity ? "" : "(recorded) ",
@@ -46,6 +46,7 @@ void write_text(const RunComparisonReport& report, std::ostream& out) {
   }
   out << '\n';
   write_metrics(comparison.metrics, out);
+  write_findings(comparison.findings, out);
 }
 
 Json boots_json(const std::vector<Boot>& boots) {
@@ -115,10 +116,9 @@ std::string deviation_source(const ProcessDeviation& deviation) {
 }
 
 std::string title_text(const RunComparisonReport& report) {
-  return report.source ? report.source->name
-                       : fmt::format("{} against {}",
-                                     report.candidate.header.id,
-                                     report.baseline.header.id);
+  return report.source
+             ? report.source->name
+             : fmt::format("{} against {}", report.candidate.header.id, report.baseline.header.id);
 }
 
 std::string method_text(const RunComparisonReport& report) {
@@ -164,9 +164,12 @@ Json comparison_document(const RunComparisonReport& report) {
     document["boots"] = {{"baseline", boots_json(report.boots->baseline)},
                          {"candidate", boots_json(report.boots->candidate)}};
   } else {
-    document["process_deviation"] = {{"relative", comparison.deviation.relative},
-                                     {"pairs", comparison.deviation.pairs},
-                                     {"assumed", comparison.deviation.pairs < kLeastDeviationPairs}};
+    document["attributions"] = attributions_json(comparison.attributions);
+    document["findings"] = findings_json(comparison.findings);
+    document["process_deviation"] = {
+        {"relative", comparison.deviation.relative},
+        {"pairs", comparison.deviation.pairs},
+        {"assumed", comparison.deviation.pairs < kLeastDeviationPairs}};
   }
   return document;
 }
@@ -185,9 +188,9 @@ void write_measured_runs(std::span<const RunReport> reports,
       runs.back()["comparison"] = comparison_document(comparisons[i]);
     }
   }
-  write_json(
-      runs.size() == 1 ? runs.front() : Json{{"schema_version", kJsonSchemaVersion}, {"runs", runs}},
-      out);
+  write_json(runs.size() == 1 ? runs.front()
+                              : Json{{"schema_version", kJsonSchemaVersion}, {"runs", runs}},
+             out);
 }
 
 std::span<const OutputFormat<RunComparisonReport>> comparison_formats() {

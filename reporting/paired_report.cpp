@@ -33,14 +33,13 @@ ComparisonVerdict worst_of(const std::vector<PairedAnswer>& answers) {
 }
 
 std::string command_of(const PairedReport& report) {
-  return fmt::format(
-      "plumb compare --samples {}{} --alpha {} --fdr {} --floor {} --layer-floor {}",
-      shell_quoted(report.file),
-      report.sequential ? " --sequential" : "",
-      report.limits.alpha,
-      report.limits.false_discovery_rate,
-      report.limits.end_to_end_floor,
-      report.limits.layer_floor);
+  return fmt::format("plumb compare --samples {}{} --alpha {} --fdr {} --floor {} --layer-floor {}",
+                     shell_quoted(report.file),
+                     report.sequential ? " --sequential" : "",
+                     report.limits.alpha,
+                     report.limits.false_discovery_rate,
+                     report.limits.end_to_end_floor,
+                     report.limits.layer_floor);
 }
 
 std::string method_of(const PairedReport& report) {

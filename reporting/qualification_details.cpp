@@ -3,43 +3,12 @@
 
 #include <algorithm>
 
+#include "reporting/attribution_rows.hpp"
 #include "reporting/metric_table.hpp"
 #include "reporting/qualification_writers.hpp"
 
 namespace plumb {
 namespace {
-
-void add_attribution(const ModelAttribution& split, Page& page) {
-  page.paragraph(fmt::format(
-      "{} ({}): {:+.4g} s end to end (± {:.2g}), of which reorders {:+.4g} s, layers that only one "
-      "side executes {:+.4g} s, unexplained {:+.4g} s (± {:.2g}).",
-      split.subject,
-      split.mode,
-      split.delta_seconds,
-      split.delta_error,
-      split.reorder_seconds,
-      split.unmatched_seconds,
-      split.unexplained_seconds,
-      split.unexplained_error));
-  constexpr std::size_t kTermsAtMost = 10;
-  std::vector<PageRow> rows;
-  for (std::size_t i = 0; i < std::min(kTermsAtMost, split.layers.size()); ++i) {
-    const ModelAttribution::Term& term = split.layers[i];
-    rows.push_back({code_cell(term.layer),
-                    number_cell(fmt::format("{:+.4g} s", term.seconds)),
-                    number_cell(fmt::format("± {:.2g}", term.error)),
-                    text_cell(term.baseline_variant),
-                    text_cell(term.candidate_variant)});
-  }
-  if (!rows.empty()) {
-    page.table({text_cell("layer"),
-                number_cell("its part"),
-                number_cell(""),
-                text_cell("baseline"),
-                text_cell("candidate")},
-               rows);
-  }
-}
 
 void add_models(const Qualification& q, const RunComparisonReport& compared, Page& page) {
   page.heading("5. Model by model");
@@ -99,14 +68,7 @@ void add_regressed_layer(const QualifiedMetric& layer, Page& page) {
 
 void add_regressed_layers(const Qualification& q, Page& page) {
   page.heading("6. Layers that got worse");
-  for (const QualificationFinding& finding : q.findings) {
-    page.paragraph(fmt::format("{} ({:+.4g} s over {} layers of {} models): {}",
-                               finding.cause,
-                               finding.delta_seconds,
-                               finding.layers.size(),
-                               finding.models.size(),
-                               finding.evidence));
-  }
+  add_findings(q.findings, page);
   std::size_t worse = 0;
   for (const QualifiedMetric& layer : q.layers) {
     if (is_worse(layer.test) && ++worse <= page.most_details()) {

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "reporting/aligned_table.hpp"
+#include "reporting/attribution_rows.hpp"
 #include "reporting/json_documents.hpp"
 #include "reporting/metric_rows.hpp"
 #include "reporting/printable_text.hpp"
@@ -81,17 +82,6 @@ void write_layers(const Qualification& q, std::ostream& out) {
   }
 }
 
-void write_findings(const Qualification& q, std::ostream& out) {
-  for (const QualificationFinding& finding : q.findings) {
-    out << fmt::format("\n{}: {} layers, {} models, {:+.4g} s\n  {}\n",
-                       printable(finding.cause),
-                       finding.layers.size(),
-                       finding.models.size(),
-                       finding.delta_seconds,
-                       printable(finding.evidence));
-  }
-}
-
 void write_quality(const Qualification& q, std::ostream& out) {
   out << fmt::format(
       "\nevidence: {} rounds, {} of them invalid; looks at", q.rounds, q.invalid_rounds.size());
@@ -160,7 +150,7 @@ void write_qualification(const Qualification& q, Style style, std::ostream& out)
     models.write(out);
   }
   write_layers(q, out);
-  write_findings(q, out);
+  write_findings(q.findings, out);
   write_quality(q, out);
   out << fmt::format("runs {} and {}\n", q.baseline.run, q.candidate.run);
 }

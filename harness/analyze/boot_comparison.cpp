@@ -158,11 +158,12 @@ class Comparing {
       test.metric.verdict = ComparisonVerdict::kBroken;
       test.metric.reason = "worked before, and now " + *refusal;
     } else if (std::min(before.size(), after.size()) < kLeastBoots) {
-      test.metric.reason = fmt::format("timed in {} boots of the baseline and {} of the candidate; "
-                                       "{} are the least that can show a change",
-                                       before.size(),
-                                       after.size(),
-                                       kLeastBoots);
+      test.metric.reason = fmt::format(
+          "timed in {} boots of the baseline and {} of the candidate; "
+          "{} are the least that can show a change",
+          before.size(),
+          after.size(),
+          kLeastBoots);
     } else {
       test.p = test_processes(test.metric, before, after, limits_.alpha);
     }
@@ -172,10 +173,9 @@ class Comparing {
   void conclude(MetricComparison& metric, double q) const {
     const bool layer = metric.kind == "layer";
     metric.q = q;
-    metric.floor =
-        layer ? layer_floor(floors_, metric.series, limits_.layer_floor, 0.0)
-              : PracticalFloor{std::max(limits_.end_to_end_floor, kEndToEndFloor),
-                               FloorSource::kFixed};
+    metric.floor = layer ? layer_floor(floors_, metric.series, limits_.layer_floor, 0.0)
+                         : PracticalFloor{std::max(limits_.end_to_end_floor, kEndToEndFloor),
+                                          FloorSource::kFixed};
     metric.verdict = verdict_of(metric,
                                 layer ? limits_.false_discovery_rate : limits_.alpha,
                                 metric.floor->relative,

@@ -17,4 +17,13 @@ namespace plumb {
 [[nodiscard]] std::optional<ModelAttribution> attribute_model(
     std::span<const PairedRound* const> rounds, const ModelMode& model);
 
+/// Splits likewise the difference of two single executions. Their errors come from `deviation`, the
+/// relative one of a process, on both sides of each term; that of the unexplained takes all terms
+/// as independent, so it is an upper limit. Absent: one of them has no time or tells no layers.
+/// Pure.
+[[nodiscard]] std::optional<ModelAttribution> attribute_model(const std::string& subject,
+                                                              const Execution& before,
+                                                              const Execution& after,
+                                                              double deviation);
+
 }  // namespace plumb

@@ -95,9 +95,11 @@ struct ModelAttribution {
   std::string mode;
   double delta_seconds = 0.0;
   double delta_error = 0.0;
-  std::vector<Term> layers;        ///< largest magnitude first
-  double reorder_seconds = 0.0;    ///< of bringing operands into layouts
+  std::vector<Term> layers;      ///< largest magnitude first
+  double reorder_seconds = 0.0;  ///< of bringing operands into layouts
+  double reorder_error = 0.0;
   double unmatched_seconds = 0.0;  ///< layers that only one side executed
+  double unmatched_error = 0.0;
   double unexplained_seconds = 0.0;
   double unexplained_error = 0.0;
 };

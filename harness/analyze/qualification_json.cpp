@@ -179,16 +179,19 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualifiedMetric,
                                    waived_by)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
     ModelAttribution::Term, layer, seconds, error, baseline_variant, candidate_variant)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ModelAttribution,
-                                   subject,
-                                   mode,
-                                   delta_seconds,
-                                   delta_error,
-                                   layers,
-                                   reorder_seconds,
-                                   unmatched_seconds,
-                                   unexplained_seconds,
-                                   unexplained_error)
+// Older ones have no errors of reorders and unmatched layers.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ModelAttribution,
+                                                subject,
+                                                mode,
+                                                delta_seconds,
+                                                delta_error,
+                                                layers,
+                                                reorder_seconds,
+                                                reorder_error,
+                                                unmatched_seconds,
+                                                unmatched_error,
+                                                unexplained_seconds,
+                                                unexplained_error)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
     QualificationFinding, cause, evidence, layers, models, delta_seconds)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualifiedAccuracy,

@@ -12,6 +12,7 @@
 #include "harness/analyze/comparison_verdict.hpp"
 #include "harness/analyze/model_comparison.hpp"
 #include "harness/analyze/numerical_drift.hpp"
+#include "harness/analyze/run_attribution.hpp"
 
 namespace plumb {
 namespace {
@@ -19,8 +20,7 @@ namespace {
 constexpr double kSameSpeed = 0.02;  // the fastest variant changed by less: the choice is at fault
 
 /// Is a layer on its way through the family's correction.
-struct LayerTest {
-  MetricComparison metric;
+struct LayerTest : ComparedLayer {
   std::optional<double> p;
 };
 
@@ -122,6 +122,7 @@ LayerTest test_layer(const RunSide& baseline,
   LayerTest test;
   test.metric.series = "layers/" + key.text;
   test.metric.kind = "layer";
+  test.key = key.text;
   const auto before = served_time(baseline.results, key);
   const auto after = served_time(candidate.results, key);
   if (before && !after) {
@@ -143,6 +144,8 @@ LayerTest test_layer(const RunSide& baseline,
     test.metric.reason = "as short as the harness's own floor";
     return test;
   }
+  test.baseline_variant = before->variant;
+  test.candidate_variant = after->variant;
   const std::vector<double> left =
       process_log_times(baseline.results.rows_of(key), before->variant);
   const std::vector<double> right =
@@ -265,13 +268,16 @@ RunComparison compare_runs(const RunSide& baseline,
        compare_models(baseline.models, candidate.models, result.deviation, floors, limits)) {
     result.metrics.push_back(std::move(change.metric));
   }
-  for (LayerTest& test : test_layers(baseline, candidate, result.deviation, floors, limits)) {
+  std::vector<LayerTest> tests = test_layers(baseline, candidate, result.deviation, floors, limits);
+  result.findings = findings_of(baseline, {tests.begin(), tests.end()});
+  for (LayerTest& test : tests) {
     result.metrics.push_back(std::move(test.metric));
   }
   for (auto compared : {compare_model_outputs(baseline.models, candidate.models),
                         compare_layer_outputs(baseline.results, candidate.results)}) {
     std::move(compared.begin(), compared.end(), std::back_inserter(result.metrics));
   }
+  attribute_models(baseline, candidate, result);
   put_changes_first(result.metrics);
   result.verdict = verdict_of_all(result.metrics);
   return result;

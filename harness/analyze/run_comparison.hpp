@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -9,7 +10,9 @@
 #include "harness/analyze/bounds.hpp"
 #include "harness/analyze/metric_test.hpp"
 #include "harness/analyze/process_deviation.hpp"
+#include "harness/analyze/qualification.hpp"
 #include "harness/results/environment.hpp"
+#include "harness/results/execution.hpp"
 
 namespace plumb {
 
@@ -31,6 +34,7 @@ struct EnvironmentDifference {
 struct RunSide {
   const ResultSet& results;
   std::span<const ModelBounds> models;
+  std::map<std::string, std::vector<Execution>> executions = {};  ///< by subject_of() the model
 };
 
 /// Returns what a user gets of a key, hot: the library's choice where that was timed, else the
@@ -43,6 +47,8 @@ struct RunComparison {
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   ProcessDeviation deviation;
   std::vector<MetricComparison> metrics;
+  std::vector<ModelAttribution> attributions;  ///< of models that both runs executed and told of
+  std::vector<QualificationFinding> findings;  ///< what got worse, by its cause
 };
 
 /// Compares two runs that were each measured once.
@@ -56,7 +62,11 @@ struct RunComparison {
 /// else of the deviation that the runs show; for models see compare_models(). Layers' p-values are
 /// corrected after Benjamini and Hochberg. Outputs are compared too, see numerical_drift.hpp.
 /// Causes: another implementation, another workspace, and whether the fastest variant changed too
-/// (capability) or only the choice (heuristic). Pure.
+/// (capability) or only the choice (heuristic).
+///
+/// An end-to-end change is split over the layers as they were executed inside the model
+/// (attribute_model()); a changed model's causes are these terms, with the unexplained. Layers that
+/// got worse by one cause are one finding. Pure.
 [[nodiscard]] RunComparison compare_runs(const RunSide& baseline,
                                          const RunSide& candidate,
                                          const CalibratedFloors& floors,

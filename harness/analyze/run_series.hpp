@@ -32,7 +32,8 @@ struct RunSeries {
 [[nodiscard]] bool are_comparable(const Environment& one, const Environment& other);
 
 /// Lists the facts that changed between two runs beside the library, the stack, the boot and what
-/// varies from run to run anyway (load, clock of the moment, our own version and the harness's floors).
+/// varies from run to run anyway (load, clock of the moment, our own version and the harness's
+/// floors).
 [[nodiscard]] std::vector<EnvironmentDifference> environment_drift(const Environment& before,
                                                                    const Environment& after);
 

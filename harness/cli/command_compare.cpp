@@ -71,8 +71,10 @@ void add_compare(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<CompareOptions>();
   CLI::App* const command =
       app.add_subcommand("compare", "say what changed between two runs, by how much and why");
-  CLI::Option* const baseline =
-      command->add_option("BASE", options->baseline, "a run: id, unique prefix, tag or @latest; several, one boot each: A,B,C or TAG/*");
+  CLI::Option* const baseline = command->add_option(
+      "BASE",
+      options->baseline,
+      "a run: id, unique prefix, tag or @latest; several, one boot each: A,B,C or TAG/*");
   CLI::Option* const candidate =
       command->add_option("CAND", options->candidate, "what is compared with it, named likewise");
   baseline->needs(candidate);
@@ -83,20 +85,21 @@ void add_compare(CLI::App& app, CommandContext& context) {
   CLI::Option* const samples =
       command
           ->add_option(
-          "--samples",
-          options->samples,
-          "a JSON file of paired rounds in seconds: {\"comparisons\":[{\"id\",\"end_to_end\":"
-          "{\"baseline\":[…],\"candidate\":[…]},\"layers\":{\"NAME\":{…}}}]}")
-      ->excludes(baseline);
+              "--samples",
+              options->samples,
+              "a JSON file of paired rounds in seconds: {\"comparisons\":[{\"id\",\"end_to_end\":"
+              "{\"baseline\":[…],\"candidate\":[…]},\"layers\":{\"NAME\":{…}}}]}")
+          ->excludes(baseline);
   command
       ->add_option("-o,--output",
                    options->outputs,
                    "a report to write too; may be repeated: " + format_list(comparison_formats()))
       ->each(check_format(comparison_formats()));
   command
-      ->add_flag("--sequential",
-                 options->sequential,
-                 "judge the pairs in their order by the sequential rule of plumb qualify, 20 at most")
+      ->add_flag(
+          "--sequential",
+          options->sequential,
+          "judge the pairs in their order by the sequential rule of plumb qualify, 20 at most")
       ->needs(samples);
   command->add_flag(
       "--gate",

@@ -359,8 +359,8 @@ void compare_with_baseline(CommandContext& context,
   };
   try {
     for (const RunReport& report : reports) {
-      auto comparison = context.stop.load() ? std::nullopt
-                                            : baseline.check(store, report.run.header.id);
+      auto comparison =
+          context.stop.load() ? std::nullopt : baseline.check(store, report.run.header.id);
       if (!comparison) {
         continue;
       }

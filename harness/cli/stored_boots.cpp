@@ -51,7 +51,8 @@ std::vector<RunRecord> runs_named(const Store& store, const std::string& name) {
       }
     }
     if (found.size() == before) {
-      throw Error(Error::Kind::kUser, fmt::format("no run has a tag that begins with '{}'", prefix));
+      throw Error(Error::Kind::kUser,
+                  fmt::format("no run has a tag that begins with '{}'", prefix));
     }
   }
   std::set<RunId> seen;
@@ -150,19 +151,19 @@ ComparisonSource source_of(const BootSide& before,
                            std::span<const std::string> varied,
                            const ComparisonLimits& limits) {
   ComparisonSource source;
-  source.name = fmt::format(
-      "{} boots against {} boots", boots.candidate.size(), boots.baseline.size());
+  source.name =
+      fmt::format("{} boots against {} boots", boots.candidate.size(), boots.baseline.size());
   source.method = fmt::format(
       "What cannot be switched within one boot is compared over boots: a boot is the unit of "
       "replication. Each time is divided by the fixed product of the harness's own code that its "
-      "run measured at its beginning and end, and scaled to {}; sides are compared by trimmed means "
+      "run measured at its beginning and end, and scaled to {}; sides are compared by trimmed "
+      "means "
       "with Yuen's errors and Welch's degrees of freedom. End to end is tested at {:.2g} %; among "
       "layers {:.2g} % of what is called changed may be false (Benjamini and Hochberg).",
       time_text(Seconds(boots.control)),
       100.0 * limits.alpha,
       100.0 * limits.false_discovery_rate);
-  source.command =
-      "plumb compare " + shell_quoted(before.name) + " " + shell_quoted(after.name);
+  source.command = "plumb compare " + shell_quoted(before.name) + " " + shell_quoted(after.name);
   for (const std::string& name : varied) {
     source.command += " --vary " + shell_quoted(name);
   }
@@ -195,16 +196,17 @@ RunComparisonReport compare_stored_boots(const Store& store,
   const std::size_t boots_before = boots_of(before.runs).size();
   const std::size_t boots_after = boots_of(after.runs).size();
   if (std::min(boots_before, boots_after) < kLeastBoots) {
-    throw Error(Error::Kind::kTryAgain,
-                fmt::format("not enough evidence: {} boots of '{}' and {} of '{}'; {} a side are the "
-                            "least: boot again, and run the suite{}{}",
-                            boots_before,
-                            baseline,
-                            boots_after,
-                            candidate,
-                            kLeastBoots,
-                            before.left_out,
-                            after.left_out));
+    throw Error(
+        Error::Kind::kTryAgain,
+        fmt::format("not enough evidence: {} boots of '{}' and {} of '{}'; {} a side are the "
+                    "least: boot again, and run the suite{}{}",
+                    boots_before,
+                    baseline,
+                    boots_after,
+                    candidate,
+                    kLeastBoots,
+                    before.left_out,
+                    after.left_out));
   }
   RunComparisonReport report;
   report.baseline = before.records.front();

@@ -182,7 +182,10 @@ RunComparisonReport compare_stored_runs(const Store& store,
       store, report.baseline.header.environment, report.candidate.header.environment, until);
   report.calibrations = floors.runs;
   report.comparison =
-      compare_runs({left_results, left_bounds}, {right_results, right_bounds}, floors, limits);
+      compare_runs({left_results, left_bounds, executions_of(store, report.baseline.header.id)},
+                   {right_results, right_bounds, executions_of(store, report.candidate.header.id)},
+                   floors,
+                   limits);
   report.places = places_in(left, right);
   report.samples = samples_of_changes(store, report, left_results, right_results);
   return report;

@@ -81,6 +81,10 @@ class Changes(Command):
         slow = [row for row in document["metrics"] if row["verdict"] == "regressed" and row["kind"] == "layer"]
         self.assertTrue(slow and all(row["series"].startswith("layers/v1:matmul;") for row in slow))
         self.assertEqual(slow[0]["causes"][0]["cause"], "capability changed")
+        slower = next(found for found in document["findings"] if found["cause"].startswith("the same implementation is slower"))
+        self.assertEqual({"layers/" + key for key in slower["layers"]}, {row["series"] for row in slow}, "one cause is one finding")
+        broken = next(found for found in document["findings"] if "now unsupported: gone" in found["cause"])
+        self.assertTrue(all(key.startswith("v1:max_pool;") for key in broken["layers"]))
         self.assertIn("broken", self.plumb("compare", base, worse).stdout)
 
     def test_compare_writes_reports_and_report_writes_them_again(self):
@@ -102,6 +106,8 @@ class Changes(Command):
         self.assertEqual(drifted[0]["output"]["candidate_maximum_error"], 1e-6)
         self.assertIn("with other bits within the tolerance", texts["new.txt"])
         self.assertIn('<svg class="strips"', texts["new.html"])
+        for name in ("new.html", "new.md", "new.txt"):
+            self.assertIn("the same implementation is slower", texts[name])
         self.assertLessEqual(texts["new.annotations"].count("::error "), 10)
         self.plumb("report", f"{base}..{worse}", "-o", self.folder / "again.html")
         self.assertEqual((self.folder / "again.html").read_text(), texts["new.html"])

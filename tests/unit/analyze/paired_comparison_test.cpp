@@ -29,8 +29,8 @@ double power(std::size_t layers, int questions) {
 
 TEST(PairedComparison, in_sequence_a_change_is_confirmed_by_new_pairs_and_the_rest_ends_early) {
   NoisePairs rounds(7);
-  const PairedAnswer answer =
-      compare_pairs_in_sequence(rounds.question(5, 1.05, 20), {.layer_floor = 0.02}, SequentialRule());
+  const PairedAnswer answer = compare_pairs_in_sequence(
+      rounds.question(5, 1.05, 20), {.layer_floor = 0.02}, SequentialRule());
   EXPECT_EQ(answer.metrics[1].series, "layers/layer0");
   EXPECT_EQ(answer.metrics[1].verdict, ComparisonVerdict::kRegressed);
   for (std::size_t i = 2; i < answer.metrics.size(); ++i) {
@@ -43,8 +43,9 @@ TEST(PairedComparison, in_sequence_a_change_is_confirmed_by_new_pairs_and_the_re
   for (std::size_t round = 0; round < 6; ++round) {
     question.layers[0].candidate[round] *= 1.05;
   }
-  EXPECT_FALSE(changed(
-      compare_pairs_in_sequence(question, {.layer_floor = 0.02}, SequentialRule()).metrics[1].verdict));
+  EXPECT_FALSE(changed(compare_pairs_in_sequence(question, {.layer_floor = 0.02}, SequentialRule())
+                           .metrics[1]
+                           .verdict));
   question.layers[0].candidate[3] = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(compare_pairs_in_sequence(question, {}, SequentialRule()).metrics[1].reason,
               HasSubstr("round 3"));

@@ -138,6 +138,79 @@ TEST(RunComparison, floors_of_two_environments_are_joined_by_the_larger) {
   EXPECT_DOUBLE_EQ(layer_floor(floors, "d", 0.0, 0.1).relative, 0.3) << "three deviations";
 }
 
+Execution executed(double seconds, const std::vector<std::pair<LayerKey, double>>& layers) {
+  Execution execution;
+  execution.mode = "plain";
+  const Seconds median(seconds);
+  execution.row.summary = {30, median, {median, median}, median, median, median, true};
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    ExecutedLayer& layer = execution.layers.emplace_back();
+    layer.layers = {i};
+    layer.key = layers[i].first;
+    layer.variant = "impl=jit:avx2";
+    layer.seconds = Seconds(layers[i].second);
+  }
+  return execution;
+}
+
+TEST(RunComparison, a_model_s_change_is_split_over_its_layers_and_the_rest_is_unexplained) {
+  const ResultSet results = RunBuilder().results();
+  const LayerKey first = test::key(1);
+  const LayerKey second = test::key(2);
+  const LayerKey gone = test::key(3);
+  const LayerKey fused = test::key(4);
+  Execution after = executed(13.5e-3, {{first, 4e-3}, {second, 5e-3}, {fused, 3e-3}});
+  after.layers[0].reorder = Seconds(0.5e-3);
+  ExecutionTime before_time;
+  before_time.mode = "plain";
+  before_time.scenario = "single_stream";
+  before_time.samples = 30;
+  before_time.median = Seconds(10e-3);
+  before_time.interval = {before_time.median, before_time.median};
+  ModelBounds before;
+  before.instance = {"m", 1, "f32"};
+  before.executions = {before_time};
+  ModelBounds later = before;
+  later.executions[0].median = Seconds(13.5e-3);
+  later.executions[0].interval = {Seconds(13.5e-3), Seconds(13.5e-3)};
+  const RunComparison found = compare_runs(
+      {results,
+       {&before, 1},
+       {{"m|1|f32", {executed(10e-3, {{first, 2e-3}, {second, 5e-3}, {gone, 2e-3}})}}}},
+      {results, {&later, 1}, {{"m|1|f32", {after}}}},
+      {},
+      {});
+  ASSERT_EQ(found.attributions.size(), 1U);
+  const ModelAttribution& split = found.attributions[0];
+  EXPECT_NEAR(split.delta_seconds, 3.5e-3, 1e-12);
+  EXPECT_NEAR(split.delta_error, found.deviation.relative * std::hypot(10e-3, 13.5e-3), 1e-9);
+  ASSERT_EQ(split.layers.size(), 2U);
+  EXPECT_EQ(split.layers[0].layer, first.text);
+  EXPECT_NEAR(split.layers[0].seconds, 2e-3, 1e-12);
+  EXPECT_NEAR(split.unmatched_seconds, 1e-3, 1e-12) << "one was fused into another";
+  EXPECT_NEAR(split.reorder_seconds, 0.5e-3, 1e-12);
+  EXPECT_NEAR(split.unexplained_seconds, 0.0, 1e-12);
+  EXPECT_GT(split.unexplained_error, split.delta_error) << "all terms are uncertain";
+  const MetricComparison& slow = found.metrics.front();
+  EXPECT_EQ(slow.verdict, ComparisonVerdict::kRegressed);
+  ASSERT_GE(slow.causes.size(), 3U);
+  EXPECT_EQ(slow.causes[0].cause, "layer " + first.text);
+  EXPECT_NEAR(slow.causes[0].share, 2.0 / 3.5, 1e-9);
+}
+
+TEST(RunComparison, one_cause_over_many_layers_is_one_finding) {
+  const RunComparison slower = compare([](int layer, Measurement& row) {
+    if (layer == 3 || layer == 5) {
+      slow_down(row, 1.2);
+    }
+  });
+  ASSERT_EQ(slower.findings.size(), 1U);
+  EXPECT_EQ(slower.findings[0].layers.size(), 2U);
+  EXPECT_THAT(slower.findings[0].cause, HasSubstr("the same implementation is slower"));
+  EXPECT_THAT(slower.findings[0].evidence, HasSubstr("capability changed"));
+  EXPECT_THAT(compare({}).findings, IsEmpty());
+}
+
 TEST(RunComparison, a_worse_choice_is_told_from_lost_capability) {
   const RunComparison slower = compare([](int layer, Measurement& row) {
     if (layer == 3) {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/analyze/run_comparison.hpp"
+
+namespace plumb {
+
+/// Is a layer that two runs were compared by, with what each executed.
+struct ComparedLayer {
+  MetricComparison metric;
+  std::string key;               ///< empty: not the layer itself, but its capability
+  std::string baseline_variant;  ///< empty: one side has no time
+  std::string candidate_variant;
+};
+
+/// Splits the change of every model that both sides executed over its layers, into the comparison's
+/// attributions, and names the parts as causes where the model changed. Pure.
+void attribute_models(const RunSide& baseline, const RunSide& candidate, RunComparison& result);
+
+/// Gathers the layers that got worse by their cause, with the models of the baseline that execute
+/// them. Pure.
+[[nodiscard]] std::vector<QualificationFinding> findings_of(
+    const RunSide& baseline, const std::vector<ComparedLayer>& layers);
+
+}  // namespace plumb

@@ -282,7 +282,9 @@ bool goes_to_and_fro(const Boundaries& bounds, const SegmentCost& cost) {
   return same <= kExceptions * static_cast<double>(jumps.size() - 1) && most <= kLike * least;
 }
 
-/// Looks at the last points, too few for a segment, against the level before them.
+/// Looks at the last points, too few for a segment, against the level before them, by generalised
+/// least squares: of autocorrelated noise only the innovations are news. A step shows whole in the
+/// first of them, and by its share 1 − ρ in each that follows.
 std::optional<std::size_t> suspicious_tail(std::span<const double> values,
                                            std::size_t begin,
                                            const Fit& fit) {
@@ -290,7 +292,8 @@ std::optional<std::size_t> suspicious_tail(std::span<const double> values,
   constexpr double kSingle = 5.0;      // deviations that make one point alone suspicious
   constexpr double kSuspicious = 3.4;  // standard errors
   const double rho = fit.correlation;
-  const double deviation = std::sqrt(fit.variance / (1.0 - rho * rho));
+  const double innovation = std::sqrt(fit.variance);
+  const double deviation = innovation / std::sqrt(1.0 - rho * rho);
   std::optional<std::size_t> index;
   double most = kSuspicious;
   for (std::size_t count = 1; count < kLeastSegment; ++count) {
@@ -299,15 +302,24 @@ std::optional<std::size_t> suspicious_tail(std::span<const double> values,
     }
     const std::size_t split = values.size() - count;
     const double level = median(values.subspan(begin, split - begin));
+    const auto off = [&](std::size_t i) {
+      return std::clamp((values[i] - level) / deviation, -kOutlier, kOutlier) * deviation;
+    };
     double sum = 0.0;
-    for (const double value : values.subspan(split)) {
-      const double off = (value - level) / deviation;
-      sum += count == 1 ? off : std::clamp(off, -kOutlier, kOutlier);
+    double weights = 0.0;
+    double squares = 0.0;
+    for (std::size_t i = split; i < values.size(); ++i) {
+      const double news = (values[i] - level - rho * off(i - 1)) / innovation;
+      const double weight = i == split ? 1.0 : 1.0 - rho;
+      sum += weight * (count == 1 ? news : std::clamp(news, -kOutlier, kOutlier));
+      weights += weight;
+      squares += weight * weight;
     }
-    const auto n = static_cast<double>(count);
-    const double error =
-        std::sqrt((1.0 + rho) / (1.0 - rho) / n + 1.0 / static_cast<double>(split - begin));
-    const double z = std::abs(sum / n) / error;
+    // The level is a mean of autocorrelated points itself, and every innovation has its share.
+    const double of_level =
+        (1.0 + rho) / (1.0 - rho) / (1.0 - rho * rho) / static_cast<double>(split - begin);
+    const double error = std::sqrt(squares + std::pow((1.0 - rho) * weights, 2) * of_level);
+    const double z = std::abs(sum) / error;
     if (z > most && (count > 1 || std::abs(sum) > kSingle)) {
       most = z;
       index = split;

@@ -139,18 +139,20 @@ TEST(ChangePoints, two_states_are_named) {
 }
 
 TEST(ChangePoints, three_points_after_a_step_are_a_suspicion) {
-  NoiseSeries source(13);
-  int found = 0;
-  int quiet = 0;
-  for (int i = 0; i < kSeries; ++i) {
-    for (const Suspicion& suspicion :
-         detect_changes(source.make(Noise::kGaussian, 103, 2.5, 100)).suspicions) {
-      found += suspicion.index >= 99 && suspicion.index <= 102 ? 1 : 0;
+  for (const Noise noise : {Noise::kGaussian, Noise::kAutocorrelated}) {
+    NoiseSeries source(13);
+    int found = 0;
+    int quiet = 0;
+    for (int i = 0; i < kSeries; ++i) {
+      for (const Suspicion& suspicion :
+           detect_changes(source.make(noise, 103, 2.5, 100)).suspicions) {
+        found += suspicion.index >= 99 && suspicion.index <= 102 ? 1 : 0;
+      }
+      quiet += static_cast<int>(detect_changes(source.make(noise, 103)).suspicions.size());
     }
-    quiet += static_cast<int>(detect_changes(source.make(Noise::kGaussian, 103)).suspicions.size());
+    EXPECT_GE(found, kSeries / 2);
+    EXPECT_LE(quiet, kSeries / 50);
   }
-  EXPECT_GE(found, kSeries / 2);
-  EXPECT_LE(quiet, kSeries / 50);
 }
 
 TEST(ChangePoints, replayed_run_by_run_it_hardly_ever_alarms) {

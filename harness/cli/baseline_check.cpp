@@ -2,6 +2,9 @@
 #include "harness/cli/baseline_check.hpp"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
+#include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/cli/gate.hpp"
@@ -64,6 +67,39 @@ std::optional<RunComparisonReport> BaselineCheck::check(Store& store, const RunI
 
 int BaselineCheck::status_of(const RunComparisonReport& report) const {
   return options_.gate ? gate_status({&report.comparison.verdict, 1}) : 0;
+}
+
+void compare_with_baseline(CommandContext& context,
+                           const BaselineCheck& baseline,
+                           Store& store,
+                           std::span<const RunReport> reports) {
+  std::vector<RunComparisonReport> comparisons;
+  const auto print = [&] {
+    if (context.json) {
+      write_measured_runs(reports, comparisons, std::cout);
+    }
+  };
+  try {
+    for (const RunReport& report : reports) {
+      auto comparison =
+          context.stop.load() ? std::nullopt : baseline.check(store, report.run.header.id);
+      if (!comparison) {
+        continue;
+      }
+      if (!context.json) {
+        write_run_comparison(*comparison, Style::kText, std::cout);
+      }
+      const int gate = baseline.status_of(*comparison);
+      if (gate == 1 || context.exit_status == 0) {
+        context.exit_status = gate;
+      }
+      comparisons.push_back(std::move(*comparison));
+    }
+  } catch (const Error&) {
+    print();
+    throw;
+  }
+  print();
 }
 
 }  // namespace plumb

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "harness/cli/command.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/comparison_report.hpp"
 
@@ -41,5 +43,13 @@ class BaselineCheck {
   const BaselineOptions& options_;
   std::optional<RunId> baseline_;
 };
+
+/// Compares each run with the baseline, if there is one, and sets the gate's exit status. Prints
+/// what `--json` promises: one document, of which the comparisons are part, even if the last of
+/// them is refused; else the comparisons alone. Throws as BaselineCheck::check() does.
+void compare_with_baseline(CommandContext& context,
+                           const BaselineCheck& baseline,
+                           Store& store,
+                           std::span<const RunReport> reports);
 
 }  // namespace plumb

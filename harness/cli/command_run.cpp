@@ -345,41 +345,6 @@ class SuiteRun {
   bool resumed_ = false;
 };
 
-/// Compares each run with the baseline, if there is one, and prints what `--json` promises: one
-/// document, of which the comparisons are part, even if the last of them is refused.
-void compare_with_baseline(CommandContext& context,
-                           const BaselineCheck& baseline,
-                           Store& store,
-                           std::span<const RunReport> reports) {
-  std::vector<RunComparisonReport> comparisons;
-  const auto print = [&] {
-    if (context.json) {
-      write_measured_runs(reports, comparisons, std::cout);
-    }
-  };
-  try {
-    for (const RunReport& report : reports) {
-      auto comparison =
-          context.stop.load() ? std::nullopt : baseline.check(store, report.run.header.id);
-      if (!comparison) {
-        continue;
-      }
-      if (!context.json) {
-        write_run_comparison(*comparison, Style::kText, std::cout);
-      }
-      const int gate = baseline.status_of(*comparison);
-      if (gate == 1 || context.exit_status == 0) {
-        context.exit_status = gate;
-      }
-      comparisons.push_back(std::move(*comparison));
-    }
-  } catch (const Error&) {
-    print();
-    throw;
-  }
-  print();
-}
-
 void run_suite(CommandContext& context, RunOptions options) {
   const ResolvedSuite suite = effective_suite(options);
   if (!options.shard.empty()) {

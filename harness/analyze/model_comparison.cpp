@@ -9,10 +9,15 @@
 namespace plumb {
 namespace {
 
+PracticalFloor end_to_end_floor(const ComparisonLimits& limits) {
+  return {std::max(limits.end_to_end_floor, kEndToEndFloor), FloorSource::kFixed};
+}
+
 /// Concludes by the end-to-end limits, which bounds share.
-void conclude(MetricComparison& metric, const ComparisonLimits& limits) {
-  metric.floor =
-      PracticalFloor{std::max(limits.end_to_end_floor, kEndToEndFloor), FloorSource::kFixed};
+void conclude(MetricComparison& metric,
+              const ComparisonLimits& limits,
+              const PracticalFloor& floor) {
+  metric.floor = floor;
   metric.verdict =
       verdict_of(metric, limits.alpha, metric.floor->relative, limits.end_to_end_margin);
 }
@@ -34,14 +39,15 @@ MetricComparison compare_bound(const Bound& before,
                         {after.seconds, after.interval},
                         deviation,
                         limits.alpha);
-  conclude(metric, limits);
+  conclude(metric, limits, end_to_end_floor(limits));
   return metric;
 }
 
 MetricComparison compare_execution(const ExecutionTime& before,
                                    const ExecutionTime& after,
                                    const ProcessDeviation& deviation,
-                                   const ComparisonLimits& limits) {
+                                   const ComparisonLimits& limits,
+                                   const PracticalFloor& floor) {
   MetricComparison metric;
   metric.kind = "end_to_end";
   if (before.samples > 0 && after.samples == 0 && after.outcome.kind != Outcome::Kind::kSkipped) {
@@ -60,7 +66,7 @@ MetricComparison compare_execution(const ExecutionTime& before,
                         {after.median, after.interval},
                         deviation,
                         limits.alpha);
-  conclude(metric, limits);
+  conclude(metric, limits, floor);
   return metric;
 }
 
@@ -104,14 +110,18 @@ void compare_executions(const ModelBounds& before,
     const std::string series =
         end_to_end_series(subject_of(before.instance), execution.mode, execution.scenario);
     ProcessDeviation own = deviation;
+    // What its layers show of processes says little of a model: without a calibration of its own
+    // it gets the floor of such a layer.
+    PracticalFloor floor = layer_floor({}, series, limits.end_to_end_floor, deviation.relative);
     if (const auto noise = floors.series.find(series); noise != floors.series.end()) {
       own.relative = std::max(own.relative, noise->second.process);
+      floor = end_to_end_floor(limits);
     }
     changes.push_back({before.instance,
                        "end_to_end",
                        execution.mode,
                        execution.scenario,
-                       compare_execution(execution, *other, own, limits)});
+                       compare_execution(execution, *other, own, limits, floor)});
     changes.back().metric.series = series;
   }
 }

@@ -46,7 +46,7 @@ class Comparison(Command):
 
     def test_it_draws_the_changes_of_every_model_and_the_raw_times(self):
         self.assertEqual([e["text"] for e in self.page.all("h2")],
-                         ["What changed", "Model by model", "Layers", "Raw times of what changed", "Outputs", "Environment", "Method"])
+                         ["What changed", "Where it comes from", "Model by model", "Layers", "Raw times of what changed", "Outputs", "Environment", "Method"])
         kinds = [e.get("class", "") for e in self.page.all("svg")]
         self.assertGreater(sum(kind == "ratio regressed" for kind in kinds), 3)
         self.assertGreater(sum(kind == "strips" for kind in kinds), 0)

@@ -144,7 +144,7 @@ class RealVersions(Preview):
         self.assertIn("several versions", self.plumb("stacks", "probe", "mixed", expect=3).stderr)
 
     def test_measuring_says_what_is_missing(self):
-        self.assertIn("cannot measure layers yet", self.plumb("layer", CONV, "--stack", OLD).stdout)
+        self.assertIn("no NVIDIA driver", self.plumb("layer", CONV, "--stack", OLD, expect=3).stderr)
 
 
 if __name__ == "__main__":

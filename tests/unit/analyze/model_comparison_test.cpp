@@ -43,14 +43,27 @@ TEST(ModelComparison, end_to_end_times_are_compared_by_mode_and_scenario) {
   EXPECT_EQ(found[1].metric.verdict, ComparisonVerdict::kEquivalent);
 }
 
-TEST(ModelComparison, changes_below_one_percent_end_to_end_are_none) {
+TEST(ModelComparison, changes_below_two_percent_of_an_uncalibrated_model_are_none) {
   const MetricComparison below =
-      changes(model({execution(10)}), model({execution(10.05)}), 0.0002)[0].metric;
+      changes(model({execution(10)}), model({execution(10.15)}), 0.0002)[0].metric;
   EXPECT_EQ(below.verdict, ComparisonVerdict::kEquivalent);
-  EXPECT_DOUBLE_EQ(below.floor->relative, 0.01);
-  EXPECT_EQ(below.floor->source, FloorSource::kFixed);
-  EXPECT_EQ(changes(model({execution(10)}), model({execution(10.15)}), 0.0002)[0].metric.verdict,
-            ComparisonVerdict::kRegressed);
+  EXPECT_DOUBLE_EQ(below.floor->relative, 0.02);
+  EXPECT_EQ(below.floor->source, FloorSource::kAssumed);
+}
+
+TEST(ModelComparison, changes_below_one_percent_of_a_calibrated_model_are_none) {
+  CalibratedFloors floors;
+  floors.series[end_to_end_series("tiny|1|f32", "plain", "single_stream")] = {.process = 0.0002,
+                                                                              .floor = 0.02};
+  const ModelBounds before = model({execution(10)});
+  const auto compare = [&](double milliseconds) {
+    const ModelBounds after = model({execution(milliseconds)});
+    return compare_models({&before, 1}, {&after, 1}, {0.0002, 20}, floors, {})[0].metric;
+  };
+  EXPECT_EQ(compare(10.05).verdict, ComparisonVerdict::kEquivalent);
+  EXPECT_DOUBLE_EQ(compare(10.05).floor->relative, 0.01);
+  EXPECT_EQ(compare(10.05).floor->source, FloorSource::kFixed);
+  EXPECT_EQ(compare(10.15).verdict, ComparisonVerdict::kRegressed);
 }
 
 TEST(ModelComparison, a_model_that_was_calibrated_is_known_by_its_own_deviation) {

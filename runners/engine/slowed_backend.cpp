@@ -69,7 +69,7 @@ SlowedBackend::SlowedBackend(Backend& backend, std::string_view slowing, Clock c
 
 Environment SlowedBackend::describe() const {
   Environment environment = backend_.describe();
-  environment.identity["test.slow_layers"] = slowing_;
+  environment.identity["library.slow_layers"] = slowing_;
   return environment;
 }
 

@@ -13,8 +13,8 @@ namespace plumb {
 
 /// Is a backend whose layers take longer, for tests of whether a slow-down is found: each execution
 /// of a chosen key waits, busy, for a share of what it took. Whole models are left as they are. The
-/// environment's identity says so ("test.slow_layers"), so that nothing measured like this is taken
-/// for a result. Refers to the backend.
+/// environment's identity says so ("library.slow_layers"), so that nothing measured like this is
+/// taken for a result. Refers to the backend.
 class SlowedBackend final : public Backend {
  public:
   /// `slowing` is "KEYS=PERCENT": keys that begin with KEYS are PERCENT slower (0 to 1000). Throws

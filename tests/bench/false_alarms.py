@@ -6,12 +6,14 @@ Usage: false_alarms.py BUILD_FOLDER [SUITE] [--pairs N] [--comparisons N]. Wants
 
 `plumb calibrate` measures a stack against itself in pairs of restarted processes. From these many comparisons are drawn: pairs at random, in order of time, each turned round at
 random. Each metric is a question of its own without a floor, judged at nominal 5% and 1% by the test over all pairs and by qualify's sequential rule. A comparison as a user
-runs it, with floors and over all layers, is counted too. Exit status 1 if a rate leaves its band: 2 to 7%, 0.3 to 1.7%.
+runs it, with floors and over all layers, is counted too. Exit status 1 if the 95% interval of a rate, over layers, lies outside its band: 2 to 7%, 0.3 to 1.7%.
 """
 
 import argparse
+import math
 import pathlib
 import random
+import statistics
 import sys
 import tempfile
 
@@ -59,12 +61,16 @@ def judge(workplace, pairs, options):
     kept = True
     for level, (low, high) in BANDS.items():
         for rule in ((), ("--sequential",)):
-            alarms = sum(map(changed, workplace.judge(alone, "--alpha", level, *rule)))
-            # A layer whose times never differ never alarms, whatever the level.
-            within = low <= alarms / len(alone) <= high
+            alarms = {key: 0 for key in pairs}
+            for answer in workplace.judge(alone, "--alpha", level, *rule):
+                alarms[answer["id"].split(" ", 1)[1]] += changed(answer)
+            rates = [count / options.comparisons for count in alarms.values()]
+            # Draws from the same pairs are no new evidence: the layers are.
+            share, reach = statistics.mean(rates), 1.96 * statistics.stdev(rates) / math.sqrt(len(rates))
+            within = share + reach >= low and share - reach <= high
             kept = kept and within
-            print(f"nominal {level:.0%}, {'sequential rule' if rule else 'all pairs at once'}: {share_text(alarms, len(alone))} "
-                  f"in the band of {low:.1%} to {high:.1%}: {'kept' if within else 'NOT KEPT'}")
+            print(f"nominal {level:.0%}, {'sequential rule' if rule else 'all pairs at once'}: {share:.2%} ({max(0, share - reach):.2%} to {share + reach:.2%} over "
+                  f"{len(rates)} layers of {options.comparisons} draws each); band of {low:.1%} to {high:.1%}: {'kept' if within else 'NOT KEPT'}")
     family = [{"id": str(number), "layers": layers} for number, layers in enumerate(comparisons)]
     alarms = sum(map(changed, workplace.judge(family, "--sequential", "--layer-floor", 0.02)))
     print(f"comparisons of all {len(pairs)} layers as qualify judges them, in which any changed: {share_text(alarms, len(family))}")

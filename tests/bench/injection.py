@@ -4,7 +4,7 @@
 
 Usage: injection.py BUILD_FOLDER [--budget 4m] [--injections N] [--percent P]. Wants a quiet machine.
 
-`plumb qualify` measures five layers of a millisecond or more in rounds of restarted processes, with the stack as it is (A) and with all layers slowed (B,
+`plumb qualify` measures five layers of about a millisecond (0.7 to 2.8) in rounds of restarted processes, with the stack as it is (A) and with all layers slowed (B,
 PLUMB_TEST_SLOW_LAYERS), in the order A B, B A, A B… until the budget ends. Two rounds, B A A B, hold neighbours of both kinds: the A's are a pair without a change, and
 each A with the B beside it a pair with one. An injection draws as many of these at random, in order of time, as qualify measures at most; the pairs of one layer
 are changed ones, those of the others are not. Its answer is that of qualify's sequential rule with qualify's floor. Exit status 1 if fewer than 90% are found and blamed on that

@@ -35,7 +35,7 @@ TEST(SlowedBackend, slows_the_chosen_keys_by_the_share) {
 
 TEST(SlowedBackend, says_so_in_the_identity) {
   ScriptedBackend inner({});
-  EXPECT_EQ(SlowedBackend(inner, "v1:a=b=3").describe().identity.at("test.slow_layers"),
+  EXPECT_EQ(SlowedBackend(inner, "v1:a=b=3").describe().identity.at("library.slow_layers"),
             "v1:a=b=3");
 }
 

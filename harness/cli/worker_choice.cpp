@@ -10,6 +10,9 @@ WorkerOptions worker_options(const std::string& stack, int threads) {
   WorkerOptions options;
   options.stack = load_stack(stack, data_folder() / "stacks");
   options.threads = threads;
+  // What the driver compiles for one version must not be found by another.
+  options.stack.variables.try_emplace("CUDA_CACHE_PATH",
+                                      (data_folder() / "kernels" / options.stack.name).string());
   options.search_path = {executable_folder().parent_path() / "libexec/plumb"};
   return options;
 }

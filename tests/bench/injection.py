@@ -4,7 +4,7 @@
 
 Usage: injection.py BUILD_FOLDER [--budget 4m] [--injections N] [--percent P]. Wants a quiet machine.
 
-`plumb qualify` measures five layers of about a millisecond (0.7 to 2.8) in rounds of restarted processes, with the stack as it is (A) and with all layers slowed (B,
+`plumb qualify` measures five layers of 1 to 4 ms in rounds of restarted processes, with the stack as it is (A) and with all layers slowed (B,
 PLUMB_TEST_SLOW_LAYERS), in the order A B, B A, A B… until the budget ends. Two rounds, B A A B, hold neighbours of both kinds: the A's are a pair without a change, and
 each A with the B beside it a pair with one. An injection draws as many of these at random, in order of time, as qualify measures at most; the pairs of one layer
 are changed ones, those of the others are not. Its answer is that of qualify's sequential rule with qualify's floor. Exit status 1 if fewer than 90% are found and blamed on that
@@ -22,10 +22,10 @@ from restarted_pairs import PAIRS, Workplace, share_text
 SUFFIX = "acc=f32;math=strict"
 CONV = "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
 KEYS = [
-    f"v1:conv;in=f32[1,64,56,56],f32[64,64,3,3]c;out=f32[1,64,56,56];{SUFFIX};{CONV}",
-    f"v1:conv;in=f32[1,128,28,28],f32[128,128,3,3]c;out=f32[1,128,28,28];{SUFFIX};{CONV}",
-    f"v1:conv;in=f32[1,256,14,14],f32[256,256,3,3]c;out=f32[1,256,14,14];{SUFFIX};{CONV}",
-    f"v1:matmul;in=f32[128,768],f32[768,768]c;out=f32[128,768];{SUFFIX}",
+    f"v1:conv;in=f32[1,64,112,112],f32[64,64,3,3]c;out=f32[1,64,112,112];{SUFFIX};{CONV}",
+    f"v1:conv;in=f32[1,128,56,56],f32[128,128,3,3]c;out=f32[1,128,56,56];{SUFFIX};{CONV}",
+    f"v1:conv;in=f32[1,256,28,28],f32[256,256,3,3]c;out=f32[1,256,28,28];{SUFFIX};{CONV}",
+    f"v1:matmul;in=f32[256,768],f32[768,768]c;out=f32[256,768];{SUFFIX}",
     f"v1:matmul;in=f32[128,768],f32[768,3072]c;out=f32[128,3072];{SUFFIX}",
 ]
 ROUNDS = 200  # at most; the rule's first look is after a third of them, so the budget ends it before any layer is decided

@@ -123,10 +123,14 @@ class LoadGen(Command):
         return ours, theirs
 
     def test_single_stream_percentiles_agree(self):
-        ours, theirs = self.rounds("squeezenet1.1", 3, 2)
-        for percentile in ("p50", "p90"):
-            left, right = (min(each[percentile] for each in side) for side in (ours, theirs))
-            self.assertLess(abs(left / right - 1), 0.25, f"{percentile}: {ours} {theirs}")
+        ours, theirs = [], []
+        for _ in range(3):  # the best of more rounds, where others disturbed these: a real difference stays
+            for side, more in zip((ours, theirs), self.rounds("squeezenet1.1", 3, 2)):
+                side.extend(more)
+            ratios = {percentile: min(each[percentile] for each in ours) / min(each[percentile] for each in theirs) for percentile in ("p50", "p90")}
+            if all(abs(ratio - 1) < 0.25 for ratio in ratios.values()):
+                return
+        self.fail(f"{ratios}: {ours} {theirs}")
 
 
 if __name__ == "__main__":

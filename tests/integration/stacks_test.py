@@ -130,6 +130,8 @@ class Stacks(Command):
         run = subprocess.Popen(command, env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         while run.poll() is None and not any(row["rows"]["ok"] for row in self.json("runs")["runs"]):
             time.sleep(0.05)
+        worker = pathlib.Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()[0]
+        self.assertIn(f"CUDA_CACHE_PATH={self.folder}/plumb/kernels/mine", pathlib.Path(f"/proc/{worker}/environ").read_text().split("\0"))
         (folder / "new").write_bytes(library.read_bytes() + b"another build")
         os.replace(folder / "new", library)
         _, errors = run.communicate(timeout=120)

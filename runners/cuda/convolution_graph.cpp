@@ -6,13 +6,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "runners/cuda/index_space.hpp"
+
 namespace plumb::cuda {
 namespace {
-
-/// Ends the translation: the layer cannot be expressed.
-struct CannotBeAsked {
-  std::string reason;
-};
 
 abi::Type type_of(DataType type) {
   switch (type) {
@@ -23,38 +20,39 @@ abi::Type type_of(DataType type) {
     case DataType::kBf16:
       return abi::Type::kBfloat16;
     default:
-      throw CannotBeAsked{fmt::format(
-          "convolutions of type {} are not asked for: f32, f16 and bf16 are", to_text(type))};
+      throw Unsupported(fmt::format(
+          "convolutions of type {} are not asked for: f32, f16 and bf16 are", to_text(type)));
   }
 }
 
 /// Makes the graph of one layer, step by step.
 class Translation {
  public:
-  Translation(const LayerSpec& spec, TensorLayout layout) : spec_(spec), layout_(layout) {}
+  Translation(const LayerSpec& spec, TensorLayout layout)
+      : spec_(spec), layout_(layout), is_one_dimensional_(operand(0).dims.size() == 3) {}
 
-  ConvolutionGraph run() {
-    if (spec_.op != "conv") {
-      throw CannotBeAsked{fmt::format(
-          "cuDNN answers for '{}' only where the driver is: without a device it is asked for "
-          "convolutions",
-          spec_.op)};
-    }
+  TensorGraph run() {
     const TensorType& input = operand(0);
     const TensorType& output = spec_.outputs.at(0);
     if (input.dtype != operand(1).dtype || input.dtype != output.dtype) {
-      throw CannotBeAsked{"input, weights and output are of different types"};
+      throw Unsupported("input, weights and output are of different types");
     }
     if (input.dims.size() < 3 || input.dims.size() > 5) {
-      throw CannotBeAsked{fmt::format("an input of rank {}", input.dims.size())};
+      throw Unsupported(fmt::format("an input of rank {}", input.dims.size()));
     }
-    is_one_dimensional_ = input.dims.size() == 3;
-    graph_.input = add(input.dtype, input.dims, 0);
-    graph_.weights = add(operand(1).dtype, operand(1).dims, 1);
-    graph_.result = add(output.dtype, output.dims, std::nullopt);
-    graph_.strides = spatial("strides", 1);
-    graph_.dilations = spatial("dilations", 1);
-    read_pads();
+    ConvolutionOperation operation;
+    operation.input = add(input.dtype, input.dims, 0);
+    operation.weights = add(operand(1).dtype, operand(1).dims, 1);
+    operation.output = add(output.dtype, output.dims, std::nullopt);
+    operation.strides = spatial("strides", 1);
+    operation.dilations = spatial("dilations", 1);
+    read_pads(operation);
+    if (spec_.op == "conv_transpose") {
+      operation.direction = ConvolutionOperation::Direction::kBackwardData;
+      take_from_pads(operation, spatial("output_padding", 0));
+    }
+    last_ = operation.output;
+    graph_.operations.emplace_back(std::move(operation));
     add_steps();
     return std::move(graph_);
   }
@@ -62,10 +60,10 @@ class Translation {
  private:
   const TensorType& operand(std::size_t index) const {
     if (!spec_.has_input(index)) {
-      throw CannotBeAsked{fmt::format("operand {} is missing", index)};
+      throw Unsupported(fmt::format("operand {} is missing", index));
     }
     if (!spec_.inputs[index]->strides.empty()) {
-      throw CannotBeAsked{fmt::format("operand {} is not dense", index)};
+      throw Unsupported(fmt::format("operand {} is not dense", index));
     }
     return *spec_.inputs[index];
   }
@@ -90,41 +88,56 @@ class Translation {
     return values;
   }
 
-  void read_pads() {
+  void read_pads(ConvolutionOperation& operation) const {
     const Dimensions& pads = spec_.integers("pads");
     const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
-    graph_.pads_before.assign(pads.begin(), middle);
-    graph_.pads_after.assign(middle, pads.end());
+    operation.pads_before.assign(pads.begin(), middle);
+    operation.pads_after.assign(middle, pads.end());
     if (is_one_dimensional_) {
-      graph_.pads_before.insert(graph_.pads_before.begin(), 0);
-      graph_.pads_after.insert(graph_.pads_after.begin(), 0);
+      operation.pads_before.insert(operation.pads_before.begin(), 0);
+      operation.pads_after.insert(operation.pads_after.begin(), 0);
+    }
+  }
+
+  /// The output's extent says how much more of it there is than the pads leave, but only below one
+  /// stride: beyond, cuDNN would count another position of the filter. Such rows are what less
+  /// padding at the end leaves.
+  static void take_from_pads(ConvolutionOperation& operation, const Dimensions& output_padding) {
+    for (std::size_t axis = 0; axis < output_padding.size(); ++axis) {
+      const std::int64_t beyond =
+          std::max<std::int64_t>(output_padding[axis] - (operation.strides[axis] - 1), 0);
+      operation.pads_after[axis] -= beyond;
+      if (operation.pads_after[axis] < 0) {
+        throw Unsupported(fmt::format(
+            "output_padding {} with stride {}: cuDNN's convolutions have no such output",
+            output_padding[axis],
+            operation.strides[axis]));
+      }
     }
   }
 
   /// Puts a step behind the last: what was the result is now in between, and as exact as the sum.
-  PointwiseStep& append(abi::PointwiseMode mode) {
+  PointwiseOperation& append(abi::PointwiseMode mode) {
     GraphTensor output = graph_.tensors[last_];
     graph_.tensors[last_].is_virtual = true;
     graph_.tensors[last_].type = abi::Type::kFloat;
     graph_.tensors.push_back(std::move(output));
-    PointwiseStep& step = graph_.steps.emplace_back();
+    PointwiseOperation step;
     step.mode = mode;
     step.input = last_;
     step.output = graph_.tensors.size() - 1;
     last_ = step.output;
-    return step;
+    return std::get<PointwiseOperation>(graph_.operations.emplace_back(step));
   }
 
   void add_steps() {
-    last_ = graph_.result;
     auto step = spec_.epilogue.begin();
     if (spec_.has_input(2)) {
       if (step != spec_.epilogue.end() && step->fn == "add") {
         append_binary(*step++);
       }
-      const std::int64_t channels = graph_.tensors[graph_.result].dimensions[1];
       Dimensions shape(spec_.outputs[0].dims.size(), 1);
-      shape[1] = channels;
+      shape[1] = spec_.outputs[0].dims[1];
       const std::size_t bias = add(operand(2).dtype, std::move(shape), 2);
       append(abi::PointwiseMode::kAdd).operand = bias;
     }
@@ -136,12 +149,12 @@ class Translation {
   void append_binary(const Epilogue& step) {
     const bool product = step.fn == "mul";
     if ((!product && step.fn != "add") || !step.operand) {
-      throw CannotBeAsked{fmt::format("the fused step '{}' is not one of cuDNN's", step.fn)};
+      throw Unsupported(fmt::format("the fused step '{}' is not one of cuDNN's", step.fn));
     }
     const TensorType& other = operand(*step.operand);
     if (other.dims.size() != spec_.outputs[0].dims.size()) {
-      throw CannotBeAsked{fmt::format(
-          "operand {} of the fused '{}' has rank {}", *step.operand, step.fn, other.dims.size())};
+      throw Unsupported(fmt::format(
+          "operand {} of the fused '{}' has rank {}", *step.operand, step.fn, other.dims.size()));
     }
     const std::size_t operand_index = add(other.dtype, other.dims, *step.operand);
     append(product ? abi::PointwiseMode::kMultiply : abi::PointwiseMode::kAdd).operand =
@@ -172,26 +185,28 @@ class Translation {
     } else if (step.fn == "gelu_tanh") {
       append(Mode::kGeluTanh);
     } else {
-      throw CannotBeAsked{
-          fmt::format("the fused activation '{}' is not one operation of cuDNN's", step.fn)};
+      throw Unsupported(
+          fmt::format("the fused activation '{}' is not one operation of cuDNN's", step.fn));
     }
   }
 
   const LayerSpec& spec_;
   TensorLayout layout_;
-  ConvolutionGraph graph_;
-  bool is_one_dimensional_ = false;
+  bool is_one_dimensional_;
+  TensorGraph graph_;
   std::size_t last_ = 0;
 };
 
 }  // namespace
 
-TranslatedLayer convolution_graph(const LayerSpec& spec, TensorLayout layout) {
-  try {
-    return {Translation(spec, layout).run(), {}};
-  } catch (const CannotBeAsked& end) {
-    return {std::nullopt, end.reason};
+TensorGraph convolution_graph(const LayerSpec& spec, TensorLayout layout) {
+  if (spec.op != "conv" && spec.op != "conv_transpose") {
+    throw Unsupported(
+        fmt::format("cuDNN answers for '{}' only where the driver is: without a device it is asked "
+                    "for convolutions",
+                    spec.op));
   }
+  return Translation(spec, layout).run();
 }
 
 }  // namespace plumb::cuda

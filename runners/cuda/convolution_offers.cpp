@@ -3,143 +3,68 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <memory>
-#include <utility>
+#include <array>
+#include <iterator>
 
-#include "harness/results/engine_promise.hpp"
 #include "runners/cuda/convolution_graph.hpp"
-#include "runners/cuda/engine_search.hpp"
 #include "runners/cuda/index_space.hpp"
 
 namespace plumb::cuda {
 namespace {
 
-using abi::Attribute;
-using abi::DescriptorType;
+constexpr std::array kLayouts{TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast};
 
-/// Is a graph in both forms; a configuration of it lives no longer.
-struct AskedGraph {
-  ConvolutionGraph value;
-  OperationGraph operations;
-};
-
-/// Is what a bound step executes.
-struct BoundPlan {
-  std::shared_ptr<const Descriptor> plan;
-  Descriptor pack;
-};
-
-Descriptor variant_pack(const CudnnLibrary& library,
-                        const std::vector<std::int64_t>& ids,
-                        const std::vector<void*>& addresses,
-                        void* workspace) {
-  Descriptor pack(library, DescriptorType::kVariantPack);
-  pack.set(Attribute::kPackIds, ids);
-  pack.set_pointers(Attribute::kPackPointers, addresses);
-  pack.set_pointers(Attribute::kPackWorkspace, std::span(&workspace, 1));
-  pack.finish("the operands of a plan");
-  return pack;
-}
-
-/// Lists the tensors that lie in memory as (id, buffer of the plan).
-std::vector<std::pair<std::int64_t, std::size_t>> places_of(const ConvolutionGraph& graph,
-                                                            std::size_t result_buffer) {
-  std::vector<std::pair<std::int64_t, std::size_t>> places;
-  for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (!graph.tensors[i].is_virtual) {
-      places.emplace_back(static_cast<std::int64_t>(i) + 1,
-                          graph.tensors[i].operand.value_or(result_buffer));
-    }
-  }
-  return places;
-}
-
-DevicePlan built(const LayerSpec& spec,
-                 const DeviceOffer& offer,
-                 const std::shared_ptr<const AskedGraph>& asked,
-                 const FoundEngine& engine,
-                 CudnnHandle& handle) {
-  const auto begin = std::chrono::steady_clock::now();
-  DevicePlan result = begin_plan(spec, offer.inputs, offer.outputs);
-  result.implementation = fmt::format("cudnn:{}", engine.facts.engine);
+/// Adds what cuDNN offers for each form; returns the first reason why there is not more.
+std::string add_offers(std::vector<DeviceOffer>& offers,
+                       const LayerSpec& spec,
+                       bool apart,
+                       CudnnHandle& handle,
+                       const KernelStep& kernel) {
+  std::string refusal;
   try {
-    const auto plan = std::make_shared<const Descriptor>(
-        execution_plan(handle.library(), engine.configuration, {nullptr, handle.get()}));
-    const std::int64_t workspace = plan->integer(Attribute::kPlanWorkspace);
-    result.workspace_bytes = static_cast<std::size_t>(std::max<std::int64_t>(workspace, 0));
-    const auto places = places_of(asked->value, spec.inputs.size());
-    DeviceStep step;
-    for (const auto& [id, buffer] : places) {
-      if (buffer != spec.inputs.size()) {
-        step.buffers.push_back(buffer);
+    for (GraphForm& form : convolution_forms(spec, apart)) {
+      try {
+        std::vector<DeviceOffer> more = graph_offers(spec, std::move(form), handle, kernel);
+        std::move(more.begin(), more.end(), std::back_inserter(offers));
+      } catch (const CudnnRefusal& words) {
+        refusal = fmt::format("cuDNN: {}", words.what());
       }
     }
-    step.buffers.push_back(spec.inputs.size());
-    step.bind = [plan, asked, places, &handle](std::span<const abi::DevicePointer> buffers,
-                                               abi::DevicePointer workspace_address) {
-      std::vector<std::int64_t> ids;
-      std::vector<void*> addresses;
-      for (const auto& [id, buffer] : places) {
-        ids.push_back(id);
-        addresses.push_back(abi::address_of(buffers[buffer]));
-      }
-      const auto bound = std::make_shared<const BoundPlan>(BoundPlan{
-          plan,
-          variant_pack(handle.library(), ids, addresses, abi::address_of(workspace_address))});
-      return DeviceLaunch([bound, &handle](abi::Stream stream) {
-        handle.execute(bound->plan->get(), bound->pack.get(), stream);
-      });
-    };
-    result.steps.push_back(std::move(step));
-  } catch (const CudnnRefusal& refusal) {
-    throw Unsupported(fmt::format("cuDNN: {}", refusal.what()));
+  } catch (const Unsupported& reason) {
+    refusal = reason.what();
   }
-  result.creation = std::chrono::steady_clock::now() - begin;
-  return result;
+  return refusal;
 }
 
 }  // namespace
 
-std::vector<DeviceOffer> convolution_offers(const LayerSpec& spec, CudnnHandle& handle) {
+std::vector<GraphForm> convolution_forms(const LayerSpec& spec, bool apart) {
+  const SplitLayer split = apart ? split_layer(spec) : SplitLayer{spec, {}};
+  std::vector<GraphForm> forms;
+  forms.reserve(kLayouts.size());
+  for (const TensorLayout layout : kLayouts) {
+    forms.push_back({fmt::format("layout={}{}", to_text(layout), apart ? ";steps=apart" : ""),
+                     convolution_graph(split.alone, layout),
+                     input_layouts(spec, split.behind, layout),
+                     layout,
+                     split.behind});
+  }
+  return forms;
+}
+
+std::vector<DeviceOffer> convolution_offers(const LayerSpec& spec,
+                                            CudnnHandle& handle,
+                                            const KernelStep& kernel) {
   std::vector<DeviceOffer> offers;
-  std::string refusal = "no engine keeps the layer's promise of precision";
-  for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-    TranslatedLayer layer = convolution_graph(spec, layout);
-    if (!layer.graph) {
-      throw Unsupported(layer.why_not);
-    }
-    try {
-      OperationGraph operations = operation_graph(handle.library(), *layer.graph, handle.get());
-      const auto asked = std::make_shared<const AskedGraph>(
-          AskedGraph{std::move(*layer.graph), std::move(operations)});
-      for (FoundEngine& engine :
-           find_engines(handle.library(), asked->operations, EngineTarget{nullptr, handle.get()})) {
-        if (!keeps_promise(spec, engine.facts)) {
-          continue;
-        }
-        DeviceOffer offer;
-        offer.text =
-            fmt::format("impl=cudnn;layout={};{}", to_text(layout), engine_text(engine.facts));
-        offer.inputs.assign(spec.inputs.size(), layout);
-        offer.outputs.assign(spec.outputs.size(), layout);
-        offer.build = [&handle,
-                       spec,
-                       asked,
-                       inputs = offer.inputs,
-                       outputs = offer.outputs,
-                       found = std::make_shared<FoundEngine>(std::move(engine))] {
-          return built(spec, {{}, inputs, outputs, {}}, asked, *found, handle);
-        };
-        offers.push_back(std::move(offer));
-      }
-    } catch (const CudnnRefusal& words) {
-      refusal = words.what();
-    }
+  std::string refusal = add_offers(offers, spec, false, handle, kernel);
+  const bool has_steps = spec.has_input(2) || !spec.epilogue.empty();
+  if (has_steps && (offers.empty() || spec.op == "conv_transpose")) {
+    const std::string other = add_offers(offers, spec, true, handle, kernel);
+    refusal = refusal.empty() ? other : refusal;
   }
   if (offers.empty()) {
-    throw Unsupported(fmt::format("cuDNN: {}", refusal));
+    throw Unsupported(refusal.empty() ? "cuDNN: no engine keeps the layer's promise of precision"
+                                      : refusal);
   }
   return offers;
 }

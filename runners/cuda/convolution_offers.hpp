@@ -3,15 +3,20 @@
 
 #include <vector>
 
-#include "runners/cuda/cudnn_handle.hpp"
-#include "runners/cuda/device_offer.hpp"
+#include "runners/cuda/graph_offers.hpp"
 
 namespace plumb::cuda {
 
-/// Lists the ways of cuDNN to execute a convolution, with operands in NCHW and in NHWC, that keep
-/// the layer's promise of precision. First: what heuristic A ranks first for NCHW, as the model has
-/// it. Throws Unsupported if there is none. The handle must outlive the offers.
+/// Lists the ways of cuDNN to execute a `conv` or `conv_transpose`, with operands in NCHW and in
+/// NHWC, that keep the layer's promise of precision. First: what heuristic A ranks first for NCHW.
+/// Where cuDNN fuses nothing, and of every transposed convolution, also with bias and fused steps
+/// by kernels of ours behind it. Throws Unsupported with cuDNN's words if there is none.
 [[nodiscard]] std::vector<DeviceOffer> convolution_offers(const LayerSpec& spec,
-                                                          CudnnHandle& handle);
+                                                          CudnnHandle& handle,
+                                                          const KernelStep& kernel);
+
+/// Lists the forms in which cuDNN is asked for a convolution: all of it at once, or with what
+/// follows it `apart`. Throws Unsupported. Needs no library.
+[[nodiscard]] std::vector<GraphForm> convolution_forms(const LayerSpec& spec, bool apart);
 
 }  // namespace plumb::cuda

@@ -135,10 +135,16 @@ Outcome CudaBackend::outcome_of(const std::function<void()>& attempt) const {
   }
 }
 
+KernelStep CudaBackend::kernel_step() const {
+  return [this](const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
+    return kernels_.step(launch, buffers);
+  };
+}
+
 std::vector<DeviceOffer> CudaBackend::offers_of(const LayerSpec& spec) const {
   check_numbers(spec);
-  if (spec.op == "conv") {
-    return convolution_offers(spec, cudnn_);
+  if (spec.op == "conv" || spec.op == "conv_transpose") {
+    return convolution_offers(spec, cudnn_, kernel_step());
   }
   if (spec.op == "gemm" || spec.op == "matmul") {
     if (!products_) {
@@ -197,11 +203,8 @@ Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
 PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions& options) {
   PreparedModel prepared;
   prepared.outcome = outcome_of([&] {
-    const LayerSource source{
-        [this](const LayerSpec& spec) { return offers_of(spec); },
-        [this](const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
-          return kernels_.step(launch, buffers);
-        }};
+    const LayerSource source{[this](const LayerSpec& spec) { return offers_of(spec); },
+                             kernel_step()};
     const ModelMode mode = options.parallel_branches ? ModelMode::kStreams : mode_;
     const bool side_by_side = mode == ModelMode::kStreams;
     DeviceModelPlan model = plan_model(graph, options.variants, source, side_by_side);

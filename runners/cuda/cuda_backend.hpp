@@ -44,6 +44,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] BytesPerSecond copy_rate(Bytes bytes);
 
  private:
+  [[nodiscard]] KernelStep kernel_step() const;
   [[nodiscard]] std::vector<DeviceOffer> offers_of(const LayerSpec& spec) const;
   [[nodiscard]] const std::vector<DeviceOffer>& offers(const LayerKey& key) const;
   [[nodiscard]] Outcome outcome_of(const std::function<void()>& attempt) const;

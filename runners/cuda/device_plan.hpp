@@ -39,6 +39,11 @@ struct DeviceStep {
   std::vector<std::size_t> buffers;  ///< that it reads or writes; the last one written
 };
 
+struct KernelLaunch;
+/// Makes the step of a launch whose operands are these buffers of a plan (KernelLibrary::step).
+using KernelStep =
+    std::function<DeviceStep(const KernelLaunch& launch, const std::vector<std::size_t>& buffers)>;
+
 /// Is a layer, or a model, ready to be given the GPU's memory: what to allocate and what to run, in
 /// order.
 struct DevicePlan {

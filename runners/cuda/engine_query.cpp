@@ -8,7 +8,9 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "runners/cuda/convolution_graph.hpp"
 #include "runners/cuda/engine_search.hpp"
+#include "runners/cuda/index_space.hpp"
 #include "runners/cuda/operation_graph.hpp"
 
 namespace plumb::cuda {
@@ -43,19 +45,19 @@ EngineChoices EngineQuery::choices(const LayerKey& key) const {
   EngineChoices result{.key = key, .outcome = {}, .offers = {}};
   const LayerSpec spec = parse_key(key);
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-    const TranslatedLayer layer = convolution_graph(spec, layout);
-    if (!layer.graph) {
-      result.outcome = {Outcome::Kind::kUnsupported, layer.why_not};
+    try {
+      result.offers.push_back(offer(spec, convolution_graph(spec, layout)));
+      result.offers.back().layout = to_text(layout);
+    } catch (const Unsupported& reason) {
+      result.outcome = {Outcome::Kind::kUnsupported, reason.what()};
       result.offers.clear();
       return result;
     }
-    result.offers.push_back(offer(spec, *layer.graph));
-    result.offers.back().layout = to_text(layout);
   }
   return result;
 }
 
-EngineOffer EngineQuery::offer(const LayerSpec& spec, const ConvolutionGraph& graph) const {
+EngineOffer EngineQuery::offer(const LayerSpec& spec, const TensorGraph& graph) const {
   EngineOffer result;
   try {
     const OperationGraph operations = operation_graph(library_, graph);

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "harness/results/engine_choice.hpp"
-#include "runners/cuda/convolution_graph.hpp"
 #include "runners/cuda/descriptor.hpp"
+#include "runners/cuda/tensor_graph.hpp"
 
 namespace plumb::cuda {
 
@@ -23,7 +23,7 @@ class EngineQuery {
   [[nodiscard]] EngineChoices choices(const LayerKey& key) const;
 
  private:
-  [[nodiscard]] EngineOffer offer(const LayerSpec& spec, const ConvolutionGraph& graph) const;
+  [[nodiscard]] EngineOffer offer(const LayerSpec& spec, const TensorGraph& graph) const;
   [[nodiscard]] EngineRanking ranking(const Descriptor& operations,
                                       const char* name,
                                       abi::HeuristicMode mode) const;

@@ -27,7 +27,7 @@ struct LayerSource {
   /// Lists the ways to execute a layer, the library's first choice first. Throws Unsupported.
   std::function<std::vector<DeviceOffer>(const LayerSpec&)> offers;
   /// Makes the step of a launch of a kernel of ours on some of the plan's buffers.
-  std::function<DeviceStep(const KernelLaunch&, const std::vector<std::size_t>&)> step;
+  KernelStep step;
 };
 
 /// Makes one plan of all layers in the graph's order.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <iterator>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace plumb::cuda {
@@ -32,80 +33,109 @@ Descriptor tensor(const CudnnLibrary& library, const GraphTensor& value, std::in
   return result;
 }
 
-Descriptor convolution(const CudnnLibrary& library, const ConvolutionGraph& graph) {
+Descriptor convolution(const CudnnLibrary& library, const ConvolutionOperation& value) {
   Descriptor result(library, DescriptorType::kConvolution);
   set_type(result, Attribute::kConvolutionComputeType, abi::Type::kFloat);
   result.set_enumerator(Attribute::kConvolutionMode,
                         ValueType::kConvolutionMode,
                         static_cast<int>(abi::ConvolutionMode::kCrossCorrelation));
   result.set(Attribute::kConvolutionSpatialDimensions,
-             static_cast<std::int64_t>(graph.strides.size()));
-  result.set(Attribute::kConvolutionStrides, graph.strides);
-  result.set(Attribute::kConvolutionDilations, graph.dilations);
-  result.set(Attribute::kConvolutionPrePaddings, graph.pads_before);
-  result.set(Attribute::kConvolutionPostPaddings, graph.pads_after);
+             static_cast<std::int64_t>(value.strides.size()));
+  result.set(Attribute::kConvolutionStrides, value.strides);
+  result.set(Attribute::kConvolutionDilations, value.dilations);
+  result.set(Attribute::kConvolutionPrePaddings, value.pads_before);
+  result.set(Attribute::kConvolutionPostPaddings, value.pads_after);
   result.finish("the convolution");
   return result;
 }
 
-Descriptor pointwise(const CudnnLibrary& library, const PointwiseStep& step) {
+Descriptor pointwise(const CudnnLibrary& library, const PointwiseOperation& value) {
   Descriptor result(library, DescriptorType::kPointwise);
   result.set_enumerator(
-      Attribute::kPointwiseMode, ValueType::kPointwiseMode, static_cast<int>(step.mode));
+      Attribute::kPointwiseMode, ValueType::kPointwiseMode, static_cast<int>(value.mode));
   set_type(result, Attribute::kPointwiseComputeType, abi::Type::kFloat);
-  if (step.upper_clip) {
-    result.set(Attribute::kPointwiseReluUpperClip, *step.upper_clip);
+  if (value.upper_clip) {
+    result.set(Attribute::kPointwiseReluUpperClip, *value.upper_clip);
   }
-  if (step.lower_clip_slope) {
-    result.set(Attribute::kPointwiseReluLowerClipSlope, *step.lower_clip_slope);
+  if (value.lower_clip_slope) {
+    result.set(Attribute::kPointwiseReluLowerClipSlope, *value.lower_clip_slope);
   }
-  if (step.elu_alpha) {
-    result.set(Attribute::kPointwiseEluAlpha, *step.elu_alpha);
+  if (value.elu_alpha) {
+    result.set(Attribute::kPointwiseEluAlpha, *value.elu_alpha);
   }
   result.finish("a pointwise operation");
   return result;
 }
 
+/// Makes operations of a graph, with all that they are made of.
+class Assembly {
+ public:
+  Assembly(const CudnnLibrary& library, const TensorGraph& graph) : library_(library) {
+    for (const GraphTensor& value : graph.tensors) {
+      tensors_.push_back(tensor(library, value, static_cast<std::int64_t>(tensors_.size()) + 1));
+    }
+    for (const GraphOperation& operation : graph.operations) {
+      std::visit([this](const auto& value) { add(value); }, operation);
+    }
+  }
+
+  OperationGraph finished(abi::CudnnHandle handle) {
+    OperationGraph result{std::move(parts_), Descriptor(library_, DescriptorType::kOperationGraph)};
+    if (handle != nullptr) {
+      result.graph.set_handle(Attribute::kGraphHandle, handle);
+    }
+    result.graph.set(Attribute::kGraphOperations, operations_);
+    result.graph.finish("the operation graph");
+    for (std::vector<Descriptor>* const made : {&tensors_, &operations_}) {
+      std::move(made->begin(), made->end(), std::back_inserter(result.parts));
+    }
+    return result;
+  }
+
+ private:
+  void add(const ConvolutionOperation& value) {
+    const bool forward = value.direction == ConvolutionOperation::Direction::kForward;
+    Descriptor& operation = operations_.emplace_back(
+        library_,
+        forward ? DescriptorType::kConvolutionForward : DescriptorType::kConvolutionBackwardData);
+    parts_.push_back(convolution(library_, value));
+    operation.set(forward ? Attribute::kForwardConvolution : Attribute::kBackwardDataConvolution,
+                  parts_.back());
+    operation.set(forward ? Attribute::kForwardInput : Attribute::kBackwardDataOutputGradient,
+                  tensors_[value.input]);
+    operation.set(forward ? Attribute::kForwardWeights : Attribute::kBackwardDataWeights,
+                  tensors_[value.weights]);
+    operation.set(forward ? Attribute::kForwardOutput : Attribute::kBackwardDataInputGradient,
+                  tensors_[value.output]);
+    operation.set(forward ? Attribute::kForwardAlpha : Attribute::kBackwardDataAlpha, 1.0F);
+    operation.set(forward ? Attribute::kForwardBeta : Attribute::kBackwardDataBeta, 0.0F);
+    operation.finish("the convolution operation");
+  }
+
+  void add(const PointwiseOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kPointwiseOperation);
+    parts_.push_back(pointwise(library_, value));
+    operation.set(Attribute::kStepPointwise, parts_.back());
+    operation.set(Attribute::kStepInput, tensors_[value.input]);
+    if (value.operand) {
+      operation.set(Attribute::kStepOperand, tensors_[*value.operand]);
+    }
+    operation.set(Attribute::kStepOutput, tensors_[value.output]);
+    operation.finish("a fused operation");
+  }
+
+  const CudnnLibrary& library_;
+  std::vector<Descriptor> parts_;
+  std::vector<Descriptor> tensors_;
+  std::vector<Descriptor> operations_;
+};
+
 }  // namespace
 
 OperationGraph operation_graph(const CudnnLibrary& library,
-                               const ConvolutionGraph& graph,
+                               const TensorGraph& graph,
                                abi::CudnnHandle handle) {
-  OperationGraph result{{}, Descriptor(library, DescriptorType::kOperationGraph)};
-  std::vector<Descriptor> tensors;
-  for (const GraphTensor& value : graph.tensors) {
-    tensors.push_back(tensor(library, value, static_cast<std::int64_t>(tensors.size()) + 1));
-  }
-  std::vector<Descriptor> operations;
-  Descriptor& forward = operations.emplace_back(library, DescriptorType::kConvolutionForward);
-  result.parts.push_back(convolution(library, graph));
-  forward.set(Attribute::kForwardConvolution, result.parts.back());
-  forward.set(Attribute::kForwardInput, tensors[graph.input]);
-  forward.set(Attribute::kForwardWeights, tensors[graph.weights]);
-  forward.set(Attribute::kForwardOutput, tensors[graph.result]);
-  forward.set(Attribute::kForwardAlpha, 1.0F);
-  forward.set(Attribute::kForwardBeta, 0.0F);
-  forward.finish("the convolution operation");
-  for (const PointwiseStep& step : graph.steps) {
-    Descriptor& operation = operations.emplace_back(library, DescriptorType::kPointwiseOperation);
-    result.parts.push_back(pointwise(library, step));
-    operation.set(Attribute::kStepPointwise, result.parts.back());
-    operation.set(Attribute::kStepInput, tensors[step.input]);
-    if (step.operand) {
-      operation.set(Attribute::kStepOperand, tensors[*step.operand]);
-    }
-    operation.set(Attribute::kStepOutput, tensors[step.output]);
-    operation.finish("a fused operation");
-  }
-  if (handle != nullptr) {
-    result.graph.set_handle(Attribute::kGraphHandle, handle);
-  }
-  result.graph.set(Attribute::kGraphOperations, operations);
-  result.graph.finish("the operation graph");
-  for (std::vector<Descriptor>* const made : {&tensors, &operations}) {
-    std::move(made->begin(), made->end(), std::back_inserter(result.parts));
-  }
-  return result;
+  return Assembly(library, graph).finished(handle);
 }
 
 }  // namespace plumb::cuda

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "runners/cuda/convolution_graph.hpp"
 #include "runners/cuda/descriptor.hpp"
+#include "runners/cuda/tensor_graph.hpp"
 
 namespace plumb::cuda {
 
@@ -17,7 +17,7 @@ struct OperationGraph {
 /// Makes cuDNN's own form of a graph, of a device's `handle` if it is to be executed. Throws
 /// CudnnRefusal.
 [[nodiscard]] OperationGraph operation_graph(const CudnnLibrary& library,
-                                             const ConvolutionGraph& graph,
+                                             const TensorGraph& graph,
                                              abi::CudnnHandle handle = nullptr);
 
 }  // namespace plumb::cuda

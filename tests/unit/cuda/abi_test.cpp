@@ -46,6 +46,8 @@ static_assert(same(kCaptureThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 static_assert(same(DescriptorType::kPointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR));
 static_assert(same(DescriptorType::kEngine, CUDNN_BACKEND_ENGINE_DESCRIPTOR));
 static_assert(same(DescriptorType::kExecutionPlan, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR));
+static_assert(same(DescriptorType::kConvolutionBackwardData,
+                   CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR));
 static_assert(same(DescriptorType::kOperationGraph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR));
 static_assert(same(DescriptorType::kTensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR));
 static_assert(same(DescriptorType::kDeviceProperties, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR));
@@ -57,6 +59,15 @@ static_assert(same(Attribute::kEngineNumericalNotes, CUDNN_ATTR_ENGINE_NUMERICAL
 static_assert(same(Attribute::kPlanDevice, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP));
 static_assert(same(Attribute::kPlanJson, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION));
 static_assert(same(Attribute::kGraphEngineCount, CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT));
+static_assert(same(Attribute::kBackwardDataAlpha, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA));
+static_assert(same(Attribute::kBackwardDataBeta, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA));
+static_assert(same(Attribute::kBackwardDataConvolution,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC));
+static_assert(same(Attribute::kBackwardDataWeights, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W));
+static_assert(same(Attribute::kBackwardDataInputGradient,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX));
+static_assert(same(Attribute::kBackwardDataOutputGradient,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY));
 static_assert(same(Attribute::kDeviceJson, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION));
 static_assert(same(Type::kBfloat16, CUDNN_DATA_BFLOAT16));
 static_assert(same(HeuristicMode::kA, CUDNN_HEUR_MODE_A));

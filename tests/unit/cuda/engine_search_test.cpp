@@ -8,7 +8,9 @@
 #include <sstream>
 
 #include "harness/base/error.hpp"
+#include "harness/results/engine_promise.hpp"
 #include "runners/cuda/convolution_graph.hpp"
+#include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/cublas_library.hpp"
 #include "runners/cuda/gemm_offers.hpp"
 
@@ -40,22 +42,25 @@ std::optional<CudnnLibrary> toolkit() {
   }
 }
 
+Descriptor h200(const CudnnLibrary& library) {
+  std::stringstream text;
+  text << std::ifstream(PLUMB_TEST_GPUS "/H200.json").rdbuf();
+  Descriptor properties(library, abi::DescriptorType::kDeviceProperties);
+  properties.set_text(abi::Attribute::kDeviceJson,
+                      nlohmann::json::parse(text.str()).at("properties").dump());
+  properties.finish("a device");
+  return properties;
+}
+
 TEST(EngineSearch, lists_each_engine_with_its_knobs_once) {
   [[maybe_unused]] const VendorMemory vendors{};
   const std::optional<CudnnLibrary> library = toolkit();
   if (!library) {
     GTEST_SKIP() << "no cuDNN is here";
   }
-  std::stringstream text;
-  text << std::ifstream(PLUMB_TEST_GPUS "/H200.json").rdbuf();
-  Descriptor properties(*library, abi::DescriptorType::kDeviceProperties);
-  properties.set_text(abi::Attribute::kDeviceJson,
-                      nlohmann::json::parse(text.str()).at("properties").dump());
-  properties.finish("a device");
-  const TranslatedLayer layer =
-      convolution_graph(parse_key({kConvolution}), TensorLayout::kChannelsLast);
-  ASSERT_TRUE(layer.graph) << layer.why_not;
-  const OperationGraph graph = operation_graph(*library, *layer.graph);
+  const Descriptor properties = h200(*library);
+  const OperationGraph graph = operation_graph(
+      *library, convolution_graph(parse_key({kConvolution}), TensorLayout::kChannelsLast));
   const EngineTarget target{&properties, nullptr};
   const std::vector<FoundEngine> found = find_engines(*library, graph, target);
   std::set<std::string> names;
@@ -71,13 +76,56 @@ TEST(EngineSearch, lists_each_engine_with_its_knobs_once) {
   EXPECT_EQ(plan.integer(abi::Attribute::kPlanWorkspace), found.front().facts.workspace->value);
 }
 
+class TransposedConvolutions : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(TransposedConvolutions, have_engines_and_plans_in_both_layouts) {
+  [[maybe_unused]] const VendorMemory vendors{};
+  const std::optional<CudnnLibrary> library = toolkit();
+  if (!library) {
+    GTEST_SKIP() << "no cuDNN is here";
+  }
+  const Descriptor properties = h200(*library);
+  const EngineTarget target{&properties, nullptr};
+  const LayerSpec spec = parse_key({GetParam()});
+  for (GraphForm& form : convolution_forms(spec, true)) {
+    const OperationGraph graph = operation_graph(*library, form.graph);
+    std::size_t kept = 0;
+    for (const FoundEngine& engine : find_engines(*library, graph, target)) {
+      if (!keeps_promise(spec, engine.facts)) {
+        continue;
+      }
+      kept += 1;
+      if (kept == 1) {
+        const Descriptor plan = execution_plan(*library, engine.configuration, target);
+        EXPECT_GT(plan.text(abi::Attribute::kPlanJson).size(), 100U);
+      }
+    }
+    EXPECT_GT(kept, 0U) << form.text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys,
+    TransposedConvolutions,
+    ::testing::Values(
+        "v1:conv_transpose;in=f32[1,8,5,5],f32[8,4,3,3]c,f32[4]c;out=f32[1,4,10,10];acc=f32;"
+        "math=strict;dilations=[1,1];group=1;output_padding=[1,1];pads=[1,1,1,1];strides=[2,2]",
+        "v1:conv_transpose;in=f16[8,512,14,14],f16[512,256,4,4]c;out=f16[8,256,28,28];acc=f32;"
+        "math=strict;dilations=[1,1];group=1;output_padding=[0,0];pads=[1,1,1,1];strides=[2,2]",
+        "v1:conv_transpose;in=bf16[1,64,9,9],bf16[64,16,3,3]c;out=bf16[1,64,19,17];acc=f32;"
+        "math=strict;dilations=[1,1];group=4;output_padding=[1,0];pads=[0,1,1,1];strides=[2,2]",
+        "v1:conv_transpose;in=f32[1,16,6,6,6],f32[16,8,2,2,2]c,f32[8]c;out=f32[1,8,12,12,12];"
+        "acc=f32;math=strict;dilations=[1,1,1];group=1;output_padding=[0,0,0];pads=[0,0,0,0,0,0];"
+        "strides=[2,2,2];epilogue=relu",
+        "v1:conv_transpose;in=f32[1,16,20],f32[16,8,4]c;out=f32[1,8,40];acc=f32;math=strict;"
+        "dilations=[1];group=1;output_padding=[0];pads=[1,1];strides=[2]"));
+
 TEST(ConvolutionGraph, knows_which_operand_each_tensor_is) {
-  const TranslatedLayer layer =
+  const TensorGraph graph =
       convolution_graph(parse_key({kConvolution}), TensorLayout::kChannelsFirst);
-  ASSERT_TRUE(layer.graph) << layer.why_not;
   std::multiset<std::size_t> operands;
   std::size_t results = 0;
-  for (const GraphTensor& tensor : layer.graph->tensors) {
+  for (const GraphTensor& tensor : graph.tensors) {
     if (tensor.is_virtual) {
       EXPECT_FALSE(tensor.operand);
     } else if (tensor.operand) {

@@ -121,6 +121,25 @@ void HostKernels::add(const KernelLaunch& launch) {
           launch.shape_type == "RowShape");
 }
 
+KernelStep HostKernels::steps() {
+  return [this](const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
+    add(launch);
+    DeviceStep step;
+    for (const std::size_t operand : launch.operands) {
+      step.buffers.insert(step.buffers.begin(), buffers.at(operand));
+    }
+    step.bind = [this, launch, buffers](std::span<const abi::DevicePointer> addresses,
+                                        abi::DevicePointer) {
+      std::vector<abi::DevicePointer> own;
+      for (const std::size_t operand : launch.operands) {
+        own.push_back(addresses[buffers.at(operand)]);
+      }
+      return DeviceLaunch([this, launch, own](abi::Stream) { run(launch, own); });
+    };
+    return step;
+  };
+}
+
 void HostKernels::compile() {
   std::string source = std::string(kPrelude) + kernel_sources();
   for (const auto& [call, kernel] : kernels_) {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/model/layer_spec.hpp"
-#include "runners/cuda/driver_abi.hpp"
+#include "runners/cuda/device_plan.hpp"
 #include "runners/cuda/own/own_layer.hpp"
 
 namespace plumb::cuda {
@@ -25,6 +25,8 @@ class HostKernels {
 
   /// Notes a kernel that will be run.
   void add(const KernelLaunch& launch);
+  /// Notes kernels and makes steps that run them, once they are compiled.
+  [[nodiscard]] KernelStep steps();
   /// Compiles all that were noted. Throws std::runtime_error with the compiler's words.
   void compile();
   /// Runs a launch; addresses are the host's, one for each of its operands.

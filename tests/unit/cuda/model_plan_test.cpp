@@ -79,10 +79,7 @@ DeviceOffer library_offer(const LayerSpec& spec, TensorLayout layout, const std:
 class HostSource {
  public:
   LayerSource source() {
-    return {[this](const LayerSpec& spec) { return offers(spec); },
-            [this](const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
-              return step(launch, buffers);
-            }};
+    return {[this](const LayerSpec& spec) { return offers(spec); }, kernels_.steps()};
   }
   void compile() { kernels_.compile(); }
 
@@ -110,29 +107,12 @@ class HostSource {
           same.push_back(i);
         }
         for (const KernelLaunch& launch : layer.launches) {
-          plan.steps.push_back(step(launch, same));
+          plan.steps.push_back(kernels_.steps()(launch, same));
         }
         return plan;
       };
       result.push_back(std::move(offer));
     }
-    return result;
-  }
-
-  DeviceStep step(const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
-    kernels_.add(launch);
-    DeviceStep result;
-    for (const std::size_t operand : launch.operands) {
-      result.buffers.insert(result.buffers.begin(), buffers.at(operand));
-    }
-    result.bind = [this, launch, buffers](std::span<const abi::DevicePointer> addresses,
-                                          abi::DevicePointer) {
-      std::vector<abi::DevicePointer> own;
-      for (const std::size_t operand : launch.operands) {
-        own.push_back(addresses[buffers.at(operand)]);
-      }
-      return DeviceLaunch([this, launch, own](abi::Stream) { kernels_.run(launch, own); });
-    };
     return result;
   }
 

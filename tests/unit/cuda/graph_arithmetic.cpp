@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/cuda/graph_arithmetic.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <map>
+#include <stdexcept>
+
+#include "runners/cuda/device_program.hpp"
+#include "runners/engine/number_formats.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+/// Is a tensor's memory, each element where the strides say.
+struct Memory {
+  std::vector<std::int64_t> dimensions;
+  std::vector<std::int64_t> strides;
+  std::vector<double> numbers;
+
+  [[nodiscard]] std::size_t at(const Dimensions& position) const {
+    std::int64_t place = 0;
+    for (std::size_t axis = 0; axis < position.size(); ++axis) {
+      // An extent of one is broadcast, as pointwise operations have it.
+      place += dimensions[axis] == 1 ? 0 : position[axis] * strides[axis];
+    }
+    return static_cast<std::size_t>(place);
+  }
+  [[nodiscard]] double get(const Dimensions& position) const { return numbers.at(at(position)); }
+  double& set(const Dimensions& position) { return numbers.at(at(position)); }
+};
+
+void for_each(const Dimensions& extents, const std::function<void(const Dimensions&)>& visit) {
+  Dimensions position(extents.size(), 0);
+  if (std::find(extents.begin(), extents.end(), 0) != extents.end()) {
+    return;
+  }
+  while (true) {
+    visit(position);
+    std::size_t axis = extents.size();
+    while (axis > 0 && ++position[axis - 1] == extents[axis - 1]) {
+      position[--axis] = 0;
+    }
+    if (axis == 0) {
+      return;
+    }
+  }
+}
+
+class Computation {
+ public:
+  Computation(const GraphForm& form, const std::vector<Tensor>& operands) {
+    for (const GraphTensor& tensor : form.graph.tensors) {
+      Memory& memory = memories_.emplace_back(Memory{tensor.dimensions, tensor.strides, {}});
+      std::int64_t last = 0;
+      for (std::size_t axis = 0; axis < tensor.dimensions.size(); ++axis) {
+        last += (tensor.dimensions[axis] - 1) * tensor.strides[axis];
+      }
+      memory.numbers.assign(static_cast<std::size_t>(last) + 1, 0.0);
+      if (tensor.operand) {
+        Tensor laid = operands.at(*tensor.operand);
+        laid.data = laid_out(laid.type, laid.data, form.inputs.at(*tensor.operand), false);
+        for (std::size_t i = 0; i < memory.numbers.size(); ++i) {
+          memory.numbers[i] = number_at(laid, i);
+        }
+      }
+    }
+    for (const GraphOperation& operation : form.graph.operations) {
+      std::visit([this](const auto& value) { run(value); }, operation);
+    }
+  }
+
+  [[nodiscard]] const Memory& memory(std::size_t tensor) const { return memories_.at(tensor); }
+
+ private:
+  /// Visits every output position of the convolution with every tap that meets its input.
+  void run(const ConvolutionOperation& value) {
+    const bool forward = value.direction == ConvolutionOperation::Direction::kForward;
+    // Of the convolution whose direction this is: its image, and the grid of its output.
+    Memory& image = memories_[forward ? value.input : value.output];
+    Memory& grid = memories_[forward ? value.output : value.input];
+    const Memory& weights = memories_[value.weights];
+    const std::int64_t in_group = weights.dimensions[1];
+    const std::int64_t groups = image.dimensions[1] / in_group;
+    const std::int64_t out_group = weights.dimensions[0] / groups;
+    check_extents(value, image, grid, weights);
+    for_each(grid.dimensions, [&](const Dimensions& out) {
+      for_each(weights.dimensions, [&](const Dimensions& tap) {
+        if (tap[0] != out[1]) {
+          return;
+        }
+        Dimensions in = out;
+        in[1] = out[1] / out_group * in_group + tap[1];
+        for (std::size_t axis = 2; axis < out.size(); ++axis) {
+          in[axis] = out[axis] * value.strides[axis - 2] + tap[axis] * value.dilations[axis - 2] -
+                     value.pads_before[axis - 2];
+          if (in[axis] < 0 || in[axis] >= image.dimensions[axis]) {
+            return;
+          }
+        }
+        if (forward) {
+          grid.set(out) += image.get(in) * weights.get(tap);
+        } else {
+          image.set(in) += grid.get(out) * weights.get(tap);
+        }
+      });
+    });
+  }
+
+  /// Holds cuDNN to what it documents: the grid's extents follow from the image's.
+  static void check_extents(const ConvolutionOperation& value,
+                            const Memory& image,
+                            const Memory& grid,
+                            const Memory& weights) {
+    for (std::size_t axis = 2; axis < grid.dimensions.size(); ++axis) {
+      const std::size_t i = axis - 2;
+      const std::int64_t extent =
+          (image.dimensions[axis] + value.pads_before[i] + value.pads_after[i] -
+           (weights.dimensions[axis] - 1) * value.dilations[i] - 1) /
+              value.strides[i] +
+          1;
+      if (extent != grid.dimensions[axis]) {
+        throw std::runtime_error("extents that do not belong together");
+      }
+    }
+  }
+
+  void run(const PointwiseOperation& value) {
+    Memory& output = memories_[value.output];
+    for_each(output.dimensions, [&](const Dimensions& position) {
+      const double x = memories_[value.input].get(position);
+      const double b = value.operand ? memories_[*value.operand].get(position) : 0.0;
+      output.set(position) = result_of(value, x, b);
+    });
+  }
+
+  static double result_of(const PointwiseOperation& value, double x, double b) {
+    using Mode = abi::PointwiseMode;
+    switch (value.mode) {
+      case Mode::kAdd:
+        return x + b;
+      case Mode::kMultiply:
+        return x * b;
+      case Mode::kRelu:
+        return x < 0.0 ? x * value.lower_clip_slope.value_or(0.0)
+                       : std::min(x, value.upper_clip.value_or(INFINITY));
+      default:
+        throw std::runtime_error("a mode that this arithmetic does not have");
+    }
+  }
+
+  std::vector<Memory> memories_;
+};
+
+}  // namespace
+
+Tensor computed(const GraphForm& form,
+                const TensorType& result,
+                const std::vector<Tensor>& operands) {
+  const Computation computation(form, operands);
+  for (std::size_t i = 0; i < form.graph.tensors.size(); ++i) {
+    const GraphTensor& tensor = form.graph.tensors[i];
+    if (!tensor.is_virtual && !tensor.operand) {
+      Tensor laid = tensor_from(result, computation.memory(i).numbers);
+      laid.data = laid_out(result, laid.data, form.result, true);
+      return laid;
+    }
+  }
+  throw std::runtime_error("a graph without a result");
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers as cuDNN is asked for them: the graph by arithmetic on the host, what our kernels do
+// behind it by those kernels on the host, against the reference.
+#include <cstring>
+
+#include "runners/cuda/convolution_offers.hpp"
+#include "runners/cuda/device_program.hpp"
+#include "runners/cuda/graph_offers.hpp"
+#include "runners/cuda/own/own_layer.hpp"
+#include "runners/engine/random_operands.hpp"
+#include "runners/engine/verification.hpp"
+#include "tests/unit/cuda/graph_arithmetic.hpp"
+#include "tests/unit/cuda/host_kernels.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+/// Is a layer in one form, with what follows the form's graph as steps for the host.
+struct HostForm {
+  LayerSpec spec;
+  GraphForm form;
+  DevicePlan plan;
+};
+
+HostForm host_form(const LayerSpec& spec, const GraphForm& form, HostKernels& kernels) {
+  HostForm result{
+      spec,
+      form,
+      begin_plan(spec, form.inputs, std::vector<TensorLayout>(spec.outputs.size(), form.result))};
+  append_behind(result.plan, form.behind, form.result, kernels.steps());
+  return result;
+}
+
+Tensor executed(const HostForm& layer, const std::vector<Tensor>& operands) {
+  const GraphForm& form = layer.form;
+  Tensor result = computed(form, layer.spec.outputs[0], operands);
+  std::vector<std::vector<std::byte>> memory;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    memory.push_back(laid_out(operands[i].type, operands[i].data, form.inputs[i], false));
+  }
+  memory.push_back(laid_out(result.type, result.data, form.result, false));
+  std::vector<abi::DevicePointer> addresses;
+  for (std::vector<std::byte>& buffer : memory) {
+    addresses.push_back(reinterpret_cast<abi::DevicePointer>(buffer.data()));
+  }
+  for (const DeviceStep& step : layer.plan.steps) {
+    step.bind(addresses, 0)(nullptr);
+  }
+  result.data = laid_out(result.type, memory.back(), form.result, true);
+  return result;
+}
+
+void expect_right(const std::vector<HostForm>& layers) {
+  for (const HostForm& layer : layers) {
+    const std::vector<Tensor> operands = random_operands(layer.spec, 5);
+    const std::vector<Tensor> outputs{executed(layer, operands)};
+    const Verdict verdict = verify(layer.spec, operands, outputs);
+    EXPECT_TRUE(verdict.outcome.ok())
+        << to_key(layer.spec).text << " as " << layer.form.text << ": " << verdict.outcome.reason;
+  }
+}
+
+constexpr const char* kConvolutions[] = {
+    "v1:conv;in=f32[2,4,8,7],f32[6,2,3,2]c,f32[6]c;out=f32[2,6,9,8];acc=f32;math=strict;"
+    "dilations=[1,1];group=2;pads=[2,0,1,2];strides=[1,1];epilogue=relu",
+    "v1:conv;in=f32[1,4,6,6],f32[8,4,3,3]c,f32[8]c,f32[1,8,6,6];out=f32[1,8,6,6];acc=f32;"
+    "math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1];epilogue=add@3,relu",
+    "v1:conv_transpose;in=f32[1,8,5,5],f32[8,4,3,3]c,f32[4]c;out=f32[1,4,10,10];acc=f32;"
+    "math=strict;dilations=[1,1];group=1;output_padding=[1,1];pads=[1,1,1,1];strides=[2,2]",
+    "v1:conv_transpose;in=f32[2,8,4,3],f32[8,3,3,2]c,f32[6]c;out=f32[2,6,8,7];acc=f32;"
+    "math=strict;dilations=[1,2];group=2;output_padding=[0,1];pads=[1,0,0,1];strides=[2,2];"
+    "epilogue=clip(0.0,6.0)",
+    "v1:conv_transpose;in=f32[1,4,6],f32[4,3,3]c,f32[3]c;out=f32[1,3,10];acc=f32;math=strict;"
+    "dilations=[2];group=1;output_padding=[1];pads=[0,1];strides=[1];epilogue=leaky_relu(0.1)",
+    "v1:conv_transpose;in=f16[1,4,3,3,3],f16[4,4,2,2,2]c;out=f16[1,4,6,6,6];acc=f32;"
+    "math=strict;dilations=[1,1,1];group=1;output_padding=[0,0,0];pads=[0,0,0,0,0,0];"
+    "strides=[2,2,2]",
+};
+
+TEST(GraphForm, of_convolutions_means_what_the_key_says) {
+  HostKernels kernels;
+  std::vector<HostForm> layers;
+  for (const char* const key : kConvolutions) {
+    const LayerSpec spec = parse_key({key});
+    for (const bool apart : {false, true}) {
+      for (const GraphForm& form : convolution_forms(spec, apart)) {
+        layers.push_back(host_form(spec, form, kernels));
+      }
+    }
+  }
+  EXPECT_EQ(layers.size(), 4 * std::size(kConvolutions)) << "in both layouts, at once and apart";
+  kernels.compile();
+  expect_right(layers);
+}
+
+TEST(GraphForm, steps_that_cudnn_does_not_fuse_are_kernels_of_ours) {
+  const LayerSpec spec = parse_key(
+      {"v1:conv;in=f32[1,4,6,6],f32[8,4,3,3]c,f32[8]c,f32[8,1,1];out=f32[1,8,6,6];acc=f32;"
+       "math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1];"
+       "epilogue=hard_swish,mul@3"});
+  EXPECT_THROW(static_cast<void>(convolution_forms(spec, false)), Unsupported);
+  HostKernels kernels;
+  std::vector<HostForm> layers;
+  for (const GraphForm& form : convolution_forms(spec, true)) {
+    layers.push_back(host_form(spec, form, kernels));
+    EXPECT_EQ(layers.back().plan.steps.size(), 3U);
+    EXPECT_EQ(layers.back().plan.implementation, "+plumb:add+plumb:hard_swish+plumb:mul");
+  }
+  kernels.compile();
+  expect_right(layers);
+}
+
+}  // namespace
+}  // namespace plumb::cuda

@@ -5,6 +5,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/reproducer_folder.hpp"
 #include "harness/cli/worker_choice.hpp"
 #include "harness/model/layer_spec.hpp"
 #include "harness/plan/system_facts.hpp"
@@ -19,7 +20,10 @@ struct LayerOptions {
   std::string stack = "default";
   std::string cache = "none";
   std::string timeout = "60s";
+  std::string variant;
+  std::string emit;
   int threads = 1;
+  bool force = false;
 };
 
 void measure_layer(CommandContext& context, const LayerOptions& options) {
@@ -28,12 +32,23 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
     throw Error(Error::Kind::kUser,
                 "'--cache " + options.cache + "' is none of none, weights, all");
   }
+  if (!options.emit.empty()) {
+    if (*cache != CacheMode::kNone) {
+      throw Error(Error::Kind::kUser,
+                  "a reproducer times warm buffers only: --emit goes with '--cache none'");
+    }
+    prepare_reproducer_folder(options.emit, options.force);
+  }
   MeasureRequest request;
   request.key = to_key(parse_key(LayerKey{options.key}));
   request.caches = {*cache};
   request.race_margin = 1.0;  // all variants by the full method: one key is asked for, show all
+  if (!options.variant.empty()) {
+    request.variants = {options.variant};
+  }
 
-  WorkerProcess worker(worker_options(options.stack, options.threads));
+  const WorkerOptions worker_settings = worker_options(options.stack, options.threads);
+  WorkerProcess worker(worker_settings);
   const Environment environment =
       join_environment(read_system(), worker.describe(), options.threads, options.stack);
   std::vector<Measurement> rows;
@@ -51,6 +66,13 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
   }
   write_layer(
       request.key, rows, environment, context.json ? Style::kJson : Style::kText, std::cout);
+  if (!options.emit.empty()) {
+    write_reproducer(options.emit,
+                     {request.key, rows_to_reproduce(rows), request.seed},
+                     environment,
+                     worker,
+                     worker_settings);
+  }
 }
 
 }  // namespace
@@ -67,6 +89,12 @@ void add_layer(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   layer->add_option("--timeout", options->timeout, "how long the worker may be silent")
       ->capture_default_str();
+  layer->add_option("--variant", options->variant, "measure this one only, as a table names it");
+  layer->add_option("--emit",
+                    options->emit,
+                    "write a standalone program that does the same with the library alone (the "
+                    "library's choice and the fastest, or --variant) into this folder");
+  layer->add_flag("--force", options->force, "--emit: into a folder that is not empty, too");
   layer->callback([&context, options] { measure_layer(context, *options); });
 }
 

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "harness/base/error.hpp"
 #include "harness/base/units.hpp"
 #include "harness/model/graph.hpp"
 #include "harness/model/layer_key.hpp"
@@ -17,6 +18,7 @@
 #include "harness/results/environment.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/results/outcome.hpp"
+#include "harness/worker/reproducer.hpp"
 
 namespace plumb {
 
@@ -168,6 +170,13 @@ class Backend {
     PreparedModel none;
     none.outcome = {Outcome::Kind::kUnsupported, "this backend does not execute whole models"};
     return none;
+  }
+
+  /// Writes the source of a program that does what rows did, with the library alone; it executes
+  /// the variants once. Throws Error{kUser} where it has none, saying for what it has.
+  [[nodiscard]] virtual Reproducer reproduce(const ReproducerRequest& request) {
+    static_cast<void>(request);
+    throw Error(Error::Kind::kUser, "this backend writes no reproducers");
   }
 };
 

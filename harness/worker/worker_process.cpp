@@ -134,6 +134,13 @@ class WorkerProcess::Implementation {
     return choices;
   }
 
+  Reproducer reproduce(const ReproducerRequest& reproduce) {
+    protocol::Request request;
+    *request.mutable_reproduce() = to_protocol(reproduce);
+    const protocol::Reply reply = ask(request);
+    return read(reply, reply.has_reproducer(), [&] { return from_protocol(reply.reproducer()); });
+  }
+
   LoadExecution load(const LoadRequest& load,
                      Seconds timeout,
                      const std::function<bool(const LoadProgress&)>& go_on) {
@@ -373,6 +380,9 @@ Calibration WorkerProcess::calibrate() {
 }
 EngineChoices WorkerProcess::preview(const PreviewRequest& request) {
   return implementation_->preview(request);
+}
+Reproducer WorkerProcess::reproduce(const ReproducerRequest& request) {
+  return implementation_->reproduce(request);
 }
 void WorkerProcess::measure(const MeasureRequest& request,
                             Seconds timeout,

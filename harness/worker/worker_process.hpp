@@ -23,7 +23,7 @@ struct WorkerOptions {
   std::vector<std::filesystem::path>
       search_path;  ///< where plumb-worker-BACKEND may lie, first wins
   Seconds start_timeout{20.0};
-  Seconds request_timeout{120.0};  ///< for describe, variants, calibrate and preview
+  Seconds request_timeout{120.0};  ///< for describe, variants, calibrate, preview and reproduce
 };
 
 /// Owns one worker process: spawns it with its own descriptor for frames, captures its stdout and
@@ -50,6 +50,8 @@ class WorkerProcess {
   [[nodiscard]] Calibration calibrate();
   /// Asks what the library would choose on a described device.
   [[nodiscard]] EngineChoices preview(const PreviewRequest& request);
+  /// Asks for the source of a program that does what rows did.
+  [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request);
   /// Hands on each row as it arrives. `timeout` bounds the silence between two rows, not the whole.
   /// If `emit` throws, the worker is killed and the exception goes on to the caller.
   void measure(const MeasureRequest& request,

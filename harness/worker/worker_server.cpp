@@ -152,6 +152,9 @@ class Server {
       } else if (request.has_preview()) {
         *message.mutable_choices() =
             to_protocol(service_->preview(from_protocol(request.preview())));
+      } else if (request.has_reproduce()) {
+        *message.mutable_reproducer() =
+            to_protocol(service_->reproduce(from_protocol(request.reproduce())));
       } else {
         throw Error(Error::Kind::kInternal, "the worker does not know this request");
       }

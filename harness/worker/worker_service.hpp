@@ -16,6 +16,7 @@
 #include "harness/worker/execute_request.hpp"
 #include "harness/worker/load_request.hpp"
 #include "harness/worker/preview_request.hpp"
+#include "harness/worker/reproducer.hpp"
 
 namespace plumb {
 
@@ -65,6 +66,12 @@ class WorkerService {
     throw Error(Error::Kind::kUser,
                 "this backend's library chooses only on the device it runs on: previews need a "
                 "stack of the backend 'cuda'");
+  }
+  /// Writes the source of a program that does what rows did. Throws Error{kUser} if the backend has
+  /// none for this key or these variants, saying for which it has.
+  [[nodiscard]] virtual Reproducer reproduce(const ReproducerRequest& request) {
+    static_cast<void>(request);
+    throw Error(Error::Kind::kUser, "this worker writes no reproducers");
   }
 };
 

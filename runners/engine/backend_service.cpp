@@ -56,6 +56,10 @@ LoadExecution BackendService::load(const LoadRequest& request, const LoadReport&
   return load_model(backend_, timing_, options_.disturbance, *clock, request, report);
 }
 
+Reproducer BackendService::reproduce(const ReproducerRequest& request) {
+  return backend_.reproduce(request);
+}
+
 Calibration BackendService::calibrate() {
   Calibration calibration;
   calibration.peak_f32 =

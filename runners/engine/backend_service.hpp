@@ -43,6 +43,7 @@ class BackendService final : public WorkerService {
   [[nodiscard]] Calibration calibrate() override;
   void execute(const ExecuteRequest& request, const std::function<void(Execution)>& emit) override;
   [[nodiscard]] LoadExecution load(const LoadRequest& request, const LoadReport& report) override;
+  [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override;
 
  private:
   Backend& backend_;

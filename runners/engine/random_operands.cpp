@@ -83,36 +83,20 @@ bool is_unsigned(DataType type) {
          type == DataType::kU64;
 }
 
-double integer(Role role, bool positive, std::uint64_t bits) {
+double integer(const OperandNumbers& numbers, std::uint64_t bits) {
   const auto magnitude = static_cast<double>(1U + bits % 4U);
-  if (role == Role::kNearOne) {
-    return 1.0;
-  }
-  if (positive || role == Role::kPositive) {
-    return magnitude;
-  }
-  return (bits & 4U) != 0 ? -magnitude : magnitude;
+  return numbers.either_sign && (bits & 4U) != 0 ? -magnitude : magnitude;
 }
 
-double real(Role role, std::uint64_t bits) {
+double real(const OperandNumbers& numbers, std::uint64_t bits) {
   const double unit = static_cast<double>(bits >> 40U) * 0x1p-24;  // exact in float
+  const double sign = numbers.either_sign ? 1.0 - 2.0 * static_cast<double>(bits & 1U) : 1.0;
+  return numbers.scale * (sign * (numbers.low + numbers.span * unit));
+}
+
+double one_of_few(std::uint64_t bits) {
   const double sign = 1.0 - 2.0 * static_cast<double>(bits & 1U);
-  switch (role) {
-    case Role::kWide:
-      return sign * (1.0 + 7.0 * unit);
-    case Role::kPositive:
-      return 0.5 + unit;
-    case Role::kNearOne:
-      return 0.95 + 0.1 * unit;
-    case Role::kFew:
-      return sign * (0.5 + 0.5 * static_cast<double>((bits >> 1U) & 1U));
-    case Role::kSigned:
-    case Role::kIndex:
-    case Role::kFlag:
-    case Role::kMask:
-      break;
-  }
-  return sign * (0.125 + 0.875 * unit);
+  return sign * (0.5 + 0.5 * static_cast<double>((bits >> 1U) & 1U));
 }
 
 /// Keeps a recurrence in range over thousands of steps: the spectral norm of a random r stays below
@@ -137,8 +121,7 @@ Tensor random_operand(const LayerSpec& spec, std::size_t operand, const RandomSt
   const TensorType& type = *spec.inputs[operand];
   const Role role = role_of(spec, operand);
   const std::uint64_t bound = role == Role::kIndex ? index_bound(spec) : 2;
-  const double scale = scale_of(spec, operand);
-  const bool positive = is_unsigned(type.dtype);
+  const std::optional<OperandNumbers> numbers = operand_numbers(spec, operand);
   const auto count = static_cast<std::size_t>(element_count(type));
   Tensor tensor{type, std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value))};
   // In pieces: weights of a hundred million numbers must not need their doubles beside them.
@@ -152,10 +135,11 @@ Tensor random_operand(const LayerSpec& spec, std::size_t operand, const RandomSt
         piece[i] = at % keys == 0 || random.below(at, 4) != 0 ? 1.0 : 0.0;
       } else if (role == Role::kIndex || role == Role::kFlag) {
         piece[i] = static_cast<double>(random.below(at, bound));
-      } else if (is_floating(type.dtype)) {
-        piece[i] = scale * real(role, random.bits(at));
+      } else if (!numbers) {
+        piece[i] = role == Role::kFew ? one_of_few(random.bits(at)) : 1.0;
       } else {
-        piece[i] = integer(role, positive, random.bits(at) >> 8U);
+        piece[i] = numbers->whole ? integer(*numbers, random.bits(at) >> 8U)
+                                  : real(*numbers, random.bits(at));
       }
     }
     write_numbers(tensor, first, piece);
@@ -164,6 +148,32 @@ Tensor random_operand(const LayerSpec& spec, std::size_t operand, const RandomSt
 }
 
 }  // namespace
+
+std::optional<OperandNumbers> operand_numbers(const LayerSpec& spec, std::size_t operand) {
+  const Role role = role_of(spec, operand);
+  const DataType type = spec.inputs.at(operand).value().dtype;
+  const double scale = scale_of(spec, operand);
+  if (role == Role::kIndex || role == Role::kFlag || role == Role::kMask) {
+    return std::nullopt;
+  }
+  if (!is_floating(type)) {
+    OperandNumbers numbers{.whole = true};
+    numbers.either_sign = role != Role::kPositive && !is_unsigned(type);
+    return role == Role::kNearOne ? std::nullopt : std::optional(numbers);
+  }
+  switch (role) {
+    case Role::kFew:
+      return std::nullopt;
+    case Role::kWide:
+      return OperandNumbers{false, true, 1.0, 7.0, scale};
+    case Role::kPositive:
+      return OperandNumbers{false, false, 0.5, 1.0, scale};
+    case Role::kNearOne:
+      return OperandNumbers{false, false, 0.95, 0.1, scale};
+    default:
+      return OperandNumbers{false, true, 0.125, 0.875, scale};
+  }
+}
 
 std::vector<Tensor> random_operands(const LayerSpec& spec, std::uint64_t seed) {
   std::vector<Tensor> operands;

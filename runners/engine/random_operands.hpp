@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "harness/model/layer_spec.hpp"
@@ -14,5 +15,22 @@ namespace plumb {
 /// indices inside, integers of at most 8. The same bytes for the same spec and seed on every
 /// machine. Throws Error{kUser} for a type that number_formats cannot write.
 [[nodiscard]] std::vector<Tensor> random_operands(const LayerSpec& spec, std::uint64_t seed);
+
+/// Says how random_operands() makes number i of an operand out of `bits`, output i of SplitMix64
+/// from the seed RandomStream(seed, operand): sign · scale · (low + span · (bits ÷ 2⁴⁰, as a
+/// fraction of 2²⁴)), the sign by the lowest bit; whole numbers: sign · (1 + (bits ÷ 2⁸) modulo 4),
+/// the sign by bit 10.
+struct OperandNumbers {
+  bool whole = false;
+  bool either_sign = false;
+  double low = 0.0;
+  double span = 0.0;
+  double scale = 1.0;
+};
+
+/// Describes the numbers of an operand; empty: conditions, indices and the like, made in other
+/// ways.
+[[nodiscard]] std::optional<OperandNumbers> operand_numbers(const LayerSpec& spec,
+                                                            std::size_t operand);
 
 }  // namespace plumb

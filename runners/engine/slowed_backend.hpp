@@ -33,6 +33,9 @@ class SlowedBackend final : public Backend {
                                             const ModelOptions& options) override {
     return backend_.prepare_model(graph, options);
   }
+  [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override {
+    return backend_.reproduce(request);
+  }
 
  private:
   Backend& backend_;

@@ -14,6 +14,7 @@
 #include "runners/onednn/library_identity.hpp"
 #include "runners/onednn/model_plan.hpp"
 #include "runners/onednn/plan_program.hpp"
+#include "runners/onednn/reproducer/reproduce.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -128,6 +129,18 @@ class OnednnBackend : public Backend {
       prepared.outcome = *too_large;
     }
     return prepared;
+  }
+
+  [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override {
+    Reproducer reproducer;
+    const Outcome outcome = outcome_of([&] {
+      reproducer = onednn::reproduce(request, offers(request.key, parse_key(request.key)), device_);
+    });
+    if (!outcome.ok()) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("there is nothing to reproduce: {}", outcome.reason));
+    }
+    return reproducer;
   }
 
  private:

@@ -34,6 +34,27 @@ TEST(RandomOperands, repeats_with_the_seed_and_differs_without) {
   EXPECT_NE(numbers_of(random_operands(spec, 1)[0]), numbers_of(random_operands(spec, 1)[1]));
 }
 
+TEST(RandomOperands, are_what_their_description_says) {
+  const LayerSpec spec = layer("matmul;in=f32[8,8],s8[8,8];out=f32[8,8]");
+  const std::vector<Tensor> operands = random_operands(spec, 3);
+  for (std::size_t operand = 0; operand < 2; ++operand) {
+    const RandomStream random(3, operand);
+    const auto how = operand_numbers(spec, operand);
+    ASSERT_TRUE(how.has_value());
+    EXPECT_EQ(how->whole, operand == 1);
+    const std::vector<double> numbers = numbers_of(operands[operand]);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const std::uint64_t bits = random.bits(i);
+      const double sign = (how->whole ? bits >> 10U : bits) % 2 == 0 ? 1.0 : -1.0;
+      const double size = how->whole
+                              ? 1.0 + static_cast<double>((bits >> 8U) % 4)
+                              : how->low + how->span * static_cast<double>(bits >> 40U) / (1 << 24);
+      EXPECT_EQ(numbers[i], static_cast<double>(static_cast<float>(sign * how->scale * size)));
+    }
+  }
+  EXPECT_FALSE(operand_numbers(layer("where;in=bool[4],f32[4],f32[4];out=f32[4]"), 0).has_value());
+}
+
 TEST(RandomOperands, are_never_zero_and_have_both_signs) {
   for (const std::string type : {"f32", "bf16", "f16", "s8"}) {
     const LayerSpec spec =

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/reproducer_folder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <sstream>
+#include <system_error>
+
+#include "harness/base/error.hpp"
+#include "harness/cli/whole_file.hpp"
+#include "reporting/documents.hpp"
+#include "reporting/reproducer_documents.hpp"
+
+namespace plumb {
+namespace {
+
+/// Keeps the library's lines of a worker's log.
+std::string lines_of(const std::string& log, const std::string& prefix) {
+  std::istringstream lines(log);
+  std::string kept;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(prefix)) {
+      kept += line + "\n";
+    }
+  }
+  return kept;
+}
+
+/// Repeats the calls in a worker whose library logs them.
+std::string api_log(const ReproducerRequest& request,
+                    const Reproducer& reproducer,
+                    WorkerOptions options) {
+  for (const auto& [name, value] : reproducer.log_variables) {
+    options.stack.variables[name] = value;
+  }
+  WorkerProcess worker(options);
+  static_cast<void>(worker.reproduce(request));
+  return lines_of(worker.log_tail(), reproducer.log_prefix);
+}
+
+}  // namespace
+
+void prepare_reproducer_folder(const std::filesystem::path& folder, bool overwrite) {
+  std::error_code error;
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error)) {
+    throw Error(Error::Kind::kUser, fmt::format("'{}' is no folder", folder.string()));
+  }
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot make the folder '{}': {}", folder.string(), error.message()));
+  }
+  const bool empty = std::filesystem::is_empty(folder, error);
+  if (!empty && !overwrite) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the folder '{}' is not empty: name another, or write over its files "
+                            "with --force",
+                            folder.string()));
+  }
+}
+
+std::vector<Measurement> rows_to_reproduce(const std::vector<Measurement>& rows) {
+  const auto is_ours = [](const Measurement& row) {
+    return row.variant.starts_with("impl=plumb:");
+  };
+  const Measurement* choice = nullptr;
+  const Measurement* fastest = nullptr;
+  for (const Measurement& row : rows) {
+    if (row.purpose == Purpose::kRace || !row.outcome.timed()) {
+      continue;
+    }
+    if (row.library_choice) {
+      choice = &row;
+    }
+    if (fastest == nullptr || is_ours(*fastest) ||
+        (!is_ours(row) && row.corrected().median < fastest->corrected().median)) {
+      fastest = &row;
+    }
+  }
+  if (fastest == nullptr) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("there is no time to reproduce: {}",
+                            rows.empty() ? "nothing was measured" : rows.front().outcome.reason));
+  }
+  std::vector<Measurement> chosen;
+  if (choice != nullptr) {
+    chosen.push_back(*choice);
+  }
+  if (fastest != choice && (chosen.empty() || !is_ours(*fastest))) {
+    chosen.push_back(*fastest);
+  }
+  return chosen;
+}
+
+void write_reproducer(const std::filesystem::path& folder,
+                      const ReproducerRequest& request,
+                      const Environment& environment,
+                      WorkerProcess& worker,
+                      const WorkerOptions& options) {
+  const Reproducer reproducer = worker.reproduce(request);
+  for (const Reproducer::File& file : reproducer.files) {
+    write_whole_file(folder / file.name, [&](std::ostream& out) { out << file.text; });
+  }
+  write_whole_file(folder / "README.md", [&](std::ostream& out) {
+    write_reproducer_readme(
+        request.key, request.rows, environment, options.stack.name, reproducer.instructions, out);
+  });
+  write_whole_file(folder / "row.json", [&](std::ostream& out) {
+    write_layer(request.key, request.rows, environment, Style::kJson, out);
+  });
+  const std::string log = api_log(request, reproducer, options);
+  write_whole_file(folder / "api.log", [&](std::ostream& out) { out << log; });
+  fmt::print(stderr, "reproducer: {}\n", std::filesystem::absolute(folder).string());
+}
+
+}  // namespace plumb

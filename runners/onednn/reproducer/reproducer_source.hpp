@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/model/layer_spec.hpp"
+#include "harness/results/measurement.hpp"
+#include "runners/onednn/layer_plan.hpp"
+
+namespace plumb::onednn {
+
+/// Is one variant to be reproduced.
+struct ReproducedVariant {
+  Measurement row;  ///< with its time
+  LayerPlan plan;
+  std::vector<std::pair<std::size_t, double>> expected;  ///< elements of the first output, by place
+};
+
+/// Is all that a reproducer is made of.
+struct ReproducerSource {
+  LayerSpec spec;
+  std::string key;
+  std::string library;  ///< name and version, for people
+  std::uint64_t seed = 1;
+  std::vector<std::pair<std::string, std::string>> variables;  ///< that tune the library
+  std::vector<ReproducedVariant> variants;
+};
+
+/// Writes main.cpp. Throws Error{kUser} for a plan that holds more than the library's primitives on
+/// plain operands, or a primitive that is not covered (primitive_text()).
+[[nodiscard]] std::string reproducer_source(const ReproducerSource& source);
+
+}  // namespace plumb::onednn

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "harness/worker/protocol.pb.h"
+#include "harness/worker/protocol_conversion.hpp"
+#include "harness/worker/protocol_error.hpp"
+
+namespace plumb {
+namespace {
+
+TEST(ReproducerConversion, requests_survive_the_wire) {
+  Measurement row;
+  row.key = {"v1:conv"};
+  row.variant = "impl=a";
+  row.output_hash = "0123";
+  const ReproducerRequest request{{"v1:conv"}, {row, row}, 7};
+  protocol::ReproducerRequest message;
+  ASSERT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
+  const ReproducerRequest copy = from_protocol(message);
+  EXPECT_EQ(copy.key, request.key);
+  EXPECT_EQ(copy.seed, 7U);
+  ASSERT_EQ(copy.rows.size(), 2U);
+  EXPECT_EQ(copy.rows[1].variant, "impl=a");
+  EXPECT_EQ(copy.rows[1].output_hash, "0123");
+}
+
+TEST(ReproducerConversion, programs_survive_the_wire) {
+  Reproducer sample;
+  sample.files = {{"main.cpp", "int main() {}\xff"}, {"plan-1.json", "{}"}};
+  sample.instructions = "build it";
+  sample.log_variables = {{"LOG", "all"}};
+  sample.log_prefix = "log,";
+  const Reproducer copy = from_protocol(to_protocol(sample));
+  ASSERT_EQ(copy.files.size(), 2U);
+  EXPECT_EQ(copy.files[0].text, "int main() {}\xff");
+  EXPECT_EQ(copy.files[1].name, "plan-1.json");
+  EXPECT_EQ(copy.instructions, "build it");
+  EXPECT_EQ(copy.log_variables, sample.log_variables);
+  EXPECT_EQ(copy.log_prefix, "log,");
+}
+
+TEST(ReproducerConversion, a_file_stays_in_its_folder) {
+  for (const char* name : {"", ".", "..", "../a", "/etc/x", "a/b", ".hidden", "a b", "a\nb"}) {
+    EXPECT_FALSE(is_plain_file_name(name)) << name;
+    Reproducer hostile;
+    hostile.files = {{name, "x"}};
+    EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(hostile))), ProtocolError) << name;
+  }
+  EXPECT_FALSE(is_plain_file_name(std::string(65, 'a')));
+}
+
+TEST(ReproducerConversion, sizes_are_bounded) {
+  Reproducer many;
+  many.files.resize(kMaximumReproducerFiles + 1, {"a", "b"});
+  EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(many))), ProtocolError);
+  Reproducer large;
+  large.files = {{"a", std::string(kMaximumReproducerBytes + 1, 'x')}};
+  EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(large))), ProtocolError);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -4,10 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <new>
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/device_program.hpp"
 #include "runners/cuda/index_space.hpp"
@@ -152,7 +154,23 @@ std::vector<DeviceOffer> CudaBackend::offers_of(const LayerSpec& spec) const {
     }
     return gemm_offers(spec, *products_);
   }
+  if (spec.op == "attention") {
+    return attention_or_own(spec);
+  }
   return own_offers(spec, kernels_);
+}
+
+std::vector<DeviceOffer> CudaBackend::attention_or_own(const LayerSpec& spec) const {
+  std::vector<DeviceOffer> offers = attention_offers(spec, cudnn_);
+  try {
+    std::vector<DeviceOffer> own = own_offers(spec, kernels_);
+    std::move(own.begin(), own.end(), std::back_inserter(offers));
+  } catch (const Unsupported&) {
+    if (offers.empty()) {
+      throw;
+    }
+  }
+  return offers;
 }
 
 /// Listing takes up to seconds and is asked for once a variant: the last layer's list is kept.

@@ -46,6 +46,7 @@ class CudaBackend final : public Backend {
  private:
   [[nodiscard]] KernelStep kernel_step() const;
   [[nodiscard]] std::vector<DeviceOffer> offers_of(const LayerSpec& spec) const;
+  [[nodiscard]] std::vector<DeviceOffer> attention_or_own(const LayerSpec& spec) const;
   [[nodiscard]] const std::vector<DeviceOffer>& offers(const LayerKey& key) const;
   [[nodiscard]] Outcome outcome_of(const std::function<void()>& attempt) const;
 

@@ -31,6 +31,10 @@ enum class DescriptorType : int {
   kOperationGraph = 15,
   kVariantPack = 16,
   kTensor = 17,
+  kMatmul = 18,
+  kMatmulOperation = 19,
+  kReduction = 21,
+  kReductionOperation = 22,
   kDeviceProperties = 38,  // since 9.8
 };
 
@@ -49,6 +53,7 @@ enum class ValueType : int {
   kNumericalNote = 11,
   kPointwiseMode = 14,
   kDescriptor = 15,
+  kReduction = 18,
   kBehaviourNote = 19,
   kInt32 = 23,
   kChar = 24,
@@ -62,6 +67,7 @@ enum class Attribute : int {
   kPointwiseReluUpperClip = 4,
   kPointwiseReluLowerClipSlope = 5,
   kPointwiseEluAlpha = 6,
+  kPointwiseAxis = 9,
   kConvolutionComputeType = 100,
   kConvolutionMode = 101,
   kConvolutionDilations = 102,
@@ -100,6 +106,7 @@ enum class Attribute : int {
   kStepInput = 751,
   kStepOperand = 752,
   kStepOutput = 753,
+  kStepCondition = 758,
   kGraphHandle = 800,
   kGraphOperations = 801,
   kGraphEngineCount = 802,
@@ -109,6 +116,7 @@ enum class Attribute : int {
   kTensorStrides = 903,
   kTensorId = 906,
   kTensorIsVirtual = 907,
+  kTensorIsByValue = 908,
   kPackIds = 1000,
   kPackPointers = 1001,
   kPackWorkspace = 1003,
@@ -117,19 +125,35 @@ enum class Attribute : int {
   kEngineNumericalNotes = 1303,
   kEngineBehaviourNotes = 1305,
   kEngineDevice = 1307,
+  kMatmulComputeType = 1500,
+  kMatmulLeft = 1520,
+  kMatmulRight = 1521,
+  kMatmulOutput = 1522,
+  kMatmulDescription = 1523,
+  kReductionOperator = 1600,
+  kReductionComputeType = 1601,
+  kReductionInput = 1610,
+  kReductionOutput = 1611,
+  kReductionDescription = 1612,
   kDeviceJson = 2702,
 };
 
 /// Is cudnnDataType_t.
-enum class Type : int { kFloat = 0, kHalf = 2, kBfloat16 = 9 };
+enum class Type : int { kFloat = 0, kHalf = 2, kInt32 = 4, kBfloat16 = 9, kBoolean = 11 };
 /// Is cudnnConvolutionMode_t; ONNX's convolution does not flip the filter.
 enum class ConvolutionMode : int { kCrossCorrelation = 1 };
 /// Is cudnnBackendHeurMode_t.
 enum class HeuristicMode : int { kB = 1, kFallback = 2, kA = 3 };
+/// Is cudnnReduceTensorOp_t.
+enum class Reduction : int { kAdd = 0, kMax = 3 };
 /// Is cudnnPointwiseMode_t.
 enum class PointwiseMode : int {
   kAdd = 0,
   kMultiply = 1,
+  kDivide = 6,
+  kSubtract = 9,
+  kExp = 13,
+  kLog = 15,
   kRelu = 100,
   kTanh = 101,
   kSigmoid = 102,
@@ -138,6 +162,9 @@ enum class PointwiseMode : int {
   kSoftplus = 105,
   kSwish = 106,
   kGeluTanh = 107,
+  kGreaterEqual = 303,
+  kIndex = 501,  // the position along an axis
+  kSelect = 601,
 };
 
 using GetVersion = std::size_t (*)();

@@ -28,6 +28,7 @@ struct AskedGraph {
 /// Is what a bound step executes.
 struct BoundPlan {
   std::shared_ptr<const Descriptor> plan;
+  std::shared_ptr<const AskedGraph> asked;  // holds the numbers that the host gives
   Descriptor pack;
 };
 
@@ -43,17 +44,27 @@ Descriptor variant_pack(const CudnnLibrary& library,
   return pack;
 }
 
-/// Lists the tensors that lie in memory as (id, buffer of the plan).
-std::vector<std::pair<std::int64_t, std::size_t>> places_of(const TensorGraph& graph,
-                                                            std::size_t result_buffer) {
-  std::vector<std::pair<std::int64_t, std::size_t>> places;
+/// Gives the plan the tensors that lie in memory, and numbers where the graph has them. `buffers`
+/// are the layer's operands, then its result.
+Descriptor bound_operands(const CudnnLibrary& library,
+                          const TensorGraph& graph,
+                          std::span<const abi::DevicePointer> buffers,
+                          std::size_t result_buffer,
+                          abi::DevicePointer workspace) {
+  std::vector<std::int64_t> ids;
+  std::vector<void*> addresses;
   for (std::size_t i = 0; i < graph.tensors.size(); ++i) {
-    if (!graph.tensors[i].is_virtual) {
-      places.emplace_back(static_cast<std::int64_t>(i) + 1,
-                          graph.tensors[i].operand.value_or(result_buffer));
+    const GraphTensor& tensor = graph.tensors[i];
+    if (tensor.is_virtual) {
+      continue;
     }
+    ids.push_back(static_cast<std::int64_t>(i) + 1);
+    // cuDNN only reads the number, but takes all addresses alike.
+    addresses.push_back(tensor.value
+                            ? const_cast<float*>(&*tensor.value)
+                            : abi::address_of(buffers[tensor.operand.value_or(result_buffer)]));
   }
-  return places;
+  return variant_pack(library, ids, addresses, abi::address_of(workspace));
 }
 
 DevicePlan built(const LayerSpec& spec,
@@ -71,25 +82,21 @@ DevicePlan built(const LayerSpec& spec,
         execution_plan(handle.library(), engine.configuration, {nullptr, handle.get()}));
     const std::int64_t workspace = plan->integer(Attribute::kPlanWorkspace);
     result.workspace_bytes = static_cast<std::size_t>(std::max<std::int64_t>(workspace, 0));
-    const auto places = places_of(form.graph, spec.inputs.size());
+    const std::size_t result_buffer = spec.inputs.size();
     DeviceStep step;
-    for (const auto& [id, buffer] : places) {
-      if (buffer != spec.inputs.size()) {
-        step.buffers.push_back(buffer);
+    for (const GraphTensor& tensor : form.graph.tensors) {
+      if (tensor.operand) {
+        step.buffers.push_back(*tensor.operand);
       }
     }
-    step.buffers.push_back(spec.inputs.size());
-    step.bind = [plan, asked, places, &handle](std::span<const abi::DevicePointer> buffers,
-                                               abi::DevicePointer workspace_address) {
-      std::vector<std::int64_t> ids;
-      std::vector<void*> addresses;
-      for (const auto& [id, buffer] : places) {
-        ids.push_back(id);
-        addresses.push_back(abi::address_of(buffers[buffer]));
-      }
+    step.buffers.push_back(result_buffer);
+    step.bind = [plan, asked, result_buffer, &handle](std::span<const abi::DevicePointer> buffers,
+                                                      abi::DevicePointer workspace_address) {
       const auto bound = std::make_shared<const BoundPlan>(BoundPlan{
           plan,
-          variant_pack(handle.library(), ids, addresses, abi::address_of(workspace_address))});
+          asked,
+          bound_operands(
+              handle.library(), asked->form.graph, buffers, result_buffer, workspace_address)});
       return DeviceLaunch([bound, &handle](abi::Stream stream) {
         handle.execute(bound->plan->get(), bound->pack.get(), stream);
       });

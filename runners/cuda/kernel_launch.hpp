@@ -20,6 +20,7 @@ struct KernelLaunch {
   std::vector<std::size_t> operands;  ///< buffers of the plan, the output first
   unsigned blocks = 1;
   unsigned threads = 1;
+  bool in_rows = false;  ///< a block's threads wait for each other
 };
 
 /// Makes a launch of a kernel that works on one element a thread and step.
@@ -31,7 +32,7 @@ KernelLaunch element_launch(std::string call,
                             std::vector<std::size_t> operands) {
   constexpr kernels::Index kThreads = 256;
   constexpr kernels::Index kMostBlocks = 1 << 20;  // beyond, each thread takes several steps
-  KernelLaunch launch{std::move(call), shape_type, {}, std::move(operands), 1, kThreads};
+  KernelLaunch launch{std::move(call), shape_type, {}, std::move(operands), 1, kThreads, false};
   launch.shape.resize(sizeof shape);
   std::memcpy(launch.shape.data(), &shape, sizeof shape);
   const kernels::Index blocks = (elements + kThreads - 1) / kThreads;
@@ -40,15 +41,25 @@ KernelLaunch element_launch(std::string call,
 }
 
 /// Makes a launch of a kernel that works on one row a block.
+template <typename Shape>
+KernelLaunch block_launch(std::string call,
+                          const char* shape_type,
+                          const Shape& shape,
+                          kernels::Index rows,
+                          std::vector<std::size_t> operands) {
+  KernelLaunch launch = element_launch(std::move(call), shape_type, shape, 1, std::move(operands));
+  constexpr kernels::Index kMostBlocks = 1 << 20;
+  launch.blocks = static_cast<unsigned>(rows < kMostBlocks ? rows : kMostBlocks);
+  launch.threads = kernels::kThreadsOfRow;
+  launch.in_rows = true;
+  return launch;
+}
+
+/// The same for rows of a RowShape.
 inline KernelLaunch row_launch(std::string call,
                                const kernels::RowShape& shape,
                                std::vector<std::size_t> operands) {
-  KernelLaunch launch = element_launch(std::move(call), "RowShape", shape, 1, std::move(operands));
-  constexpr kernels::Index kMostBlocks = 1 << 20;
-  launch.blocks =
-      static_cast<unsigned>(shape.rows.count < kMostBlocks ? shape.rows.count : kMostBlocks);
-  launch.threads = kernels::kThreadsOfRow;
-  return launch;
+  return block_launch(std::move(call), "RowShape", shape, shape.rows.count, std::move(operands));
 }
 
 /// Writes what NVRTC compiles of a launch: the kernel's entry point, `name` and "C".

@@ -29,6 +29,9 @@ Descriptor tensor(const CudnnLibrary& library, const GraphTensor& value, std::in
   result.set(Attribute::kTensorId, id);
   result.set(Attribute::kTensorAlignment, kAlignment);
   result.set_flag(Attribute::kTensorIsVirtual, value.is_virtual);
+  if (value.value) {
+    result.set_flag(Attribute::kTensorIsByValue, true);
+  }
   result.finish("a tensor");
   return result;
 }
@@ -53,7 +56,10 @@ Descriptor pointwise(const CudnnLibrary& library, const PointwiseOperation& valu
   Descriptor result(library, DescriptorType::kPointwise);
   result.set_enumerator(
       Attribute::kPointwiseMode, ValueType::kPointwiseMode, static_cast<int>(value.mode));
-  set_type(result, Attribute::kPointwiseComputeType, abi::Type::kFloat);
+  set_type(result, Attribute::kPointwiseComputeType, value.compute);
+  if (value.axis) {
+    result.set(Attribute::kPointwiseAxis, *value.axis);
+  }
   if (value.upper_clip) {
     result.set(Attribute::kPointwiseReluUpperClip, *value.upper_clip);
   }
@@ -64,6 +70,22 @@ Descriptor pointwise(const CudnnLibrary& library, const PointwiseOperation& valu
     result.set(Attribute::kPointwiseEluAlpha, *value.elu_alpha);
   }
   result.finish("a pointwise operation");
+  return result;
+}
+
+Descriptor matmul(const CudnnLibrary& library) {
+  Descriptor result(library, DescriptorType::kMatmul);
+  set_type(result, Attribute::kMatmulComputeType, abi::Type::kFloat);
+  result.finish("a product");
+  return result;
+}
+
+Descriptor reduction(const CudnnLibrary& library, const ReductionOperation& value) {
+  Descriptor result(library, DescriptorType::kReduction);
+  set_type(result, Attribute::kReductionComputeType, abi::Type::kFloat);
+  result.set_enumerator(
+      Attribute::kReductionOperator, ValueType::kReduction, static_cast<int>(value.reduction));
+  result.finish("a reduction");
   return result;
 }
 
@@ -120,8 +142,30 @@ class Assembly {
     if (value.operand) {
       operation.set(Attribute::kStepOperand, tensors_[*value.operand]);
     }
+    if (value.condition) {
+      operation.set(Attribute::kStepCondition, tensors_[*value.condition]);
+    }
     operation.set(Attribute::kStepOutput, tensors_[value.output]);
     operation.finish("a fused operation");
+  }
+
+  void add(const MatmulOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kMatmulOperation);
+    parts_.push_back(matmul(library_));
+    operation.set(Attribute::kMatmulDescription, parts_.back());
+    operation.set(Attribute::kMatmulLeft, tensors_[value.left]);
+    operation.set(Attribute::kMatmulRight, tensors_[value.right]);
+    operation.set(Attribute::kMatmulOutput, tensors_[value.output]);
+    operation.finish("a product's operation");
+  }
+
+  void add(const ReductionOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kReductionOperation);
+    parts_.push_back(reduction(library_, value));
+    operation.set(Attribute::kReductionDescription, parts_.back());
+    operation.set(Attribute::kReductionInput, tensors_[value.input]);
+    operation.set(Attribute::kReductionOutput, tensors_[value.output]);
+    operation.finish("a reduction's operation");
   }
 
   const CudnnLibrary& library_;

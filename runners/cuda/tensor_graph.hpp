@@ -17,7 +17,11 @@ struct GraphTensor {
   std::vector<std::int64_t> dimensions;  ///< batch, channels, then the spatial axes
   std::vector<std::int64_t> strides;     ///< in elements
   bool is_virtual = false;               ///< never in memory: between fused operations
-  std::optional<std::size_t> operand;  ///< of the layer that it is; absent: its result, or virtual
+  std::optional<float> value;            ///< a number that the host gives
+  std::optional<std::size_t>
+      operand;  ///< of the layer that it is; absent: its result, virtual or a number
+
+  [[nodiscard]] bool is_result() const { return !is_virtual && !value && !operand; }
 };
 
 /// Is a convolution, or what propagates a convolution's gradient to its data: a transposed one.
@@ -38,18 +42,36 @@ struct ConvolutionOperation {
 struct PointwiseOperation {
   abi::PointwiseMode mode = abi::PointwiseMode::kAdd;
   std::size_t input = 0;
-  std::optional<std::size_t> operand;  ///< of an addition or a product
+  std::optional<std::size_t> operand;    ///< the second, of modes that have two
+  std::optional<std::size_t> condition;  ///< of kSelect: where it holds, the input
   std::size_t output = 0;
+  abi::Type compute = abi::Type::kFloat;
+  std::optional<std::int64_t> axis;        ///< of kIndex
   std::optional<double> upper_clip;        ///< of kRelu
   std::optional<double> lower_clip_slope;  ///< of kRelu
   std::optional<double> elu_alpha;
 };
 
-using GraphOperation = std::variant<ConvolutionOperation, PointwiseOperation>;
+/// Is a product of the last two axes; a head of the right operand meets several of the left.
+struct MatmulOperation {
+  std::size_t left = 0;
+  std::size_t right = 0;
+  std::size_t output = 0;
+};
+
+/// Joins what lies along the axes that are 1 in the output.
+struct ReductionOperation {
+  abi::Reduction reduction = abi::Reduction::kAdd;
+  std::size_t input = 0;
+  std::size_t output = 0;
+};
+
+using GraphOperation =
+    std::variant<ConvolutionOperation, PointwiseOperation, MatmulOperation, ReductionOperation>;
 
 /// Is a layer as one of cuDNN's operation graphs: operations in order, each on tensors that are
-/// operands or that an operation before it has made. Computes in f32. A value that needs no
-/// library.
+/// operands or that an operation before it has made. Computes in f32 unless it says otherwise. A
+/// value that needs no library.
 struct TensorGraph {
   std::vector<GraphTensor> tensors;  ///< a tensor's id is its index plus one
   std::vector<GraphOperation> operations;

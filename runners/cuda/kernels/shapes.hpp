@@ -40,6 +40,26 @@ struct RowShape {
   int flag;
 };
 
+constexpr int kValuesOfThread = 8;  // numbers of an attention's result that one thread adds up
+
+/// Of attention. Strides lie along batch, heads and positions; an operand's numbers lie together.
+struct AttentionShape {
+  Index rows;  // batch × heads of queries × queries
+  Index q_heads;
+  Index kv_heads;  // divides q_heads
+  Index queries;
+  Index past;  // keys of earlier steps
+  Index keys;  // all of them
+  Index head;  // numbers of a query and of a key
+  Index value_head;
+  Index strides[7][3];  // of the result, q, k, v, nothing, earlier keys, earlier values
+  Index mask_strides[3];
+  int mask;  // 0 none, 1 added, 2 true: the key counts
+  int causal;
+  double scale;
+  double softcap;  // 0: none
+};
+
 /// Of pools; always three spatial axes, those missing of extent 1.
 struct PoolShape {
   Space out;  // batch, channels, three spatial axes

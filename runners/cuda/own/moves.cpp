@@ -6,29 +6,10 @@
 namespace plumb::cuda {
 namespace {
 
-/// Is one operand of a move: its strides along the index space, and where its first element is.
-struct Side {
-  Dimensions strides;
-  std::int64_t start = 0;
-  std::size_t buffer = 0;
-};
-
-KernelLaunch moved(DataType type, const Dimensions& extents, const Side& to, const Side& from) {
-  kernels::MapShape shape{};
-  shape.space = joined_space(extents, {to.strides, from.strides});
-  shape.starts[0] = to.start;
-  shape.starts[1] = from.start;
-  return element_launch(fmt::format("copy<{}>", moved_name(type)),
-                        "MapShape",
-                        shape,
-                        shape.space.count,
-                        {to.buffer, from.buffer});
-}
-
-Side input_side(const OwnOperands& operands, std::size_t index = 0) {
+MoveSide input_side(const OwnOperands& operands, std::size_t index = 0) {
   return {operands.input_strides(index), 0, operands.input_buffer(index)};
 }
-Side output_side(const OwnOperands& operands, std::size_t index = 0) {
+MoveSide output_side(const OwnOperands& operands, std::size_t index = 0) {
   return {operands.output_strides(index), 0, operands.output_buffer(index)};
 }
 
@@ -45,22 +26,37 @@ std::vector<KernelLaunch> moved_all(const OwnOperands& operands,
                                     Dimensions to,
                                     Dimensions from,
                                     std::int64_t start = 0) {
-  return {moved(operands.output().dtype,
-                extents,
-                {std::move(to), 0, operands.output_buffer()},
-                {std::move(from), start, operands.input_buffer(0)})};
+  return {move_launch(operands.output().dtype,
+                      extents,
+                      {std::move(to), 0, operands.output_buffer()},
+                      {std::move(from), start, operands.input_buffer(0)})};
 }
 
 }  // namespace
 
+KernelLaunch move_launch(DataType type,
+                         const Dimensions& extents,
+                         const MoveSide& to,
+                         const MoveSide& from) {
+  kernels::MapShape shape{};
+  shape.space = joined_space(extents, {to.strides, from.strides});
+  shape.starts[0] = to.start;
+  shape.starts[1] = from.start;
+  return element_launch(fmt::format("copy<{}>", moved_name(type)),
+                        "MapShape",
+                        shape,
+                        shape.space.count,
+                        {to.buffer, from.buffer});
+}
+
 std::vector<KernelLaunch> move_concat(const OwnOperands& operands) {
   const std::size_t axis = axis_of(operands);
   std::vector<KernelLaunch> launches;
-  Side to = output_side(operands);
+  MoveSide to = output_side(operands);
   for (std::size_t i = 0; i < operands.spec().inputs.size(); ++i) {
     const TensorType& part = operands.input(i);
     if (element_count(part) > 0) {
-      launches.push_back(moved(part.dtype, part.dims, to, input_side(operands, i)));
+      launches.push_back(move_launch(part.dtype, part.dims, to, input_side(operands, i)));
     }
     to.start += part.dims.at(axis) * to.strides[axis];
   }
@@ -73,11 +69,11 @@ std::vector<KernelLaunch> move_concat(const OwnOperands& operands) {
 std::vector<KernelLaunch> move_split(const OwnOperands& operands) {
   const std::size_t axis = axis_of(operands);
   std::vector<KernelLaunch> launches;
-  Side from = input_side(operands);
+  MoveSide from = input_side(operands);
   for (std::size_t i = 0; i < operands.spec().outputs.size(); ++i) {
     const TensorType& part = operands.output(i);
     if (element_count(part) > 0) {
-      launches.push_back(moved(part.dtype, part.dims, output_side(operands, i), from));
+      launches.push_back(move_launch(part.dtype, part.dims, output_side(operands, i), from));
     }
     from.start += part.dims.at(axis) * from.strides[axis];
   }
@@ -91,13 +87,14 @@ std::vector<KernelLaunch> move_slice(const OwnOperands& operands) {
   const std::vector<std::int64_t>& axes = operands.spec().integers("axes");
   const std::vector<std::int64_t>& starts = operands.spec().integers("starts");
   const std::vector<std::int64_t>& steps = operands.spec().integers("steps");
-  Side from = input_side(operands);
+  MoveSide from = input_side(operands);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     const auto axis = static_cast<std::size_t>(axes[i]);
     from.start += starts.at(i) * from.strides.at(axis);
     from.strides[axis] *= steps.at(i);
   }
-  return {moved(operands.output().dtype, operands.output().dims, output_side(operands), from)};
+  return {
+      move_launch(operands.output().dtype, operands.output().dims, output_side(operands), from)};
 }
 
 std::vector<KernelLaunch> move_transpose(const OwnOperands& operands) {
@@ -169,10 +166,10 @@ KernelLaunch layout_change(const TensorType& type,
                            TensorLayout to,
                            std::size_t source,
                            std::size_t result) {
-  return moved(type.dtype,
-               type.dims,
-               {strides_of(type.dims, to), 0, result},
-               {strides_of(type.dims, from), 0, source});
+  return move_launch(type.dtype,
+                     type.dims,
+                     {strides_of(type.dims, to), 0, result},
+                     {strides_of(type.dims, from), 0, source});
 }
 
 }  // namespace plumb::cuda

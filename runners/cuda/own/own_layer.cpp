@@ -17,6 +17,7 @@ struct Row {
 
 constexpr std::array kRows = std::to_array<Row>({
     {"arg_reduce", row_arg_reduce, false},
+    {"attention", attend, false},
     {"average_pool", pool_windows, true},
     {"batch_norm", map_batch_norm, true},
     {"binary", map_binary, true},

@@ -73,11 +73,25 @@ std::vector<KernelLaunch> select_gather(const OwnOperands& operands);
 std::vector<KernelLaunch> select_pad(const OwnOperands& operands);
 std::vector<KernelLaunch> select_resize(const OwnOperands& operands);
 std::vector<KernelLaunch> pool_windows(const OwnOperands& operands);
+std::vector<KernelLaunch> attend(const OwnOperands& operands);
 std::vector<KernelLaunch> row_softmax(const OwnOperands& operands);
 std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands);
 std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands);
 std::vector<KernelLaunch> row_reduce(const OwnOperands& operands);
 std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
+
+/// Is one operand of a move: its strides along the index space, and where its first element is.
+struct MoveSide {
+  Dimensions strides;
+  std::int64_t start = 0;
+  std::size_t buffer = 0;
+};
+
+/// Makes the launch that moves elements, whatever they mean, from one place to another.
+[[nodiscard]] KernelLaunch move_launch(DataType type,
+                                       const Dimensions& extents,
+                                       const MoveSide& to,
+                                       const MoveSide& from);
 
 /// Makes the launch that brings a tensor from one layout into another.
 [[nodiscard]] KernelLaunch layout_change(const TensorType& type,

@@ -2,6 +2,8 @@
 // What a real cuDNN offers for a described GPU, where a version is at hand. No device takes part.
 #include "runners/cuda/engine_search.hpp"
 
+#include <dlfcn.h>
+
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -9,10 +11,12 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/engine_promise.hpp"
+#include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/convolution_graph.hpp"
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/cublas_library.hpp"
 #include "runners/cuda/gemm_offers.hpp"
+#include "tests/unit/cuda/attention_keys.hpp"
 
 #if defined(__SANITIZE_ADDRESS__)
 #include <sanitizer/lsan_interface.h>
@@ -119,6 +123,45 @@ INSTANTIATE_TEST_SUITE_P(
         "strides=[2,2,2];epilogue=relu",
         "v1:conv_transpose;in=f32[1,16,20],f32[16,8,4]c;out=f32[1,8,40];acc=f32;math=strict;"
         "dilations=[1];group=1;output_padding=[0];pads=[1,1];strides=[2]"));
+
+class AttentionGraphs : public ::testing::TestWithParam<const char*> {};
+
+// Without a driver cuDNN lists no engine that it compiles itself, which all of attention's are. The
+// toolkit's empty driver makes it list them, and compile as far as loading: enough to know that the
+// pattern is one that it supports.
+TEST_P(AttentionGraphs, are_a_pattern_that_cudnn_has_engines_for) {
+  [[maybe_unused]] const VendorMemory vendors{};
+  const std::string empty = std::string(PLUMB_TEST_CUDA_FOLDER) + "/stubs/libcuda.so";
+  if (dlopen(empty.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    GTEST_SKIP() << "the CUDA toolkit's empty driver is not here";
+  }
+  const std::optional<CudnnLibrary> library = toolkit();
+  if (!library) {
+    GTEST_SKIP() << "no cuDNN is here";
+  }
+  const Descriptor properties = h200(*library);
+  const EngineTarget target{&properties, nullptr};
+  const LayerSpec spec = parse_key({GetParam()});
+  const OperationGraph graph = operation_graph(*library, attention_form(spec).graph);
+  const std::vector<FoundEngine> found = find_engines(*library, graph, target);
+  std::size_t kept = 0;
+  for (const FoundEngine& engine : found) {
+    kept += engine.ranked && keeps_promise(spec, engine.facts) ? 1U : 0U;
+  }
+  EXPECT_GT(kept, 0U) << found.size() << " engines in all";
+}
+
+INSTANTIATE_TEST_SUITE_P(Keys, AttentionGraphs, ::testing::ValuesIn(kAttentions));
+INSTANTIATE_TEST_SUITE_P(
+    LongKeys,
+    AttentionGraphs,
+    ::testing::Values(
+        "v1:attention;in=f16[1,16,2048,128],f16[1,4,2048,128],f16[1,4,2048,128];"
+        "out=f16[1,16,2048,128];acc=f32;math=strict;causal=1;kv_heads=4;outputs=y;q_heads=16;"
+        "scale=0.088;softcap=0.0",
+        "v1:attention;in=bf16[8,384,1024],bf16[8,384,1024],bf16[8,384,1024],bf16[8,1,1,384];"
+        "out=bf16[8,384,1024];acc=f32;math=strict;causal=0;kv_heads=16;outputs=y;q_heads=16;"
+        "scale=0.125;softcap=0.0"));
 
 TEST(ConvolutionGraph, knows_which_operand_each_tensor_is) {
   const TensorGraph graph =

@@ -53,11 +53,12 @@ class Computation {
   Computation(const GraphForm& form, const std::vector<Tensor>& operands) {
     for (const GraphTensor& tensor : form.graph.tensors) {
       Memory& memory = memories_.emplace_back(Memory{tensor.dimensions, tensor.strides, {}});
+      const double initial = tensor.value.value_or(0.0F);
       std::int64_t last = 0;
       for (std::size_t axis = 0; axis < tensor.dimensions.size(); ++axis) {
         last += (tensor.dimensions[axis] - 1) * tensor.strides[axis];
       }
-      memory.numbers.assign(static_cast<std::size_t>(last) + 1, 0.0);
+      memory.numbers.assign(static_cast<std::size_t>(last) + 1, initial);
       if (tensor.operand) {
         Tensor laid = operands.at(*tensor.operand);
         laid.data = laid_out(laid.type, laid.data, form.inputs.at(*tensor.operand), false);
@@ -131,7 +132,39 @@ class Computation {
     for_each(output.dimensions, [&](const Dimensions& position) {
       const double x = memories_[value.input].get(position);
       const double b = value.operand ? memories_[*value.operand].get(position) : 0.0;
-      output.set(position) = result_of(value, x, b);
+      if (value.mode == abi::PointwiseMode::kIndex) {
+        output.set(position) =
+            static_cast<double>(position[static_cast<std::size_t>(value.axis.value())]);
+      } else if (value.mode == abi::PointwiseMode::kSelect) {
+        output.set(position) = memories_[value.condition.value()].get(position) != 0.0 ? x : b;
+      } else {
+        output.set(position) = result_of(value, x, b);
+      }
+    });
+  }
+
+  void run(const MatmulOperation& value) {
+    const Memory& left = memories_[value.left];
+    const Memory& right = memories_[value.right];
+    Memory& output = memories_[value.output];
+    const std::int64_t sharing = left.dimensions[1] / right.dimensions[1];
+    for_each(output.dimensions, [&](const Dimensions& at) {
+      double sum = 0.0;
+      for (std::int64_t i = 0; i < left.dimensions[3]; ++i) {
+        sum += left.get({at[0], at[1], at[2], i}) * right.get({at[0], at[1] / sharing, i, at[3]});
+      }
+      output.set(at) = sum;
+    });
+  }
+
+  void run(const ReductionOperation& value) {
+    const bool sum = value.reduction == abi::Reduction::kAdd;
+    Memory& output = memories_[value.output];
+    output.numbers.assign(output.numbers.size(), sum ? 0.0 : -INFINITY);
+    for_each(memories_[value.input].dimensions, [&](const Dimensions& at) {
+      const double x = memories_[value.input].get(at);
+      double& result = output.set(at);
+      result = sum ? result + x : std::max(result, x);
     });
   }
 
@@ -142,6 +175,18 @@ class Computation {
         return x + b;
       case Mode::kMultiply:
         return x * b;
+      case Mode::kSubtract:
+        return x - b;
+      case Mode::kDivide:
+        return x / b;
+      case Mode::kExp:
+        return std::exp(x);
+      case Mode::kLog:
+        return std::log(x);
+      case Mode::kTanh:
+        return std::tanh(x);
+      case Mode::kGreaterEqual:
+        return x >= b ? 1.0 : 0.0;
       case Mode::kRelu:
         return x < 0.0 ? x * value.lower_clip_slope.value_or(0.0)
                        : std::min(x, value.upper_clip.value_or(INFINITY));
@@ -161,7 +206,7 @@ Tensor computed(const GraphForm& form,
   const Computation computation(form, operands);
   for (std::size_t i = 0; i < form.graph.tensors.size(); ++i) {
     const GraphTensor& tensor = form.graph.tensors[i];
-    if (!tensor.is_virtual && !tensor.operand) {
+    if (tensor.is_result()) {
       Tensor laid = tensor_from(result, computation.memory(i).numbers);
       laid.data = laid_out(result, laid.data, form.result, true);
       return laid;

@@ -3,12 +3,15 @@
 // behind it by those kernels on the host, against the reference.
 #include <cstring>
 
+#include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/device_program.hpp"
 #include "runners/cuda/graph_offers.hpp"
+#include "runners/cuda/index_space.hpp"
 #include "runners/cuda/own/own_layer.hpp"
 #include "runners/engine/random_operands.hpp"
 #include "runners/engine/verification.hpp"
+#include "tests/unit/cuda/attention_keys.hpp"
 #include "tests/unit/cuda/graph_arithmetic.hpp"
 #include "tests/unit/cuda/host_kernels.hpp"
 
@@ -91,6 +94,41 @@ TEST(GraphForm, of_convolutions_means_what_the_key_says) {
   EXPECT_EQ(layers.size(), 4 * std::size(kConvolutions)) << "in both layouts, at once and apart";
   kernels.compile();
   expect_right(layers);
+}
+
+class Attention : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Attention, as_a_graph_means_what_the_key_says) {
+  const LayerSpec spec = parse_key({GetParam()});
+  HostKernels none;
+  expect_right({host_form(spec, attention_form(spec), none)});
+}
+
+INSTANTIATE_TEST_SUITE_P(Keys, Attention, ::testing::ValuesIn(kAttentions));
+
+TEST(GraphForm, attention_that_cudnn_is_not_asked_for_says_why) {
+  const auto refusal = [](const std::string& key) -> std::string {
+    try {
+      static_cast<void>(attention_form(parse_key({key})));
+    } catch (const Unsupported& reason) {
+      return reason.what();
+    }
+    return "";
+  };
+  const std::string end =
+      ";acc=f32;math=strict;causal=1;kv_heads=2;outputs=y;q_heads=4;scale=0.25;"
+      "softcap=0.0";
+  EXPECT_THAT(
+      refusal("v1:attention;in=f32[1,4,3,16],f32[1,2,3,16],f32[1,2,3,16];out=f32[1,4,3,16]" + end),
+      ::testing::HasSubstr("not of f32"));
+  EXPECT_THAT(refusal("v1:attention;in=f16[1,4,3,16],f16[1,2,3,16],f16[1,2,3,16],-,f16[1,2,6,16],"
+                      "f16[1,2,6,16];out=f16[1,4,3,16]" +
+                      end),
+              ::testing::HasSubstr("two tensors"));
+  EXPECT_THAT(refusal("v1:attention;in=f16[1,4,3,16],f16[1,2,3,16],f16[1,2,3,16],bool[3,3];"
+                      "out=f16[1,4,3,16]" +
+                      end),
+              ::testing::HasSubstr("mask of bool"));
 }
 
 TEST(GraphForm, steps_that_cudnn_does_not_fuse_are_kernels_of_ours) {

@@ -118,7 +118,7 @@ void HostKernels::add(const KernelLaunch& launch) {
           "plumb::cuda::kernels::{1}*>(shape));\n  }});\n}}\n",
           name,
           launch.shape_type,
-          launch.shape_type == "RowShape");
+          launch.in_rows);
 }
 
 KernelStep HostKernels::steps() {

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "runners/cuda/cublas_abi.hpp"
 #include "runners/cuda/dynamic_library.hpp"
+#include "runners/cuda/library_refusal.hpp"
 
 namespace plumb::cuda {
 
 /// Says that cuBLASLt refused a call.
-class CublasRefusal : public std::runtime_error {
+class CublasRefusal : public LibraryRefusal {
  public:
-  using std::runtime_error::runtime_error;
+  using LibraryRefusal::LibraryRefusal;
 };
 
 /// Is cuBLASLt, loaded by name from the stack's folders. Its descriptors need no device.

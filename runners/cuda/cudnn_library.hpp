@@ -2,19 +2,19 @@
 #pragma once
 
 #include <filesystem>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "harness/results/environment.hpp"
 #include "runners/cuda/cudnn_abi.hpp"
+#include "runners/cuda/library_refusal.hpp"
 
 namespace plumb::cuda {
 
 /// Says that cuDNN refused a call: its status and its own words.
-class CudnnRefusal : public std::runtime_error {
+class CudnnRefusal : public LibraryRefusal {
  public:
-  CudnnRefusal(int status, const std::string& text) : std::runtime_error(text), status_(status) {}
+  CudnnRefusal(int status, const std::string& text) : LibraryRefusal(text), status_(status) {}
   [[nodiscard]] int status() const { return status_; }
 
  private:

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <stdexcept>
 #include <string>
 
 #include "runners/cuda/driver_abi.hpp"
 #include "runners/cuda/dynamic_library.hpp"
+#include "runners/cuda/library_refusal.hpp"
 
 namespace plumb::cuda {
 
 /// Says that the driver refused a call: its status and its own words.
-class DriverRefusal : public std::runtime_error {
+class DriverRefusal : public LibraryRefusal {
  public:
-  DriverRefusal(int status, const std::string& text) : std::runtime_error(text), status_(status) {}
+  DriverRefusal(int status, const std::string& text) : LibraryRefusal(text), status_(status) {}
   [[nodiscard]] int status() const { return status_; }
 
  private:

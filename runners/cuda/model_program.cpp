@@ -71,11 +71,7 @@ void ModelProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool
         DeviceProgram::enqueue(slot);
       }
     });
-  } catch (const DriverRefusal& words) {
-    refusal_ = words.what();
-  } catch (const CudnnRefusal& words) {
-    refusal_ = words.what();
-  } catch (const CublasRefusal& words) {
+  } catch (const LibraryRefusal& words) {
     refusal_ = words.what();
   }
   if (!refusal_.empty()) {

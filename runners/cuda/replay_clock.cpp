@@ -67,11 +67,7 @@ ReplayClock::Replay ReplayClock::prepared(std::span<const std::size_t> slots) {
       graph->launch(stream_.get());
     }
     stream_.synchronize();
-  } catch (const DriverRefusal& words) {
-    refusal_ = words.what();
-  } catch (const CudnnRefusal& words) {
-    refusal_ = words.what();
-  } catch (const CublasRefusal& words) {
+  } catch (const LibraryRefusal& words) {
     refusal_ = words.what();
   }
   if (!refusal_.empty()) {

@@ -23,26 +23,14 @@ std::optional<KeyTime> alone(const ExecutedLayer& layer, const ResultSet& result
   return time;
 }
 
-bool is_timed_in_turn(const Execution& execution) {
-  return !execution.layers.empty() &&
-         std::all_of(execution.layers.begin(), execution.layers.end(), [](const auto& layer) {
-           return layer.in_turn.has_value();
-         });
-}
-
-/// Adds up the ends of the intervals too: one step may be timed for many, so they are not taken for
-/// independent.
-Bound sum_in_turn(const Execution& execution) {
+Bound estimate_in_turn(const Execution& execution, const TimeInTurn& time) {
   Bound estimate;
   estimate.kind = "predicted";
   estimate.mode = execution.mode;
   estimate.complete = true;
   estimate.oldest_row = execution.row.started;
-  for (const ExecutedLayer& layer : execution.layers) {
-    estimate.seconds += layer.in_turn->median;
-    estimate.interval.low += layer.in_turn->interval.low;
-    estimate.interval.high += layer.in_turn->interval.high;
-  }
+  estimate.seconds = time.median;
+  estimate.interval = time.interval;
   return estimate;
 }
 
@@ -56,8 +44,8 @@ bool has_cold_rows(const ResultSet& results) {
 }  // namespace
 
 std::optional<Bound> estimate_of_plan(const Execution& execution, const ResultSet& results) {
-  if (is_timed_in_turn(execution)) {
-    return sum_in_turn(execution);
+  if (execution.in_turn) {
+    return estimate_in_turn(execution, *execution.in_turn);
   }
   if (execution.layers.empty() || !has_cold_rows(results)) {
     return std::nullopt;

@@ -7,8 +7,8 @@
 
 namespace plumb {
 
-/// Estimates what an executed plan takes from its parts: the times in turn of its layers, if all
-/// have one; else from the rows of the layers alone: of each executed layer the variant that the
+/// Estimates what an executed plan takes from its parts: its steps in turn, if the execution has
+/// them; else from the rows of the layers alone: of each executed layer the variant that the
 /// plan uses, weights cold and activations handed on (its race where nothing better was measured;
 /// the key's best where that variant has no row), and the reorders between them. Kind `predicted`,
 /// in the execution's mode. Absent: the execution cannot tell its layers, or the run has no such

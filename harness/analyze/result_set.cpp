@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -101,7 +102,7 @@ int severity(Outcome::Kind kind) {
 }  // namespace
 
 ResultSet::ResultSet(std::vector<StoredMeasurement> rows, std::optional<Calibration> calibration)
-    : rows_(std::move(rows)), calibration_(std::move(calibration)) {
+    : rows_(std::move(rows)), calibration_(calibration) {
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     by_key_[rows_[i].measurement.key].push_back(i);
   }
@@ -140,6 +141,28 @@ std::optional<KeyTime> ResultSet::library_choice(const LayerKey& key, CacheMode 
     time = fastest(rows_of(key), CacheMode::kNone, chosen);
   }
   return time;
+}
+
+std::vector<KeyTime> ResultSet::variant_times(const LayerKey& key, CacheMode cache) const {
+  const bool references = fell_back_to_reference(key);
+  std::set<std::string_view> variants;
+  for (const StoredMeasurement* row : rows_of(key)) {
+    const Measurement& measurement = row->measurement;
+    if (measurement.cache == cache && measurement.outcome.timed() && measurement.summary.n > 0 &&
+        (references || !measurement.reference_implementation)) {
+      variants.insert(measurement.variant);
+    }
+  }
+  std::vector<KeyTime> times;
+  for (const std::string_view variant : variants) {
+    if (std::optional<KeyTime> time = of_variant(key, std::string(variant), cache)) {
+      times.push_back(std::move(*time));
+    }
+  }
+  std::stable_sort(times.begin(), times.end(), [](const KeyTime& a, const KeyTime& b) {
+    return a.time.median < b.time.median;
+  });
+  return times;
 }
 
 std::optional<Outcome> ResultSet::failure(const LayerKey& key) const {

@@ -38,6 +38,9 @@ class ResultSet {
                                                   CacheMode cache) const;
   /// Returns what the library picks when asked for nothing.
   [[nodiscard]] std::optional<KeyTime> library_choice(const LayerKey& key, CacheMode cache) const;
+  /// Returns the time of every variant, fastest first: of each its fastest full or confirmed row,
+  /// else its race. Reference implementations only where nothing else was timed.
+  [[nodiscard]] std::vector<KeyTime> variant_times(const LayerKey& key, CacheMode cache) const;
   /// Returns why there is no time: the worst outcome seen. Absent if there is a time, or no row at
   /// all.
   [[nodiscard]] std::optional<Outcome> failure(const LayerKey& key) const;

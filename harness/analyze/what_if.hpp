@@ -13,7 +13,7 @@ namespace plumb {
 
 /// Is the answer to "what would this change of mode bring?".
 struct WhatIfResult {
-  std::string name;  ///< best_variant, fusion, bf16, parallel_branches, all
+  std::string name;  ///< best_variant, fusion, channels_last, bf16, parallel_branches, all
   std::string mode;  ///< what would be switched on, in words
   std::optional<Seconds> baseline;
   std::optional<Seconds> predicted;

@@ -11,6 +11,10 @@ namespace plumb {
 /// Answers: what if layers were fused wherever the library can (harness/rewrite)?
 [[nodiscard]] WhatIfResult fusion_what_if(const WhatIfInput& input);
 
+/// Answers: what if images had their channels last, wherever a layer can take them so? Only by
+/// execution: rows do not say in which layout a variant named `layout=any` takes them.
+[[nodiscard]] WhatIfResult channels_last_what_if(const WhatIfInput& input);
+
 /// Answers: what if the model ran in bf16, accumulating in f32?
 [[nodiscard]] WhatIfResult bf16_what_if(const WhatIfInput& input);
 

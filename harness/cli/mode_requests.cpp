@@ -4,9 +4,11 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "harness/analyze/model_cover.hpp"
+#include "harness/results/results_json.hpp"
 
 namespace plumb {
 namespace {
@@ -24,14 +26,47 @@ bool complete(const std::vector<CoverStep>& steps) {
       steps.begin(), steps.end(), [](const CoverStep& step) { return step.time.has_value(); });
 }
 
-ModeRequest request_of(const ExecutionMode& mode, const std::vector<CoverStep>& steps) {
-  ModeRequest request{mode, {}};
-  if (mode.best_variant) {
-    for (const CoverStep& step : steps) {
-      request.steps.push_back({step.layers, step.key, step.time->variant});
+/// Prices a change of layout by the bytes that it reads and writes; absent: not calibrated.
+std::optional<Seconds> seconds_per_byte(const ResultSet& results) {
+  const std::optional<Calibration>& calibration = results.calibration();
+  return calibration && calibration->memory_bandwidth.value > 0.0
+             ? std::optional(Seconds(1.0 / calibration->memory_bandwidth.value))
+             : std::nullopt;
+}
+
+/// Lists the variants of a step; only the fastest where no price says what reorders cost.
+std::vector<VariantTime> choices_of(const CoverStep& step, const ResultSet& results) {
+  std::vector<VariantTime> choices;
+  if (seconds_per_byte(results)) {
+    for (const KeyTime& time : results.variant_times(step.key, CacheMode::kNone)) {
+      choices.push_back({time.variant, time.time.median});
     }
   }
+  if (choices.empty()) {
+    choices.push_back({step.time->variant, step.time->time.median});
+  }
+  return choices;
+}
+
+ModeRequest request_of(const ExecutionMode& mode,
+                       const std::vector<CoverStep>& steps,
+                       const ResultSet& results) {
+  ModeRequest request{mode, {}, {}};
+  if (mode.best_variant) {
+    for (const CoverStep& step : steps) {
+      request.steps.push_back({step.layers, step.key, choices_of(step, results)});
+    }
+    request.reorder_per_byte = seconds_per_byte(results).value_or(Seconds(0));
+  }
   return request;
+}
+
+/// Tells whether a model has layers whose channels can lie last.
+bool has_images(const Graph& graph) {
+  return std::any_of(graph.layers.begin(), graph.layers.end(), [](const Layer& layer) {
+    return layer.role == Layer::Role::kCompute &&
+           (layer.spec.op == "conv" || layer.spec.op == "conv_transpose");
+  });
 }
 
 /// Tells whether a mode needs measured layers before it can be executed, or means anything.
@@ -41,6 +76,15 @@ bool needs_times(const ExecutionMode& mode) {
 
 }  // namespace
 
+ResultSet results_of(const Store& store, const RunId& run) {
+  std::optional<Calibration> calibration;
+  const std::string environment = store.find_run(run).header.environment.id();
+  if (const auto record = store.latest_calibration(environment)) {
+    calibration = calibration_from_json(record->payload);
+  }
+  return ResultSet(store.measurements(run), calibration);
+}
+
 std::vector<ModeRequest> mode_requests(const PlannedModel& model,
                                        const ResultSet& results,
                                        const std::vector<ExecutionMode>& wanted) {
@@ -49,6 +93,9 @@ std::vector<ModeRequest> mode_requests(const PlannedModel& model,
   for (const ExecutionMode& mode : asked ? wanted : default_modes()) {
     if (mode.bf16 && model.instance.dtype != to_text(DataType::kF32)) {
       continue;  // it is in bf16 already
+    }
+    if (mode.channels_last && !asked && !has_images(model.graph)) {
+      continue;
     }
     std::vector<CoverStep> steps;
     if (needs_times(mode) && !(asked && !mode.best_variant)) {
@@ -64,7 +111,7 @@ std::vector<ModeRequest> mode_requests(const PlannedModel& model,
         continue;
       }
     }
-    requests.push_back(request_of(mode, steps));
+    requests.push_back(request_of(mode, steps, results));
   }
   return requests;
 }

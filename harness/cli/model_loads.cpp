@@ -164,7 +164,7 @@ bool execute_loads(Executor& executor,
   if (wanted.empty()) {
     return true;
   }
-  const ResultSet results(store.measurements(run));
+  const ResultSet results = results_of(store, run);
   for (std::size_t i = 0; i < wanted.size(); ++i) {
     if (stopped()) {
       return false;

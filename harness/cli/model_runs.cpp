@@ -64,7 +64,7 @@ bool execute_models(Executor& executor,
                     const std::function<bool()>& stopped) {
   PLUMB_CHECK(suite.models.size() == models.size());
   std::map<std::string, std::set<std::string>> done = executed(store, run);
-  const ResultSet results(store.measurements(run));
+  const ResultSet results = results_of(store, run);
   for (std::size_t i = 0; i < models.size(); ++i) {
     const ModelInstance& instance = models[i].instance;
     const std::string subject = subject_of(instance);

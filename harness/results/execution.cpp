@@ -13,6 +13,21 @@ namespace {
 
 constexpr std::size_t kMostLayers = 1'000'000;
 
+nlohmann::json json_of(const TimeInTurn& time) {
+  return {{"median_seconds", time.median.count()},
+          {"low_seconds", time.interval.low.count()},
+          {"high_seconds", time.interval.high.count()}};
+}
+
+std::optional<TimeInTurn> in_turn_from(const JsonObject& object) {
+  if (!object.has("in_turn")) {
+    return std::nullopt;
+  }
+  const JsonObject time = object.object("in_turn");
+  return TimeInTurn{time.seconds("median_seconds"),
+                    {time.seconds("low_seconds"), time.seconds("high_seconds")}};
+}
+
 nlohmann::json json_of(const ExecutedLayer& layer) {
   nlohmann::json value{{"layers", layer.layers},
                        {"key", layer.key.text},
@@ -21,9 +36,7 @@ nlohmann::json json_of(const ExecutedLayer& layer) {
                        {"reorder_seconds", layer.reorder.count()},
                        {"reorders", layer.reorders}};
   if (layer.in_turn) {
-    value["in_turn"] = {{"median_seconds", layer.in_turn->median.count()},
-                        {"low_seconds", layer.in_turn->interval.low.count()},
-                        {"high_seconds", layer.in_turn->interval.high.count()}};
+    value["in_turn"] = json_of(*layer.in_turn);
   }
   return value;
 }
@@ -43,11 +56,7 @@ ExecutedLayer executed_layer_from(const nlohmann::json& value) {
   layer.seconds = object.seconds("seconds");
   layer.reorder = object.seconds("reorder_seconds");
   layer.reorders = object.integer("reorders", 0, JsonObject::kHighest);
-  if (object.has("in_turn")) {
-    const JsonObject time = object.object("in_turn");
-    layer.in_turn = {time.seconds("median_seconds"),
-                     {time.seconds("low_seconds"), time.seconds("high_seconds")}};
-  }
+  layer.in_turn = in_turn_from(object);
   return layer;
 }
 
@@ -58,13 +67,16 @@ std::string to_json(const Execution& execution) {
   for (const ExecutedLayer& layer : execution.layers) {
     layers.push_back(json_of(layer));
   }
-  return nlohmann::json{{"mode", execution.mode},
-                        {"scenario", execution.scenario},
-                        {"memory_bytes", execution.memory.value},
-                        {"reorders", execution.reorders},
-                        {"layers", std::move(layers)},
-                        {"row", nlohmann::json::parse(to_json(execution.row))}}
-      .dump();
+  nlohmann::json value{{"mode", execution.mode},
+                       {"scenario", execution.scenario},
+                       {"memory_bytes", execution.memory.value},
+                       {"reorders", execution.reorders},
+                       {"layers", std::move(layers)},
+                       {"row", nlohmann::json::parse(to_json(execution.row))}};
+  if (execution.in_turn) {
+    value["in_turn"] = json_of(*execution.in_turn);
+  }
+  return value.dump();
 }
 
 Execution execution_from_json(std::string_view text) {
@@ -80,6 +92,7 @@ Execution execution_from_json(std::string_view text) {
       execution.layers.push_back(executed_layer_from(layer));
     }
   }
+  execution.in_turn = in_turn_from(object);
   static_cast<void>(object.object("row"));  // is there, and an object
   execution.row = measurement_from_json(value.at("row").dump());
   return execution;

@@ -42,6 +42,8 @@ struct Execution {
   Bytes memory;               ///< weights, inputs and everything between, in the layouts executed
   std::int64_t reorders = 0;  ///< changes of layout in each execution
   std::vector<ExecutedLayer> layers;  ///< in the order executed; none: the backend cannot tell
+  /// All of it by its steps in turn: their sum, or with steps side by side the end of the last one.
+  std::optional<TimeInTurn> in_turn;
 };
 
 /// Writes an execution as the store keeps it: JSON, raw samples included.

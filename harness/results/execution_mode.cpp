@@ -16,9 +16,10 @@ struct ModeWord {
   bool ExecutionMode::*option;
 };
 
-constexpr std::array<ModeWord, 4> kWords{{
+constexpr std::array<ModeWord, 5> kWords{{
     {"best_variant", &ExecutionMode::best_variant},
     {"bf16", &ExecutionMode::bf16},
+    {"channels_last", &ExecutionMode::channels_last},
     {"fusion", &ExecutionMode::fusion},
     {"parallel_branches", &ExecutionMode::parallel_branches},
 }};
@@ -49,12 +50,18 @@ ExecutionMode execution_mode_from(std::string_view text) {
     const auto* const found = std::find_if(
         kWords.begin(), kWords.end(), [&](const auto& each) { return each.word == word; });
     if (found == kWords.end() || mode.*(found->option)) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("'{}' is no way to execute a model: plain, or best_variant, bf16, "
-                              "fusion and parallel_branches, each once, joined by '+'",
-                              text.substr(0, 200)));
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("'{}' is no way to execute a model: plain, or best_variant, bf16, "
+                      "channels_last, fusion and parallel_branches, each once, joined by '+'",
+                      text.substr(0, 200)));
     }
     mode.*(found->option) = true;
+    if (mode.best_variant && mode.channels_last) {
+      throw Error(Error::Kind::kUser,
+                  "best_variant and channels_last exclude each other: best_variant tries the "
+                  "variants with channels last too; use one of them");
+    }
     if (end == std::string_view::npos) {
       return mode;
     }
@@ -67,6 +74,7 @@ std::vector<ExecutionMode> default_modes() {
           {.best_variant = true},
           {.fusion = true},
           {.best_variant = true, .fusion = true},
+          {.channels_last = true},
           {.bf16 = true},
           {.best_variant = true, .bf16 = true, .fusion = true}};
 }

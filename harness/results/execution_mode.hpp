@@ -11,8 +11,9 @@ namespace plumb {
 /// Says how a whole model is executed: what is switched on (docs/EXECUTION.md). Nothing: "plain",
 /// each layer as the library does it when it is asked for nothing.
 struct ExecutionMode {
-  bool best_variant = false;       ///< each layer by the variant that was measured as the fastest
+  bool best_variant = false;       ///< by the measured variants that take least together
   bool bf16 = false;               ///< tensors in bf16, accumulation in f32
+  bool channels_last = false;      ///< images with their channels last wherever a layer can
   bool fusion = false;             ///< layers fused and BatchNorm folded by harness/rewrite's table
   bool parallel_branches = false;  ///< branches side by side, the threads parted between them
 
@@ -22,7 +23,8 @@ struct ExecutionMode {
 /// Writes "plain", or what is on, joined by "+": "best_variant+fusion".
 [[nodiscard]] std::string to_text(const ExecutionMode& mode);
 
-/// Reads what to_text writes, in any order. Throws Error{kUser} listing the words there are.
+/// Reads what to_text writes, in any order. Throws Error{kUser} listing the words there are, and
+/// for best_variant with channels_last.
 [[nodiscard]] ExecutionMode execution_mode_from(std::string_view text);
 
 /// Lists what a run executes unless told otherwise: what each what-if asks about, and all together.

@@ -27,6 +27,8 @@ struct Variant {
   std::string text;                       ///< canonical "name=value;…", unique for the key
   bool library_choice = false;            ///< what the library picks when asked for nothing
   bool reference_implementation = false;  ///< slow reference: timed only where nothing else exists
+  bool channels_last =
+      false;  ///< takes and leaves images with their channels last, whatever it is called
 };
 
 /// Says what preparing a program cost and what it needs.
@@ -65,7 +67,8 @@ class Program {
   /// Copies a slot's outputs out, dense, in the key's types.
   [[nodiscard]] virtual std::vector<Tensor> outputs(std::size_t slot) = 0;
 
-  /// Executes a slot once, step by step, and returns how long each took, in order. For a look
+  /// Executes a slot once, one step after the other even where the program has them side by side,
+  /// and returns how long each took, in the program's order. For a look
   /// inside: what is timed like this is not timed as a whole. Empty: the program has no steps.
   [[nodiscard]] virtual std::vector<Seconds> profile(std::size_t slot) {
     static_cast<void>(slot);
@@ -125,7 +128,11 @@ struct PreparedModel {
       program;                    ///< null unless outcome.ok(); its outputs are the graph's, dense
   std::vector<ValueId> operands;  ///< what bind() takes, in order: inputs and constants
   std::size_t reorders = 0;       ///< changes of layout in each execution
+  Bytes reordered;                ///< that they read and write
   std::vector<StepOrigin> steps;  ///< of the program, as profile() counts them
+  /// Names for each step those that must have finished before it begins; empty: one after the
+  /// other.
+  std::vector<std::vector<std::size_t>> needs;
   std::vector<std::string> variants;  ///< by layer of the graph; empty text: nothing is executed
   Bytes memory;                       ///< that one slot will take, weights included
   Outcome outcome;

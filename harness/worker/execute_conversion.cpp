@@ -38,32 +38,62 @@ DataType data_type_from(const std::string& text) {
 protocol::ModeRequest mode_message(const ModeRequest& request) {
   protocol::ModeRequest message;
   message.set_mode(to_text(request.mode));
+  message.set_reorder_seconds_per_byte(request.reorder_per_byte.count());
   for (const ModeStep& step : request.steps) {
     protocol::ModeStep& one = *message.add_steps();
     one.mutable_layers()->Add(step.layers.begin(), step.layers.end());
     *one.mutable_key() = to_protocol(step.key);
-    one.set_variant(step.variant);
+    for (const VariantTime& choice : step.choices) {
+      protocol::VariantTime& added = *one.add_choices();
+      added.set_variant(choice.variant);
+      added.set_seconds(choice.seconds.count());
+    }
   }
   return message;
 }
 
-std::optional<TimeInTurn> in_turn_from(const protocol::ExecutedLayer& layer) {
-  if (!layer.has_in_turn()) {
+protocol::TimeInTurn message_of(const TimeInTurn& time) {
+  protocol::TimeInTurn message;
+  message.set_median_seconds(time.median.count());
+  message.set_low_seconds(time.interval.low.count());
+  message.set_high_seconds(time.interval.high.count());
+  return message;
+}
+
+/// Reads the field of a layer or an execution.
+template <typename Message>
+std::optional<TimeInTurn> in_turn_from(const Message& message) {
+  if (!message.has_in_turn()) {
     return std::nullopt;
   }
-  const protocol::TimeInTurn& time = layer.in_turn();
+  const protocol::TimeInTurn& time = message.in_turn();
   return TimeInTurn{Seconds(time.median_seconds()),
                     {Seconds(time.low_seconds()), Seconds(time.high_seconds())}};
+}
+
+std::vector<VariantTime> choices_from(const protocol::ModeStep& step) {
+  check_size("choices", static_cast<std::size_t>(step.choices_size()), kMaximumSteps);
+  if (step.choices_size() == 0) {
+    throw ProtocolError(ProtocolError::Kind::kBroken, "a step of a mode has no variant");
+  }
+  std::vector<VariantTime> choices;
+  for (const protocol::VariantTime& choice : step.choices()) {
+    choices.push_back({choice.variant(), time_of("choices", choice.seconds())});
+  }
+  return choices;
 }
 
 ModeRequest mode_request_from(const protocol::ModeRequest& message) {
   ModeRequest request;
   request.mode = mode_from(message.mode());
+  request.reorder_per_byte =
+      time_of("reorder_seconds_per_byte", message.reorder_seconds_per_byte());
   check_size("steps", static_cast<std::size_t>(message.steps_size()), kMaximumSteps);
   for (const protocol::ModeStep& step : message.steps()) {
     check_size("layers", static_cast<std::size_t>(step.layers_size()), kMaximumSteps);
-    request.steps.push_back(
-        {{step.layers().begin(), step.layers().end()}, from_protocol(step.key()), step.variant()});
+    request.steps.push_back({{step.layers().begin(), step.layers().end()},
+                             from_protocol(step.key()),
+                             choices_from(step)});
   }
   return request;
 }
@@ -125,6 +155,9 @@ protocol::Execution to_protocol(const Execution& execution) {
   *message.mutable_row() = to_protocol(execution.row);
   message.set_memory_bytes(execution.memory.value);
   message.set_reorders(execution.reorders);
+  if (execution.in_turn) {
+    *message.mutable_in_turn() = message_of(*execution.in_turn);
+  }
   for (const ExecutedLayer& layer : execution.layers) {
     protocol::ExecutedLayer& one = *message.add_layers();
     one.mutable_layers()->Add(layer.layers.begin(), layer.layers.end());
@@ -134,9 +167,7 @@ protocol::Execution to_protocol(const Execution& execution) {
     one.set_reorder_seconds(layer.reorder.count());
     one.set_reorders(layer.reorders);
     if (layer.in_turn) {
-      one.mutable_in_turn()->set_median_seconds(layer.in_turn->median.count());
-      one.mutable_in_turn()->set_low_seconds(layer.in_turn->interval.low.count());
-      one.mutable_in_turn()->set_high_seconds(layer.in_turn->interval.high.count());
+      *one.mutable_in_turn() = message_of(*layer.in_turn);
     }
   }
   return message;
@@ -149,6 +180,7 @@ Execution from_protocol(const protocol::Execution& message) {
   execution.row = from_protocol(message.row());
   execution.memory.value = not_negative("memory_bytes", message.memory_bytes());
   execution.reorders = not_negative("reorders", message.reorders());
+  execution.in_turn = in_turn_from(message);
   check_size("layers", static_cast<std::size_t>(message.layers_size()), kMaximumSteps);
   for (const protocol::ExecutedLayer& layer : message.layers()) {
     check_size("layers", static_cast<std::size_t>(layer.layers_size()), kMaximumSteps);

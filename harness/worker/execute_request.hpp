@@ -14,17 +14,24 @@
 
 namespace plumb {
 
-/// Says how one step of a mode is executed: what was measured as the fastest.
-struct ModeStep {
-  std::vector<LayerId> layers;  ///< of the model's graph, ascending; several: fused
-  LayerKey key;                 ///< of the one layer that they become
+/// Is a variant's time alone.
+struct VariantTime {
   std::string variant;
+  Seconds seconds{};
+};
+
+/// Says how one step of a mode may be executed: what was measured.
+struct ModeStep {
+  std::vector<LayerId> layers;       ///< of the model's graph, ascending; several: fused
+  LayerKey key;                      ///< of the one layer that they become
+  std::vector<VariantTime> choices;  ///< fastest first; one: it is taken whatever it costs beside
 };
 
 /// Asks for one way to execute a model.
 struct ModeRequest {
   ExecutionMode mode;
   std::vector<ModeStep> steps;  ///< of a mode with best_variant: all layers that are computed
+  Seconds reorder_per_byte{};   ///< price of changing a layout, by bytes read and written
 };
 
 /// Asks a worker to execute one whole model end to end, in one mode or, in turns, in several.

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "harness/base/error.hpp"
+#include "harness/worker/message_field.hpp"
 #include "harness/worker/protocol.pb.h"
 #include "harness/worker/protocol_conversion.hpp"
 #include "harness/worker/protocol_error.hpp"
@@ -15,7 +16,6 @@ namespace {
 constexpr int kMaximumBuckets = 64;
 constexpr std::uint64_t kMaximumBatch = 1U << 20U;
 constexpr std::uint64_t kMaximumLanes = 1024;
-constexpr double kLongest = 1e8;  // seconds: three years
 
 [[noreturn]] void refuse(const char* field, const std::string& problem) {
   throw ProtocolError(ProtocolError::Kind::kBroken,
@@ -27,13 +27,6 @@ std::uint64_t within(const char* field, std::uint64_t value, std::uint64_t most)
     refuse(field, fmt::format("is {}, not between 1 and {}", value, most));
   }
   return value;
-}
-
-Seconds time_of(const char* field, double seconds) {
-  if (!(seconds >= 0.0 && seconds <= kLongest)) {
-    refuse(field, fmt::format("is {} s, not between 0 and {} s", seconds, kLongest));
-  }
-  return Seconds(seconds);
 }
 
 double finite(const char* field, double value) {

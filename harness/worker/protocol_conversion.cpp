@@ -400,6 +400,7 @@ protocol::Variants to_protocol(const std::vector<Variant>& variants) {
     added.set_text(variant.text);
     added.set_library_choice(variant.library_choice);
     added.set_reference_implementation(variant.reference_implementation);
+    added.set_channels_last(variant.channels_last);
   }
   return message;
 }
@@ -408,8 +409,10 @@ std::vector<Variant> from_protocol(const protocol::Variants& message) {
   bound_list("variants", static_cast<std::size_t>(message.variant_size()), kMaximumVariants);
   std::vector<Variant> variants;
   for (const protocol::Variant& variant : message.variant()) {
-    variants.push_back(
-        {variant.text(), variant.library_choice(), variant.reference_implementation()});
+    variants.push_back({variant.text(),
+                        variant.library_choice(),
+                        variant.reference_implementation(),
+                        variant.channels_last()});
   }
   return variants;
 }

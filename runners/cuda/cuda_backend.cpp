@@ -191,7 +191,9 @@ std::vector<Variant> CudaBackend::variants(const LayerKey& key) const {
   std::vector<Variant> variants;
   static_cast<void>(outcome_of([&] {
     for (const DeviceOffer& offer : offers(key)) {
-      variants.push_back({offer.text, variants.empty(), false});
+      const bool channels_last =
+          !offer.outputs.empty() && offer.outputs.front() == TensorLayout::kChannelsLast;
+      variants.push_back({offer.text, variants.empty(), false, channels_last});
     }
   }));
   return variants;
@@ -244,6 +246,7 @@ PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions&
     }
     prepared.operands = std::move(model.operands);
     prepared.reorders = model.reorders;
+    prepared.reordered = model.reordered;
     prepared.steps = std::move(model.origins);
     prepared.variants = std::move(model.variants);
     prepared.program = std::make_unique<ModelProgram>(

@@ -212,6 +212,7 @@ class Composer {
     append(source_.step(layout_change(type, first.layout, layout, 0, 1), {first.buffer, made}),
            true);
     ++model_.reorders;
+    model_.reordered += Bytes{2 * byte_size(type).value};
     hold(value, {made, layout});
     return made;
   }

@@ -20,6 +20,7 @@ struct DeviceModelPlan {
   std::vector<std::string> variants;  ///< of the graph's layers, one to one; empty: no step
   std::vector<ValueId> operands;
   std::size_t reorders = 0;  ///< steps that only change a layout
+  Bytes reordered;           ///< that they read and write
 };
 
 /// Says how layers become steps; asked while a model is planned.

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -80,6 +82,24 @@ std::vector<Match> named_matches(const Graph& graph, const std::vector<ModeStep>
   return result;
 }
 
+LayerVariants channels_last_variants(const Graph& graph, const Backend& backend) {
+  LayerVariants result;
+  std::set<std::string> seen;
+  for (const Layer& layer : graph.layers) {
+    if (layer.role != Layer::Role::kCompute || !seen.insert(layer.key.text).second) {
+      continue;
+    }
+    const std::vector<Variant> variants = backend.variants(layer.key);
+    const auto first = std::find_if(variants.begin(), variants.end(), [](const Variant& variant) {
+      return variant.channels_last && !variant.reference_implementation;
+    });
+    if (first != variants.end()) {
+      result.emplace(layer.key, first->text);
+    }
+  }
+  return result;
+}
+
 }  // namespace
 
 ModeGraph graph_of_mode(const Graph& graph, const ModeRequest& request, const Backend& backend) {
@@ -89,13 +109,13 @@ ModeGraph graph_of_mode(const Graph& graph, const ModeRequest& request, const Ba
   std::vector<Match> chosen;
   if (request.mode.best_variant) {
     chosen = named_matches(typed, request.steps);
-    for (const ModeStep& step : request.steps) {
-      result.variants.try_emplace(step.key, step.variant);
-    }
   } else if (request.mode.fusion) {
     chosen = largest_matches(typed, backend);
   }
   result.fused = fused_graph(typed, chosen);
+  if (request.mode.channels_last) {
+    result.variants = channels_last_variants(result.fused.graph, backend);
+  }
   return result;
 }
 

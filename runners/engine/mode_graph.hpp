@@ -10,13 +10,14 @@ namespace plumb {
 /// Is what a backend is given to execute a model in one mode.
 struct ModeGraph {
   FusedGraph fused;
-  LayerVariants variants;
+  LayerVariants variants;  ///< of keys that are not left to the library
 };
 
-/// Makes the graph of a mode from the model's graph in its own type. What is fused and by which
-/// variants: the request's steps, if the mode has best_variant; else the most layers that one rule
-/// takes together come first, and nothing is fused that the backend has only slow reference code
-/// for. Throws Error{kUser} for steps that do not fit the graph.
+/// Makes the graph of a mode from the model's graph in its own type. What is fused: the request's
+/// steps, if the mode has best_variant; else the most layers that one rule takes together come
+/// first, and nothing is fused that the backend has only slow reference code for. By which
+/// variants: with channels_last the library's first one that has its channels last, where there is
+/// one. Throws Error{kUser} for steps that do not fit the graph.
 [[nodiscard]] ModeGraph graph_of_mode(const Graph& graph,
                                       const ModeRequest& request,
                                       const Backend& backend);

@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::size_t kRounds = 4;          // of modes timed in turns
 constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
-constexpr std::size_t kProfilePasses = 7;
-constexpr double kShareOfMemory = 0.8;  // that modes may fill together
+constexpr std::size_t kProfilePasses = 8;   // at most, in all rounds together
+constexpr double kShareOfMemory = 0.8;      // that modes may fill together
 
 /// Returns the largest difference over all floating outputs, each relative to its largest
 /// magnitude.
@@ -156,10 +156,15 @@ void ModelExecution::time(std::size_t first, std::size_t last) {
   if (!alone) {
     plan.samples_at_least = std::min(plan.samples_at_least, kSamplesInRound);
   }
+  std::vector<ModelProfile> profiles;
+  for (std::size_t i = first; i < last; ++i) {
+    profiles.emplace_back(modes_[i].ready, Bytes{2 * last_level_cache_.value});
+  }
   for (std::size_t round = 0; round < rounds; ++round) {
     for (std::size_t i = first; i < last; ++i) {
       // There and back: what drifts with time, drifts alike for all.
-      Mode& mode = modes_[round % 2 == 0 ? i : first + last - 1 - i];
+      const std::size_t turn = round % 2 == 0 ? i : first + last - 1 - i;
+      Mode& mode = modes_[turn];
       guard(mode, [&] {
         Measurement block = mode.execution.row;
         block.samples.clear();
@@ -170,6 +175,9 @@ void ModelExecution::time(std::size_t first, std::size_t last) {
           return;
         }
         add_block(block, mode.execution.row);
+        // Apart from the timed part, as a clock read between steps is a cost of its own, but beside
+        // it: what is predicted from the steps is compared with what was timed.
+        profiles[turn - first].add(kProfilePasses / rounds, plan.budget, timing_.clock());
       });
     }
   }
@@ -178,17 +186,8 @@ void ModelExecution::time(std::size_t first, std::size_t last) {
     if (row.outcome.ok()) {
       row.summary = summarize(row.samples);
       row.outcome = stability_of(row.summary);
-      // Apart from the timed part: a clock read between steps is a cost of its own.
-      std::vector<ExecutedLayer>& layers = modes_[i].execution.layers;
-      layers = profile_model(modes_[i].ready, kProfilePasses);
-      if (!layers.empty()) {
-        add_times_in_turn(modes_[i].ready,
-                          {Bytes{2 * last_level_cache_.value},
-                           timing_.floor().at(1),
-                           request_.sampling.budget,
-                           timing_.clock()},
-                          layers);
-      }
+      modes_[i].execution.layers = profiles[i - first].layers(timing_.floor().at(1));
+      modes_[i].execution.in_turn = profiles[i - first].in_turn(timing_.floor().at(1));
     }
     modes_[i].ready = {};
   }

@@ -10,11 +10,12 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "runners/engine/step_order.hpp"
 
 namespace plumb {
 namespace {
 
-Seconds median_of(std::vector<Seconds>& times) {
+Seconds median_of(std::vector<Seconds> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
   return *middle;
@@ -56,82 +57,102 @@ std::vector<std::size_t> representatives(const std::vector<std::string>& names) 
   return result;
 }
 
+TimeInTurn operator+(const TimeInTurn& left, const TimeInTurn& right) {
+  return {left.median + right.median,
+          {left.interval.low + right.interval.low, left.interval.high + right.interval.high}};
+}
+
+TimeInTurn later(const TimeInTurn& left, const TimeInTurn& right) {
+  return {std::max(left.median, right.median),
+          {std::max(left.interval.low, right.interval.low),
+           std::max(left.interval.high, right.interval.high)}};
+}
+
 Seconds above_floor(Seconds time, Seconds floor) {
   return std::max(time - floor, Seconds(0.0));
 }
 
 }  // namespace
 
-void add_times_in_turn(const ReadyModel& ready,
-                       const TurnProfile& profile,
-                       std::vector<ExecutedLayer>& layers) {
-  constexpr std::size_t kAtLeast = 3;
-  constexpr std::size_t kAtMost = 7;
-  const std::vector<StepOrigin>& steps = ready.prepared.steps;
-  const std::vector<std::size_t> timed_for = representatives(step_names(ready));
-  std::vector<bool> wanted(steps.size());
-  for (const std::size_t step : timed_for) {
-    wanted[step] = true;
+ModelProfile::ModelProfile(const ReadyModel& ready, Bytes most)
+    : ready_(ready), most_(most), timed_for_(representatives(step_names(ready))) {}
+
+void ModelProfile::add(const std::vector<Seconds>& once, StepTimes& times) const {
+  if (once.empty()) {
+    return;
   }
-  std::vector<std::vector<Seconds>> times(steps.size());
-  const Seconds begin = profile.clock();
-  for (std::size_t pass = 0;
-       pass < kAtMost && (pass < kAtLeast || profile.clock() - begin < profile.budget);
-       ++pass) {
-    const std::vector<Seconds> once =
-        ready.prepared.program->profile_in_turn(0, wanted, profile.most);
-    if (once.empty()) {
-      return;
-    }
-    PLUMB_CHECK(once.size() == steps.size());
-    for (std::size_t i = 0; i < once.size(); ++i) {
-      times[i].push_back(once[i]);
-    }
-  }
-  std::map<std::optional<LayerId>, TimeInTurn> sums;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const SampleSummary time = summarize(times[timed_for[i]]);
-    TimeInTurn& sum = sums[steps[i].layer];
-    sum.median += above_floor(time.median, profile.floor);
-    sum.interval.low += above_floor(time.interval.low, profile.floor);
-    sum.interval.high += above_floor(time.interval.high, profile.floor);
-  }
-  // The layers stand in the order in which their first steps are executed.
-  std::vector<std::optional<LayerId>> order;
-  for (const StepOrigin& step : steps) {
-    if (std::find(order.begin(), order.end(), step.layer) == order.end()) {
-      order.push_back(step.layer);
-    }
-  }
-  PLUMB_CHECK(order.size() == layers.size());
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    layers[i].in_turn = sums[order[i]];
+  PLUMB_CHECK(once.size() == ready_.prepared.steps.size());
+  times.resize(once.size());
+  for (std::size_t i = 0; i < once.size(); ++i) {
+    times[i].push_back(once[i]);
   }
 }
 
-std::vector<ExecutedLayer> profile_model(const ReadyModel& ready, std::size_t passes) {
-  const std::vector<StepOrigin>& steps = ready.prepared.steps;
-  std::vector<std::vector<Seconds>> times(steps.size());
-  for (std::size_t pass = 0; pass < passes; ++pass) {
-    const std::vector<Seconds> once = ready.prepared.program->profile(0);
-    if (once.empty()) {
-      return {};
-    }
-    PLUMB_CHECK(once.size() == steps.size());
-    for (std::size_t i = 0; i < once.size(); ++i) {
-      times[i].push_back(once[i]);
-    }
+void ModelProfile::add(std::size_t passes, Seconds budget, const Clock& clock) {
+  std::vector<bool> wanted(timed_for_.size());
+  for (const std::size_t step : timed_for_) {
+    wanted[step] = true;
   }
+  Program& program = *ready_.prepared.program;
+  const Seconds begin = clock();
+  for (std::size_t pass = 0; pass < passes && (pass == 0 || clock() - begin < budget); ++pass) {
+    add(program.profile(0), times_);
+    add(program.profile_in_turn(0, wanted, most_), in_turn_);
+  }
+}
+
+std::vector<TimeInTurn> ModelProfile::steps_in_turn(Seconds floor) const {
+  std::vector<TimeInTurn> steps;
+  for (std::size_t i = 0; i < in_turn_.size(); ++i) {
+    const SampleSummary time = summarize(in_turn_[timed_for_[i]]);
+    steps.push_back(
+        {above_floor(time.median, floor),
+         {above_floor(time.interval.low, floor), above_floor(time.interval.high, floor)}});
+  }
+  return steps;
+}
+
+std::optional<TimeInTurn> ModelProfile::in_turn(Seconds floor) const {
+  const std::vector<TimeInTurn> steps = steps_in_turn(floor);
+  if (steps.empty()) {
+    return std::nullopt;
+  }
+  const StepNeeds& needs = ready_.prepared.needs;
+  TimeInTurn end;
+  if (needs.empty()) {
+    for (const TimeInTurn& step : steps) {
+      end = end + step;
+    }
+    return end;
+  }
+  std::vector<TimeInTurn> ends(steps.size());
+  for (const std::size_t step : in_order(needs)) {
+    TimeInTurn begin;
+    for (const std::size_t need : needs[step]) {
+      begin = later(begin, ends[need]);
+    }
+    ends[step] = begin + steps[step];
+    end = later(end, ends[step]);
+  }
+  return end;
+}
+
+std::vector<ExecutedLayer> ModelProfile::layers(Seconds floor) const {
+  const std::vector<StepOrigin>& steps = ready_.prepared.steps;
   std::vector<ExecutedLayer> layers;
   std::map<std::optional<LayerId>, std::size_t> places;
-  for (std::size_t i = 0; passes > 0 && i < steps.size(); ++i) {
+  const std::vector<TimeInTurn> in_turn = steps_in_turn(floor);
+  for (std::size_t i = 0; i < times_.size(); ++i) {
     const auto [at, added] = places.try_emplace(steps[i].layer, layers.size());
     if (added) {
-      layers.push_back(described(ready, steps[i].layer));
+      layers.push_back(described(ready_, steps[i].layer));
     }
     ExecutedLayer& layer = layers[at->second];
-    (steps[i].reorder ? layer.reorder : layer.seconds) += median_of(times[i]);
+    (steps[i].reorder ? layer.reorder : layer.seconds) += median_of(times_[i]);
     layer.reorders += steps[i].reorder ? 1 : 0;
+    if (!in_turn.empty()) {
+      layer.in_turn = layer.in_turn.value_or(TimeInTurn{}) + in_turn[i];
+    }
   }
   return layers;
 }

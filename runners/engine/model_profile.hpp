@@ -11,25 +11,45 @@
 
 namespace plumb {
 
-/// Executes a ready model step by step, `passes` times, and adds up what each layer's steps took by
-/// the median of the passes: its own time, and the reorders before it apart. Layers stand in the
-/// order executed; last, without layers, what makes the outputs dense. Empty if the program cannot
-/// tell, or for no passes.
-[[nodiscard]] std::vector<ExecutedLayer> profile_model(const ReadyModel& ready, std::size_t passes);
+/// Looks inside a ready model: executes it step by step, over and over, and times its steps.
+///
+/// As it runs: one step after the other. In turn: each as it finds the machine
+/// (Program::profile_in_turn); steps that are the same step of the same key and variant, after the
+/// same, are timed once for all of them, reorders each by itself.
+class ModelProfile {
+ public:
+  /// Keeps a reference. `most`: of other steps' weights to read before a step in turn.
+  ModelProfile(const ReadyModel& ready, Bytes most);
 
-/// Says how times in turn are taken.
-struct TurnProfile {
-  Bytes most;        ///< of other steps' weights to read before a step
-  Seconds floor{};   ///< of timing one step
-  Seconds budget{};  ///< after which no further pass begins
-  Clock clock;
+  /// Adds up to `passes` of each kind. After the first of them none begins once `budget` is spent.
+  /// Adds nothing if the program cannot tell.
+  void add(std::size_t passes, Seconds budget, const Clock& clock);
+
+  /// Adds up what each layer's steps take by the medians of all passes: its own time, the reorders
+  /// before it apart, and all of it in turn with the `floor` of timing one step subtracted. Layers
+  /// stand in the order executed; last, without layers, what makes the outputs dense. Empty without
+  /// a pass.
+  [[nodiscard]] std::vector<ExecutedLayer> layers(Seconds floor) const;
+
+  /// Puts the steps in turn together: one after the other, or side by side where the program has
+  /// them so, each as soon as what it needs has ended; what such steps take from each other (bytes,
+  /// caches, clock) is not in it. The ends of the intervals too, as they are: one step may be timed
+  /// for many, so they are not taken for independent. Absent if the program cannot tell.
+  [[nodiscard]] std::optional<TimeInTurn> in_turn(Seconds floor) const;
+
+ private:
+  /// Is the times of each step, one a pass.
+  using StepTimes = std::vector<std::vector<Seconds>>;
+
+  void add(const std::vector<Seconds>& once, StepTimes& times) const;
+  /// Returns the time in turn of each step.
+  [[nodiscard]] std::vector<TimeInTurn> steps_in_turn(Seconds floor) const;
+
+  const ReadyModel& ready_;
+  Bytes most_;
+  std::vector<std::size_t> timed_for_;  ///< by step: the one that is timed in turn for it
+  StepTimes times_;
+  StepTimes in_turn_;
 };
-
-/// Fills `in_turn` of the layers that profile_model() gave. Steps that are the same step of the
-/// same key and variant, after the same, are timed once for all of them; reorders each by itself.
-/// At least three passes, at most seven. Adds nothing if the program cannot tell.
-void add_times_in_turn(const ReadyModel& ready,
-                       const TurnProfile& profile,
-                       std::vector<ExecutedLayer>& layers);
 
 }  // namespace plumb

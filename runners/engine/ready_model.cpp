@@ -8,6 +8,7 @@
 #include "harness/base/error.hpp"
 #include "runners/engine/finite_check.hpp"
 #include "runners/engine/number_formats.hpp"
+#include "runners/engine/variant_search.hpp"
 
 namespace plumb {
 namespace {
@@ -31,6 +32,9 @@ Outcome checked(const Graph& graph, const std::vector<Tensor>& outputs) {
 ReadyModel prepare_mode(Backend& backend, const RequestedModel& model, const ModeRequest& mode) {
   ReadyModel ready;
   ready.plan = graph_of_mode(model.graph(), mode, backend);
+  if (mode.mode.best_variant) {
+    ready.plan.variants = chosen_variants(backend, ready.plan.fused.graph, mode, steady_clock());
+  }
   ready.prepared = backend.prepare_model(ready.plan.fused.graph,
                                          {ready.plan.variants, mode.mode.parallel_branches});
   ready.outcome = ready.prepared.outcome;

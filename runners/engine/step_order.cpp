@@ -12,7 +12,7 @@ constexpr std::size_t kBits = 64;
 
 }  // namespace
 
-StepOrder::StepOrder(const StepNeeds& needs) : reached_(needs.size()) {
+std::vector<std::size_t> in_order(const StepNeeds& needs) {
   std::vector<std::size_t> open(needs.size());
   StepNeeds users(needs.size());
   std::vector<std::size_t> ready;
@@ -26,7 +26,18 @@ StepOrder::StepOrder(const StepNeeds& needs) : reached_(needs.size()) {
     }
   }
   for (std::size_t next = 0; next < ready.size(); ++next) {
-    const std::size_t step = ready[next];
+    for (const std::size_t user : users[ready[next]]) {
+      if (--open[user] == 0) {
+        ready.push_back(user);
+      }
+    }
+  }
+  PLUMB_CHECK(ready.size() == needs.size());
+  return ready;
+}
+
+StepOrder::StepOrder(const StepNeeds& needs) : reached_(needs.size()) {
+  for (const std::size_t step : in_order(needs)) {
     std::vector<std::uint64_t>& reached = reached_[step];
     reached.resize(needs.size() / kBits + 1);
     for (const std::size_t need : needs[step]) {
@@ -35,13 +46,7 @@ StepOrder::StepOrder(const StepNeeds& needs) : reached_(needs.size()) {
       }
       reached[need / kBits] |= std::uint64_t{1} << (need % kBits);
     }
-    for (const std::size_t user : users[step]) {
-      if (--open[user] == 0) {
-        ready.push_back(user);
-      }
-    }
   }
-  PLUMB_CHECK(ready.size() == needs.size());
 }
 
 bool StepOrder::before(std::size_t earlier, std::size_t later) const {

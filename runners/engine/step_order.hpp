@@ -11,6 +11,10 @@ namespace plumb {
 /// Names the steps that must have finished before each step begins.
 using StepNeeds = std::vector<std::vector<std::size_t>>;
 
+/// Lists all steps so that each stands behind those it needs. Throws Error{kInternal} if steps need
+/// each other in a circle.
+[[nodiscard]] std::vector<std::size_t> in_order(const StepNeeds& needs);
+
 /// Is the partial order of a schedule's steps: what is before what, whatever runs beside it.
 class StepOrder {
  public:

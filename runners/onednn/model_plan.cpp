@@ -5,17 +5,15 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <optional>
+#include <set>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/model/recurrent_shape.hpp"
 #include "runners/onednn/descriptor.hpp"
 #include "runners/onednn/held_value.hpp"
-#include "runners/onednn/layers/layers.hpp"
 #include "runners/onednn/openmp_threads.hpp"
 #include "runners/onednn/plan_builder.hpp"
 #include "runners/onednn/strided_layout.hpp"
@@ -60,8 +58,9 @@ class Composer {
   Composer(const Graph& graph,
            const LayerVariants& variants,
            const Device& device,
+           LayerParts& parts,
            std::size_t lanes)
-      : graph_(graph), variants_(variants), device_(device), builder_(graph, device, lanes) {
+      : graph_(graph), variants_(variants), parts_(parts), builder_(graph, device, lanes) {
     held_.resize(graph.values.size());
   }
 
@@ -347,32 +346,22 @@ class Composer {
     held_.at(layer.outputs.at(output)).push_back(std::move(value));
   }
 
-  const OfferList& offers(const Layer& layer) {
-    const auto found = offers_.find(layer.key);
-    return found != offers_.end()
-               ? found->second
-               : offers_.emplace(layer.key, offers_of(layer.spec, device_)).first->second;
-  }
+  const OfferList& offers(const Layer& layer) { return parts_.offers(layer); }
 
-  /// Builds an offer once for all layers of a key: primitives hold no operands.
   const LayerPlan& built(const Layer& layer, const Offer& offer) {
-    const std::pair<std::string, std::string> name(layer.key.text, offer.text());
-    const auto found = built_.find(name);
-    if (found != built_.end()) {
-      return found->second;
+    const LayerPlan& part = parts_.built(layer, offer);
+    if (counted_.insert(&part).second) {
+      builder_.add_creation(part.creation);
     }
-    LayerPlan& part = built_.emplace(name, offer.build()).first->second;
-    builder_.add_creation(part.creation);
     return part;
   }
 
   const Graph& graph_;
   const LayerVariants& variants_;
-  const Device& device_;
+  LayerParts& parts_;
   PlanBuilder builder_;
   std::vector<std::vector<HeldValue>> held_;  // by value; first: as it was made
-  std::unordered_map<LayerKey, OfferList> offers_;
-  std::map<std::pair<std::string, std::string>, LayerPlan> built_;
+  std::set<const LayerPlan*> counted_;        // whose creation is in the plan's
 };
 
 }  // namespace
@@ -380,8 +369,9 @@ class Composer {
 ModelPlan plan_model(const Graph& graph,
                      const LayerVariants& variants,
                      const Device& device,
+                     LayerParts& parts,
                      std::size_t lanes) {
-  return Composer(graph, variants, device, lanes).compose();
+  return Composer(graph, variants, device, parts, lanes).compose();
 }
 
 ModelPlan plan_branches(const Graph& graph, const LayerVariants& variants, const Device& device) {
@@ -398,7 +388,8 @@ ModelPlan plan_branches(const Graph& graph, const LayerVariants& variants, const
   }
   const int share = *threads / static_cast<int>(lanes);
   const OpenmpThreads parted(share);  // primitives remember for how many threads they were made
-  ModelPlan model = plan_model(graph, variants, device, lanes);
+  LayerParts parts(device);
+  ModelPlan model = plan_model(graph, variants, device, parts, lanes);
   model.plan.threads_of_lane = share;
   return model;
 }

@@ -7,6 +7,9 @@
 #include <chrono>
 #include <utility>
 
+#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/held_value.hpp"
+
 namespace plumb::onednn {
 namespace {
 
@@ -46,6 +49,30 @@ std::string Offer::text() const {
 
 bool Offer::is_reference() const {
   return implementation.rfind("ref", 0) == 0;
+}
+
+bool Offer::has_channels_last() const {
+  constexpr std::size_t kImageRank = 3;  // batch, channels, and at least one spatial axis
+  bool images = false;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const dnnl::memory::desc& view = arguments[i].view;
+    const dnnl::memory::dims dims = view.get_dims();
+    if (arguments[i].weight || dims.size() < kImageRank) {
+      continue;
+    }
+    dnnl::memory::dims strides = dense_strides(dims);
+    const dnnl::memory::dim pixels = strides[1];
+    for (std::size_t axis = 2; axis < dims.size(); ++axis) {
+      strides[axis] *= dims[1];
+    }
+    strides[1] = 1;
+    if (pixels > 1 && dims[1] > 1 &&
+        !same_bytes(layouts[i], dnnl::memory::desc(dims, view.get_data_type(), strides))) {
+      return false;
+    }
+    images = images || pixels > 1;
+  }
+  return images;
 }
 
 void OfferList::add_implementations(dnnl_status_t status,

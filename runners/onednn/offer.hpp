@@ -44,6 +44,8 @@ struct Offer {
 
   [[nodiscard]] std::string text() const;   ///< "impl=NAME;DETAILS"
   [[nodiscard]] bool is_reference() const;  ///< the library's slow reference code
+  /// Tells whether it takes and leaves images, and all of them with their channels last.
+  [[nodiscard]] bool has_channels_last() const;
 };
 
 /// Collects the ways to execute a layer in the library's order.

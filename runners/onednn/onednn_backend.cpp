@@ -75,8 +75,10 @@ class OnednnBackend : public Backend {
       const OfferList& list = offers(key, spec);
       for (const Offer& offer : list.offers()) {
         // Of recurrent layers "ref" is the general implementation: the library's fast products.
-        variants.push_back(
-            {offer.text(), variants.empty(), offer.is_reference() && !is_recurrent(spec)});
+        variants.push_back({offer.text(),
+                            variants.empty(),
+                            offer.is_reference() && !is_recurrent(spec),
+                            offer.has_channels_last()});
       }
     }));
     return variants;
@@ -108,8 +110,9 @@ class OnednnBackend : public Backend {
     PreparedModel prepared;
     std::optional<Outcome> too_large;
     prepared.outcome = outcome_of([&] {
-      ModelPlan model = options.parallel_branches ? plan_branches(graph, options.variants, device_)
-                                                  : plan_model(graph, options.variants, device_);
+      ModelPlan model = options.parallel_branches
+                            ? plan_branches(graph, options.variants, device_)
+                            : plan_model(graph, options.variants, device_, parts_);
       prepared.memory = memory_needed(model.plan);
       if (prepared.memory > physical_memory()) {
         too_large = {Outcome::Kind::kOutOfMemory,
@@ -120,7 +123,9 @@ class OnednnBackend : public Backend {
       }
       prepared.operands = std::move(model.operands);
       prepared.reorders = model.reorders;
+      prepared.reordered = model.reordered;
       prepared.steps = std::move(model.origins);
+      prepared.needs = model.plan.schedule.needs();
       prepared.variants = std::move(model.variants);
       prepared.program =
           std::make_unique<PlanProgram>(device_.engine, interface_of(graph), std::move(model.plan));
@@ -155,6 +160,7 @@ class OnednnBackend : public Backend {
   }
 
   Device device_;
+  LayerParts parts_{device_};               // of the models prepared so far
   mutable std::optional<LayerKey> listed_;  // the key that `offers_` is of
   mutable OfferList offers_;
 };

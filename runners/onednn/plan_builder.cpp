@@ -63,6 +63,7 @@ std::size_t PlanBuilder::add_reorder(std::size_t source,
                                      const dnnl::memory::desc& from,
                                      const dnnl::memory::desc& to) {
   ++model_.reorders;
+  model_.reordered += Bytes{static_cast<std::int64_t>(from.get_size() + to.get_size())};
   return add_copy(source, from, to, true);
 }
 

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <numeric>
 #include <set>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "runners/onednn/offer.hpp"
-#include "runners/onednn/openmp_threads.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -69,7 +69,10 @@ PlanProgram::PlanProgram(const dnnl::engine& engine,
       lane_of_[step] = lane;
     }
   }
+  sequence_.resize(plan_.steps.size());
+  std::iota(sequence_.begin(), sequence_.end(), std::size_t{0});
   if (has_lanes()) {
+    sequence_ = in_order(plan_.schedule.needs());
     team_ = std::make_unique<LaneTeam>(plan_.schedule.lanes.size(),
                                        [threads = plan_.threads_of_lane](std::size_t lane) {
                                          set_openmp_threads(threads);
@@ -244,15 +247,16 @@ Seconds PlanProgram::timed(Slot& slot, const BoundStep& step) {
   return Clock::now() - begin;
 }
 
+std::optional<OpenmpThreads> PlanProgram::threads_of_step() const {
+  return has_lanes() ? std::make_optional<OpenmpThreads>(plan_.threads_of_lane) : std::nullopt;
+}
+
 std::vector<Seconds> PlanProgram::profile(std::size_t slot) {
-  if (has_lanes()) {
-    return {};
-  }
+  const std::optional<OpenmpThreads> threads = threads_of_step();
   Slot& bound = *slots_[slot];
-  std::vector<Seconds> times;
-  times.reserve(bound.steps.size());
-  for (const BoundStep& step : bound.steps) {
-    times.push_back(timed(bound, step));
+  std::vector<Seconds> times(bound.steps.size());
+  for (const std::size_t step : sequence_) {
+    times[step] = timed(bound, bound.steps[step]);
   }
   synchronize();
   return times;
@@ -290,23 +294,22 @@ void PlanProgram::read_before(std::size_t step, const Slot& slot, Bytes most) co
 std::vector<Seconds> PlanProgram::profile_in_turn(std::size_t slot,
                                                   const std::vector<bool>& wanted,
                                                   Bytes most) {
-  if (has_lanes()) {
-    return {};
-  }
+  const std::optional<OpenmpThreads> threads = threads_of_step();
   Slot& bound = *slots_[slot];
   PLUMB_CHECK(wanted.size() == bound.steps.size());
   std::vector<Seconds> times(bound.steps.size());
-  for (std::size_t i = 0; i < bound.steps.size(); ++i) {
-    if (!wanted[i]) {
-      run(bound, bound.steps[i]);
+  for (std::size_t i = 0; i < sequence_.size(); ++i) {
+    const std::size_t step = sequence_[i];
+    if (!wanted[step]) {
+      run(bound, bound.steps[step]);
       continue;
     }
-    read_before(i, bound, most);
+    read_before(step, bound, most);
     if (i > 0) {
-      run(bound, bound.steps[i - 1]);
+      run(bound, bound.steps[sequence_[i - 1]]);
       stream_.wait();
     }
-    times[i] = timed(bound, bound.steps[i]);
+    times[step] = timed(bound, bound.steps[step]);
   }
   synchronize();
   return times;

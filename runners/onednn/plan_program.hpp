@@ -14,12 +14,14 @@
 #include "runners/engine/lane_team.hpp"
 #include "runners/onednn/aligned_bytes.hpp"
 #include "runners/onednn/layer_plan.hpp"
+#include "runners/onednn/openmp_threads.hpp"
 
 namespace plumb::onednn {
 
 /// Runs a plan. Each slot has its own memory with operands in the plan's layouts and prebuilt
 /// argument lists; the scratchpad is one for all. A plan with lanes is executed by a team of
-/// threads, each lane with a scratchpad of its own, and has no profile. bind() throws
+/// threads, each lane with a scratchpad of its own; for a profile its steps run in the calling
+/// thread, with the threads of one lane. bind() throws
 /// std::bad_alloc; a primitive that fails is reported by synchronize().
 class PlanProgram : public Program {
  public:
@@ -65,6 +67,8 @@ class PlanProgram : public Program {
   void run_lane(Slot& slot, std::size_t lane);
   void run(Slot& slot, const BoundStep& step);
   [[nodiscard]] Seconds timed(Slot& slot, const BoundStep& step);
+  /// Gives the calling thread as many threads as a step has, as long as it lives.
+  [[nodiscard]] std::optional<OpenmpThreads> threads_of_step() const;
   /// Reads what the steps before have used last, up to `most` bytes of weights; activations last.
   void read_before(std::size_t step, const Slot& slot, Bytes most) const;
   /// Reorders and returns the seconds of one repetition, median of a few.
@@ -76,6 +80,7 @@ class PlanProgram : public Program {
   LayerPlan plan_;
   std::vector<AlignedBytes> scratchpads_;  ///< by lane
   std::vector<std::size_t> lane_of_;       ///< by step
+  std::vector<std::size_t> sequence_;      ///< of steps that run one after the other
   std::vector<std::unique_ptr<Slot>> slots_;
   std::atomic<int> failure_{0};  ///< all execution statuses, or-ed
   std::function<void(std::size_t)> before_step_;

@@ -74,7 +74,7 @@ class Run(Command):
         self.stack("fake", '[[rule]]\nmatch = "model:lenet"\nseconds = 0.25\n')
         self.plumb("run", self.tiny(), "--stack", "fake")
         executions = self.json("bound")["models"][0]["executions"]
-        modes = ["plain", "best_variant", "fusion", "best_variant+fusion"]
+        modes = ["plain", "best_variant", "fusion", "best_variant+fusion", "channels_last"]
         self.assertEqual([execution["mode"] for execution in executions], modes)
         execution = executions[0]
         self.assertEqual((execution["mode"], execution["scenario"], execution["samples"]), ("plain", "single_stream", 9))
@@ -86,11 +86,11 @@ class Run(Command):
         self.plumb("run", self.tiny(), "--stack", "fake", "--only", "models")
         model = self.json("bound")["models"][0]
         self.assertLess(model["measured_layers"], model["total_layers"])
-        self.assertEqual([execution["mode"] for execution in model["executions"]], ["plain", "fusion"])
+        self.assertEqual([execution["mode"] for execution in model["executions"]], ["plain", "fusion", "channels_last"])
         self.plumb("run", self.tiny(), "--stack", "fake", "--mode", "bf16", "--mode", "fusion+best_variant")
         model = self.json("bound")["models"][0]
         self.assertEqual([execution["mode"] for execution in model["executions"]], ["bf16", "best_variant+fusion"])
-        self.assertIn("best_variant, bf16, fusion and parallel_branches", self.plumb("run", self.tiny(), "--mode", "fast", expect=2).stderr)
+        self.assertIn("best_variant, bf16, channels_last, fusion and parallel_branches", self.plumb("run", self.tiny(), "--mode", "fast", expect=2).stderr)
         self.assertIn("models", self.plumb("run", self.tiny(), "--only", "nonsense", expect=2).stderr)
 
     def test_says_what_kept_a_model_from_being_executed(self):
@@ -104,7 +104,7 @@ class Run(Command):
     def test_a_mode_that_crashes_leaves_the_others_alone(self):
         self.stack("fake", '[[rule]]\nmatch = "model:lenet"\nvariant = "fusion"\naction = "crash"\n')
         self.plumb("run", self.tiny(), "--stack", "fake", "--only", "models")
-        plain, fusion = self.json("bound")["models"][0]["executions"]
+        plain, fusion, _ = self.json("bound")["models"][0]["executions"]
         self.assertGreater(plain["samples"], 0)
         self.assertEqual((fusion["mode"], fusion["samples"]), ("fusion", 0))
 

@@ -67,24 +67,22 @@ TEST(PlanEstimate, estimates_nothing_without_a_plan_or_cold_rows) {
   EXPECT_FALSE(estimate_of_plan(Execution{}, ResultSet(rows.rows())));
 }
 
-TEST(PlanEstimate, adds_up_what_was_timed_in_turn_if_all_of_it_was) {
+TEST(PlanEstimate, is_what_the_plan_took_in_turn_if_that_is_known) {
   RowBuilder rows;
   rows.add(kConv, "a", 20).cache = CacheMode::kWeights;
   rows.add(kRelu, "r", 7).cache = CacheMode::kWeights;
   const ResultSet results(rows.rows());
   Execution execution = executed();
-  for (ExecutedLayer& layer : execution.layers) {
-    layer.in_turn = {Seconds(10e-6), {Seconds(9e-6), Seconds(12e-6)}};
-  }
+  execution.in_turn = {Seconds(40e-6), {Seconds(36e-6), Seconds(48e-6)}};
   const std::optional<Bound> estimate = estimate_of_plan(execution, results);
   ASSERT_TRUE(estimate);
   EXPECT_TRUE(estimate->complete);
   EXPECT_EQ(estimate->mode, "fusion");
-  EXPECT_NEAR(estimate->seconds.count(), 40e-6, 1e-12);
-  EXPECT_NEAR(estimate->interval.low.count(), 36e-6, 1e-12);
-  EXPECT_NEAR(estimate->interval.high.count(), 48e-6, 1e-12);
+  EXPECT_EQ(estimate->seconds, Seconds(40e-6));
+  EXPECT_EQ(estimate->interval.low, Seconds(36e-6));
+  EXPECT_EQ(estimate->interval.high, Seconds(48e-6));
   EXPECT_TRUE(estimate_of_plan(execution, ResultSet({})));  // needs no rows
-  execution.layers[1].in_turn.reset();
+  execution.in_turn.reset();
   EXPECT_NEAR(estimate_of_plan(execution, results)->seconds.count(), 32e-6, 1e-12);
 }
 

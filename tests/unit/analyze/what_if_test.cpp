@@ -42,12 +42,13 @@ double microseconds(Seconds seconds) {
 }
 
 TEST(WhatIf, table_asks_each_question_once) {
-  ASSERT_THAT(what_ifs(), SizeIs(5));
+  ASSERT_THAT(what_ifs(), SizeIs(6));
   EXPECT_EQ(what_ifs()[0].name, "best_variant");
   EXPECT_EQ(what_ifs()[1].name, "fusion");
-  EXPECT_EQ(what_ifs()[2].name, "bf16");
-  EXPECT_EQ(what_ifs()[3].name, "parallel_branches");
-  EXPECT_EQ(what_ifs()[4].name, "all");
+  EXPECT_EQ(what_ifs()[2].name, "channels_last");
+  EXPECT_EQ(what_ifs()[3].name, "bf16");
+  EXPECT_EQ(what_ifs()[4].name, "parallel_branches");
+  EXPECT_EQ(what_ifs()[5].name, "all");
   for (const WhatIf& row : what_ifs()) {
     EXPECT_NE(execution_mode_from(row.execution_mode), ExecutionMode{}) << row.name;
   }

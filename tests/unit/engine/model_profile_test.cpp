@@ -22,6 +22,9 @@ class SteppedProgram final : public Program {
   void enqueue(std::size_t /*slot*/) override {}
   void synchronize() override {}
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t /*slot*/) override { return {}; }
+  [[nodiscard]] std::vector<Seconds> profile(std::size_t /*slot*/) override {
+    return std::vector<Seconds>(6, Seconds(1e-5));
+  }
   [[nodiscard]] std::vector<Seconds> profile_in_turn(std::size_t /*slot*/,
                                                      const std::vector<bool>& wanted,
                                                      Bytes most) override {
@@ -50,42 +53,64 @@ struct RepeatedBlock {
       ready.plan.fused.origins.push_back({id});
       ready.prepared.variants.emplace_back("impl=a");
       ready.prepared.steps.push_back({id, false});
-      layers.push_back({{id}, layer.key, "impl=a", {}, {}, 0, {}});
     }
     ready.prepared.steps.push_back({std::nullopt, true});
-    layers.push_back({{}, {}, "", {}, {}, 1, {}});
     ready.prepared.program = std::make_unique<SteppedProgram>(asked);
   }
 
   std::vector<std::vector<bool>> asked;
   ReadyModel ready;
-  std::vector<ExecutedLayer> layers;
 };
 
 TEST(ModelProfile, times_equal_steps_after_equal_ones_once_for_all) {
   RepeatedBlock block;
+  ModelProfile profile(block.ready, Bytes{64});
   Seconds now{};
-  add_times_in_turn(
-      block.ready,
-      {Bytes{64}, SteppedProgram::kFloor, Seconds(1000.0), [&] { return now += Seconds(1.0); }},
-      block.layers);
+  const Clock clock = [&] { return now += Seconds(1.0); };
+  profile.add(2, Seconds(1000.0), clock);
+  profile.add(5, Seconds(1000.0), clock);
   // The first conv comes after nothing; the third step after a relu, as the fifth.
   EXPECT_THAT(block.asked, SizeIs(7));
   EXPECT_THAT(block.asked, Each((std::vector<bool>{true, true, true, false, false, true})));
   const std::vector<double> expected{1e-6, 2e-6, 3e-6, 2e-6, 3e-6, 6e-6};
+  const std::vector<ExecutedLayer> layers = profile.layers(SteppedProgram::kFloor);
+  ASSERT_THAT(layers, SizeIs(expected.size()));
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_TRUE(block.layers[i].in_turn) << i;
-    EXPECT_NEAR(block.layers[i].in_turn->median.count(), expected[i], 1e-12) << i;
+    ASSERT_TRUE(layers[i].in_turn) << i;
+    EXPECT_NEAR(layers[i].in_turn->median.count(), expected[i], 1e-12) << i;
+    const Seconds own = layers[i].layers.empty() ? layers[i].reorder : layers[i].seconds;
+    EXPECT_DOUBLE_EQ(own.count(), 1e-5) << i;
   }
 }
 
-TEST(ModelProfile, begins_no_further_pass_behind_its_budget_but_three) {
+TEST(ModelProfile, adds_up_steps_that_run_one_after_the_other) {
   RepeatedBlock block;
+  ModelProfile profile(block.ready, Bytes{64});
+  EXPECT_FALSE(profile.in_turn(Seconds(0)));
+  profile.add(3, Seconds(1000.0), [] { return Seconds(0); });
+  EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 17e-6, 1e-12);
+}
+
+// 1 → 2 → 3 us on one lane, 2 → 3 us beside them once the first has ended, the reorder behind all.
+TEST(ModelProfile, ends_steps_side_by_side_with_the_last_of_them) {
+  RepeatedBlock block;
+  block.ready.prepared.needs = {{}, {0}, {1}, {0}, {3}, {2, 4}};
+  ModelProfile profile(block.ready, Bytes{64});
+  profile.add(3, Seconds(1000.0), [] { return Seconds(0); });
+  EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 12e-6, 1e-12);
+}
+
+TEST(ModelProfile, begins_no_second_pass_behind_its_budget) {
+  RepeatedBlock block;
+  ModelProfile profile(block.ready, Bytes{64});
   Seconds now{};
-  add_times_in_turn(block.ready,
-                    {Bytes{64}, Seconds(0), Seconds(0.5), [&] { return now += Seconds(1.0); }},
-                    block.layers);
-  EXPECT_THAT(block.asked, SizeIs(3));
+  profile.add(5, Seconds(0.5), [&] { return now += Seconds(1.0); });
+  EXPECT_THAT(block.asked, SizeIs(1));
+}
+
+TEST(ModelProfile, has_no_layers_without_a_pass) {
+  RepeatedBlock block;
+  EXPECT_TRUE(ModelProfile(block.ready, Bytes{64}).layers(Seconds(0)).empty());
 }
 
 }  // namespace

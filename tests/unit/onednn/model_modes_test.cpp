@@ -74,14 +74,15 @@ TEST(ModelModes, executes_the_steps_that_were_measured) {
   const std::vector<Variant> variants = backend->variants(first.key);
   ASSERT_GT(variants.size(), 1U);
   ModeRequest request{{.best_variant = true, .fusion = true}, {}};
-  request.steps = {{{0, 1, 2}, first.key, variants.back().text}};
+  request.steps = {{{0, 1, 2}, first.key, {{variants.back().text, Seconds(1.0)}}}};
   const ReadyModel ready = expect_right(kBlock, request);
   EXPECT_THAT(ready.plan.fused.graph.layers, SizeIs(7));  // the second block stays as written
   EXPECT_EQ(ready.plan.variants.at(first.key), variants.back().text);
 }
 
 TEST(ModelModes, refuses_steps_of_another_model) {
-  ModeRequest request{{.best_variant = true}, {{{0, 1}, {"v1:another"}, "impl=x"}}};
+  ModeRequest request{{.best_variant = true},
+                      {{{0, 1}, {"v1:another"}, {{"impl=x", Seconds(1.0)}}}}};
   EXPECT_THROW(static_cast<void>(executed(kBlock, request)), Error);
   const std::vector<Execution> result = executions(kBlock.request(request));
   ASSERT_THAT(result, SizeIs(1));
@@ -114,6 +115,8 @@ TEST(ModelModes, are_timed_in_turns_and_compared_with_the_first) {
     }
     EXPECT_GT(inside, Seconds(0));
     EXPECT_GT(in_turn, Seconds(0));
+    ASSERT_TRUE(execution.in_turn);
+    EXPECT_NEAR(execution.in_turn->median.count(), in_turn.count(), 1e-12);
   }
   ASSERT_GE(result[1].layers.size(), 2U);
   EXPECT_EQ(result[1].layers[0].layers, (std::vector<LayerId>{0, 1, 2}));
@@ -125,7 +128,8 @@ TEST(ModelModes, are_timed_in_turns_and_compared_with_the_first) {
 }
 
 TEST(ModelModes, one_that_fails_leaves_the_others_alone) {
-  ExecuteRequest request = kBlock.request({{.best_variant = true}, {{{0}, {"v1:x"}, ""}}});
+  ExecuteRequest request =
+      kBlock.request({{.best_variant = true}, {{{0}, {"v1:x"}, {{"", Seconds(1.0)}}}}});
   request.modes.push_back({kFusion, {}});
   request.sampling.budget = Seconds(0.01);
   const std::vector<Execution> result = executions(request);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <thread>
 
+#include "runners/engine/model_profile.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/onednn/model_plan.hpp"
 #include "runners/onednn/openmp_threads.hpp"
@@ -50,7 +51,8 @@ TEST(ParallelBranches, give_the_same_bits_whatever_the_lanes_wait_for) {
     interface.outputs.push_back(graph.values[output].type);
   }
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    ModelPlan plan = plan_model(graph, {}, device, 2 + seed % 2);
+    LayerParts parts(device);
+    ModelPlan plan = plan_model(graph, {}, device, parts, 2 + seed % 2);
     ASSERT_THAT(plan.plan.schedule.lanes, SizeIs(2 + seed % 2));
     ASSERT_FALSE(plan.plan.schedule.lanes[1].empty());
     std::vector<Tensor> operands;
@@ -76,7 +78,18 @@ TEST(ParallelBranches, give_the_same_bits_whatever_the_lanes_wait_for) {
 TEST(ParallelBranches, are_a_mode_that_computes_the_same) {
   const OpenmpThreads threads(2);
   const ReadyModel ready = expect_right(kInception, in_parallel());
-  EXPECT_TRUE(ready.prepared.program->profile(0).empty());  // no step has a place of its own
+  EXPECT_EQ(ready.prepared.needs.size(), ready.prepared.steps.size());
+  ModelProfile profile(ready, Bytes{1 << 20});
+  profile.add(3, Seconds(10.0), steady_clock());
+  const std::optional<TimeInTurn> side_by_side = profile.in_turn(Seconds(0));
+  ASSERT_TRUE(side_by_side);
+  Seconds one_by_one{};
+  for (const ExecutedLayer& layer : profile.layers(Seconds(0))) {
+    ASSERT_TRUE(layer.in_turn);
+    one_by_one += layer.in_turn->median;
+    EXPECT_GE(side_by_side->median, layer.in_turn->median);
+  }
+  EXPECT_GT(one_by_one, side_by_side->median);
   static_cast<void>(expect_right(kInception, {{.fusion = true, .parallel_branches = true}, {}}));
 }
 

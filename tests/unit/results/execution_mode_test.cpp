@@ -21,8 +21,13 @@ TEST(ExecutionMode, has_one_text_whatever_the_order) {
 }
 
 TEST(ExecutionMode, refuses_unknown_and_repeated_words) {
-  for (const char* const text :
-       {"", "fast", "plain+fusion", "fusion+", "fusion+fusion", "Fusion"}) {
+  for (const char* const text : {"",
+                                 "fast",
+                                 "plain+fusion",
+                                 "fusion+",
+                                 "fusion+fusion",
+                                 "Fusion",
+                                 "best_variant+channels_last"}) {
     EXPECT_THROW(static_cast<void>(execution_mode_from(text)), Error) << text;
   }
 }
@@ -37,6 +42,7 @@ TEST(ExecutionMode, executes_by_default_each_what_if_alone_and_all_together) {
                                    "best_variant",
                                    "fusion",
                                    "best_variant+fusion",
+                                   "channels_last",
                                    "bf16",
                                    "best_variant+bf16+fusion"));
 }

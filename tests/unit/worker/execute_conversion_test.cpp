@@ -16,7 +16,10 @@ TEST(ExecuteConversion, carries_a_request) {
   request.batch = 8;
   request.dims = {{"sequence", 128}, {"image", 224}};
   request.dtype = DataType::kBf16;
-  request.modes = {{}, {{.best_variant = true, .fusion = true}, {{{3, 4}, {"v1:relu"}, "impl=a"}}}};
+  request.modes = {{},
+                   {{.best_variant = true, .fusion = true},
+                    {{{3, 4}, {"v1:relu"}, {{"impl=a", Seconds(1e-3)}, {"impl=b", Seconds(2e-3)}}}},
+                    Seconds(1e-10)}};
   request.sampling.budget = Seconds(2.5);
   request.seed = ~std::uint64_t{0};
   request.disturbed_attempts = 5;
@@ -36,7 +39,10 @@ TEST(ExecuteConversion, carries_a_request) {
   ASSERT_EQ(read.modes[1].steps.size(), 1U);
   EXPECT_EQ(read.modes[1].steps[0].layers, (std::vector<LayerId>{3, 4}));
   EXPECT_EQ(read.modes[1].steps[0].key.text, "v1:relu");
-  EXPECT_EQ(read.modes[1].steps[0].variant, "impl=a");
+  ASSERT_EQ(read.modes[1].steps[0].choices.size(), 2U);
+  EXPECT_EQ(read.modes[1].steps[0].choices[1].variant, "impl=b");
+  EXPECT_EQ(read.modes[1].steps[0].choices[1].seconds, Seconds(2e-3));
+  EXPECT_EQ(read.modes[1].reorder_per_byte, Seconds(1e-10));
   EXPECT_EQ(read.sampling.budget, request.sampling.budget);
   EXPECT_EQ(read.seed, request.seed);
   EXPECT_EQ(read.disturbed_attempts, request.disturbed_attempts);
@@ -52,6 +58,7 @@ TEST(ExecuteConversion, carries_an_execution) {
   execution.reorders = 3;
   execution.layers = {{{4, 5}, {"v1:conv"}, "impl=a", Seconds(0.125), Seconds(0.25), 2, {}}};
   execution.layers[0].in_turn = {Seconds(0.5), {Seconds(0.375), Seconds(0.625)}};
+  execution.in_turn = {Seconds(0.75), {Seconds(0.5), Seconds(1.0)}};
   protocol::Execution message;
   ASSERT_TRUE(message.ParseFromString(to_protocol(execution).SerializeAsString()));
   EXPECT_EQ(to_json(from_protocol(message)), to_json(execution));

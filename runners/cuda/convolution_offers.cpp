@@ -8,6 +8,7 @@
 
 #include "runners/cuda/convolution_graph.hpp"
 #include "runners/cuda/index_space.hpp"
+#include "runners/cuda/split_layer.hpp"
 
 namespace plumb::cuda {
 namespace {

@@ -31,9 +31,9 @@ inline constexpr int kLtSuccess = 0;
 inline constexpr int kLtAllocFailed = 3;
 
 /// Is cudaDataType_t.
-enum class LtType : int { kF32 = 0, kF64 = 1, kF16 = 2, kBf16 = 14 };
+enum class LtType : int { kF32 = 0, kF64 = 1, kF16 = 2, kS8 = 3, kS32 = 10, kBf16 = 14 };
 /// Is cublasComputeType_t.
-enum class LtCompute : int { kF32 = 68, kF64 = 70, kF32AsTf32 = 77 };
+enum class LtCompute : int { kF32 = 68, kF64 = 70, kS32 = 72, kF32AsTf32 = 77 };
 /// Is cublasOperation_t.
 enum class LtOperation : int { kNone = 0, kTranspose = 1 };
 /// Is cublasLtMatmulDescAttributes_t.

@@ -149,19 +149,32 @@ std::vector<DeviceOffer> CudaBackend::offers_of(const LayerSpec& spec) const {
     return convolution_offers(spec, cudnn_, kernel_step());
   }
   if (spec.op == "gemm" || spec.op == "matmul") {
-    if (!products_) {
-      throw Unsupported(no_products_);
-    }
-    return gemm_offers(spec, *products_);
+    return products_of(spec);
   }
   if (spec.op == "attention") {
-    return attention_or_own(spec);
+    return and_own(attention_offers(spec, cudnn_), spec);
+  }
+  if (spec.op == "matmul_integer") {
+    std::vector<DeviceOffer> offers;
+    try {
+      offers = products_of(spec);
+    } catch (const Unsupported&) {
+      offers.clear();
+    }
+    return and_own(std::move(offers), spec);
   }
   return own_offers(spec, kernels_);
 }
 
-std::vector<DeviceOffer> CudaBackend::attention_or_own(const LayerSpec& spec) const {
-  std::vector<DeviceOffer> offers = attention_offers(spec, cudnn_);
+std::vector<DeviceOffer> CudaBackend::products_of(const LayerSpec& spec) const {
+  if (!products_) {
+    throw Unsupported(no_products_);
+  }
+  return gemm_offers(spec, *products_, kernel_step());
+}
+
+std::vector<DeviceOffer> CudaBackend::and_own(std::vector<DeviceOffer> offers,
+                                              const LayerSpec& spec) const {
   try {
     std::vector<DeviceOffer> own = own_offers(spec, kernels_);
     std::move(own.begin(), own.end(), std::back_inserter(offers));

@@ -46,7 +46,10 @@ class CudaBackend final : public Backend {
  private:
   [[nodiscard]] KernelStep kernel_step() const;
   [[nodiscard]] std::vector<DeviceOffer> offers_of(const LayerSpec& spec) const;
-  [[nodiscard]] std::vector<DeviceOffer> attention_or_own(const LayerSpec& spec) const;
+  [[nodiscard]] std::vector<DeviceOffer> products_of(const LayerSpec& spec) const;
+  /// Puts our own kernels behind a library's offers. Throws Unsupported if there is neither.
+  [[nodiscard]] std::vector<DeviceOffer> and_own(std::vector<DeviceOffer> offers,
+                                                 const LayerSpec& spec) const;
   [[nodiscard]] const std::vector<DeviceOffer>& offers(const LayerKey& key) const;
   [[nodiscard]] Outcome outcome_of(const std::function<void()>& attempt) const;
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "runners/cuda/index_space.hpp"
 
@@ -20,17 +21,18 @@ constexpr int kMostChoices = 100;
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
 /// Holds alpha or beta in the type that the product is scaled in.
-struct Factor {
-  double as_double = 0.0;
-  float as_float = 0.0F;
-  bool wide = false;
-  [[nodiscard]] const void* address() const {
-    return wide ? static_cast<const void*>(&as_double) : static_cast<const void*>(&as_float);
-  }
-};
+using Factor = std::variant<float, double, std::int32_t>;
 
 Factor factor(double value, DataType type) {
-  return {value, static_cast<float>(value), type == DataType::kF64};
+  if (type == DataType::kF64) {
+    return value;
+  }
+  return type == DataType::kS32 ? Factor(static_cast<std::int32_t>(value))
+                                : Factor(static_cast<float>(value));
+}
+
+const void* address_of(const Factor& factor) {
+  return std::visit([](const auto& value) -> const void* { return &value; }, factor);
 }
 
 /// Writes what tells one algorithm from another.
@@ -108,22 +110,29 @@ DevicePlan built(const LayerSpec& spec,
                  const DeviceOffer& offer,
                  const GemmProblem& problem,
                  const abi::LtChoice& choice,
-                 const CublasHandle& handle) {
+                 const CublasHandle& handle,
+                 const KernelStep& kernel) {
   DevicePlan plan = begin_plan(spec, offer.inputs, offer.outputs);
   plan.implementation = "cublaslt";
   plan.workspace_bytes = choice.workspace;
-  const std::size_t result = spec.inputs.size();
+  for (const TensorType& type : problem.made) {
+    DeviceBuffer& buffer = plan.buffers.emplace_back();
+    buffer.role = DeviceBuffer::Role::kIntermediate;
+    buffer.type = type;
+    buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
+  }
+  append_own_steps(plan, problem.before, TensorLayout::kChannelsFirst, kernel);
   DeviceStep step;
-  step.buffers = {problem.a.operand, problem.b.operand};
+  step.buffers = {problem.a.buffer, problem.b.buffer};
   if (problem.c) {
-    step.buffers.push_back(problem.c->operand);
+    step.buffers.push_back(problem.c->buffer);
   }
   if (problem.bias) {
     step.buffers.push_back(*problem.bias);
   }
-  step.buffers.push_back(result);
-  step.bind = [problem, choice, result, &handle](std::span<const abi::DevicePointer> buffers,
-                                                 abi::DevicePointer workspace) {
+  step.buffers.push_back(problem.d.buffer);
+  step.bind = [problem, choice, &handle](std::span<const abi::DevicePointer> buffers,
+                                         abi::DevicePointer workspace) {
     const CublasLibrary& library = handle.library();
     // Each slot has descriptors of its own: the bias' address is one of their attributes.
     const auto lt = std::make_shared<const LtProduct>(lt_product(library, problem));
@@ -139,19 +148,19 @@ DevicePlan built(const LayerSpec& spec,
                          size = choice.workspace,
                          alpha = factor(problem.alpha, problem.d.type),
                          beta = factor(problem.beta, problem.d.type),
-                         a = at(problem.a.operand),
-                         b = at(problem.b.operand),
-                         c = at(problem.c ? problem.c->operand : result),
-                         d = at(result),
+                         a = at(problem.a.buffer),
+                         b = at(problem.b.buffer),
+                         c = at(problem.c.value_or(problem.d).buffer),
+                         d = at(problem.d.buffer),
                          room = abi::address_of(workspace)](abi::Stream stream) {
       handle.library().check(handle.library().calls().product(handle.get(),
                                                               lt->product.get(),
-                                                              alpha.address(),
+                                                              address_of(alpha),
                                                               a,
                                                               lt->a.get(),
                                                               b,
                                                               lt->b.get(),
-                                                              beta.address(),
+                                                              address_of(beta),
                                                               c,
                                                               lt->c.get(),
                                                               d,
@@ -164,12 +173,15 @@ DevicePlan built(const LayerSpec& spec,
     });
   };
   plan.steps.push_back(std::move(step));
+  append_own_steps(plan, problem.behind, TensorLayout::kChannelsFirst, kernel);
   return plan;
 }
 
 }  // namespace
 
-std::vector<DeviceOffer> gemm_offers(const LayerSpec& spec, const CublasHandle& handle) {
+std::vector<DeviceOffer> gemm_offers(const LayerSpec& spec,
+                                     const CublasHandle& handle,
+                                     const KernelStep& kernel) {
   const GemmProblem problem = gemm_problem(spec);
   std::vector<DeviceOffer> offers;
   std::map<std::string, int> names;
@@ -179,15 +191,17 @@ std::vector<DeviceOffer> gemm_offers(const LayerSpec& spec, const CublasHandle& 
         continue;
       }
       DeviceOffer offer;
-      offer.text = algorithm_text(handle.library(), choice.algorithm);
+      offer.text = algorithm_text(handle.library(), choice.algorithm) +
+                   (problem.before.empty() ? "" : ";operands=made") +
+                   (problem.behind.empty() ? "" : ";steps=apart");
       if (const int number = ++names[offer.text]; number > 1) {
         offer.text += fmt::format(";number={}", number);
       }
       offer.inputs.assign(spec.inputs.size(), TensorLayout::kChannelsFirst);
       offer.outputs.assign(spec.outputs.size(), TensorLayout::kChannelsFirst);
       offer.build =
-          [spec, problem, choice, &handle, inputs = offer.inputs, outputs = offer.outputs] {
-            return built(spec, {{}, inputs, outputs, {}}, problem, choice, handle);
+          [spec, problem, choice, &handle, kernel, inputs = offer.inputs, outputs = offer.outputs] {
+            return built(spec, {{}, inputs, outputs, {}}, problem, choice, handle, kernel);
           };
       offers.push_back(std::move(offer));
     }

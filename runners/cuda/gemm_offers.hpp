@@ -10,8 +10,9 @@ namespace plumb::cuda {
 
 /// Lists what cuBLASLt's heuristic offers for a product, best first, as far as it keeps the layer's
 /// promise of precision. Throws Unsupported if there is nothing. The handle must outlive the
-/// offers.
+/// offers. `kernel` makes the steps of ours before and behind it (GemmProblem).
 [[nodiscard]] std::vector<DeviceOffer> gemm_offers(const LayerSpec& spec,
-                                                   const CublasHandle& handle);
+                                                   const CublasHandle& handle,
+                                                   const KernelStep& kernel);
 
 }  // namespace plumb::cuda

@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
 
 #include "runners/cuda/index_space.hpp"
+#include "runners/cuda/split_layer.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -45,12 +48,18 @@ std::int64_t product_of(const Dimensions& extents) {
 }
 
 /// Writes a matrix stored by rows as one stored by columns: the same bytes, transposed.
-GemmMatrix by_columns(DataType type, std::size_t index, std::int64_t rows, std::int64_t columns) {
-  return {type, index, columns, rows, columns, 0, false};
+GemmMatrix by_columns(DataType type, std::size_t buffer, std::int64_t rows, std::int64_t columns) {
+  return {type, buffer, columns, rows, columns, 0, false};
 }
 
 void check_types(const LayerSpec& spec) {
   const DataType type = operand(spec, 0).dtype;
+  if (spec.op == "matmul_integer") {
+    if (type != DataType::kS8 || operand(spec, 1).dtype != type || spec.inputs.size() > 2) {
+      throw Unsupported("cuBLASLt multiplies s8 with s8, without zero points");
+    }
+    return;
+  }
   const bool known = type == DataType::kF32 || type == DataType::kF16 || type == DataType::kBf16 ||
                      type == DataType::kF64;
   if (!known || operand(spec, 1).dtype != type || spec.outputs.at(0).dtype != type) {
@@ -62,18 +71,69 @@ void check_types(const LayerSpec& spec) {
 }
 
 void read_epilogue(const LayerSpec& spec, GemmProblem& problem) {
-  if (spec.epilogue.empty()) {
-    return;
-  }
-  const std::string& fn = spec.epilogue[0].fn;
-  if (spec.epilogue.size() == 1 && fn == "relu") {
+  const std::string fn = spec.epilogue.size() == 1 ? spec.epilogue[0].fn : "";
+  if (fn == "relu") {
     problem.activation = GemmProblem::Activation::kRelu;
-  } else if (spec.epilogue.size() == 1 && fn == "gelu_tanh") {
+  } else if (fn == "gelu_tanh") {
     problem.activation = GemmProblem::Activation::kGeluTanh;
   } else {
-    throw Unsupported(
-        fmt::format("the fused steps that begin with '{}' are none of cuBLASLt's", fn));
+    LayerSpec steps = spec;
+    if (spec.op == "gemm" && steps.inputs.size() > 2) {
+      steps.inputs[2].reset();  // C is the product's own
+    }
+    problem.behind = split_layer(steps).behind;
   }
+}
+
+std::size_t result_buffer(const LayerSpec& spec) {
+  return spec.inputs.size();
+}
+
+/// Adds a step that makes a tensor of an operand, and returns its buffer.
+std::size_t make_before(const LayerSpec& spec,
+                        GemmProblem& problem,
+                        std::size_t index,
+                        std::string op,
+                        Dimensions extents) {
+  const TensorType& from = operand(spec, index);
+  TensorType to{from.dtype, std::move(extents), false, {}};
+  OwnStep step;
+  step.spec.op = std::move(op);
+  step.spec.accumulate = spec.accumulate;
+  step.spec.inputs = {from};
+  step.spec.outputs = {to};
+  step.inputs = {index};
+  step.output = result_buffer(spec) + spec.outputs.size() + problem.made.size();
+  problem.made.push_back(std::move(to));
+  problem.before.push_back(std::move(step));
+  return problem.before.back().output;
+}
+
+/// Repeats an operand's matrices for a batch that it is broadcast to.
+std::size_t repeated(const LayerSpec& spec,
+                     GemmProblem& problem,
+                     std::size_t index,
+                     const RowMajor& matrix,
+                     const Dimensions& batch) {
+  Dimensions extents = batch;
+  extents.push_back(matrix.rows);
+  extents.push_back(matrix.columns);
+  return make_before(spec, problem, index, "expand", std::move(extents));
+}
+
+/// Lays the right operand's matrices on their side: columns of k numbers.
+std::size_t turned(const LayerSpec& spec, GemmProblem& problem) {
+  Dimensions extents = operand(spec, 1).dims;
+  if (extents.size() == 1) {
+    return 1;  // one column lies the same
+  }
+  std::vector<std::int64_t> order(extents.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(extents.end()[-1], extents.end()[-2]);
+  std::swap(order.end()[-1], order.end()[-2]);
+  const std::size_t buffer = make_before(spec, problem, 1, "transpose", std::move(extents));
+  problem.before.back().spec.attributes["perm"] = std::move(order);
+  return buffer;
 }
 
 GemmProblem matrix_product(const LayerSpec& spec) {
@@ -82,21 +142,41 @@ GemmProblem matrix_product(const LayerSpec& spec) {
   GemmProblem problem;
   const DataType type = operand(spec, 0).dtype;
   std::int64_t rows = left.rows;
-  const std::int64_t left_batch = product_of(left.batch);
-  const std::int64_t right_batch = product_of(right.batch);
+  std::int64_t left_batch = product_of(left.batch);
+  std::int64_t right_batch = product_of(right.batch);
+  std::size_t left_buffer = 0;
+  std::size_t right_buffer = 1;
   if (right_batch == 1) {
     rows *= left_batch;  // one tall matrix
   } else if (left_batch != 1 && left.batch != right.batch) {
-    throw Unsupported("batches that are broadcast in part");
+    const Dimensions& result = spec.outputs.at(0).dims;
+    // Neither operand is a vector: a vector has no batch.
+    const Dimensions batch(result.begin(), result.end() - 2);
+    const std::int64_t count = product_of(batch);
+    if (left_batch != count) {
+      left_buffer = repeated(spec, problem, 0, left, batch);
+    }
+    if (right_batch != count) {
+      right_buffer = repeated(spec, problem, 1, right, batch);
+    }
+    left_batch = right_batch = problem.batch = count;
   } else {
     problem.batch = right_batch;
   }
   problem.m = right.columns;
   problem.n = rows;
   problem.k = right.rows;
-  problem.a = by_columns(type, 1, right.rows, right.columns);
-  problem.b = by_columns(type, 0, rows, left.columns);
-  problem.d = by_columns(type, 0, rows, right.columns);
+  if (spec.op == "matmul_integer") {
+    if (right_buffer != 1) {
+      throw Unsupported("integers whose right operand is broadcast in part");
+    }
+    problem.a = by_columns(type, turned(spec, problem), right.columns, right.rows);
+    problem.a.transposed = true;  // the only form that it has for integers
+  } else {
+    problem.a = by_columns(type, right_buffer, right.rows, right.columns);
+  }
+  problem.b = by_columns(type, left_buffer, rows, left.columns);
+  problem.d = by_columns(spec.outputs.at(0).dtype, result_buffer(spec), rows, right.columns);
   if (problem.batch > 1) {
     problem.a.batch_stride = right.rows * right.columns;
     problem.b.batch_stride = left_batch == 1 ? 0 : left.rows * left.columns;
@@ -123,7 +203,12 @@ void read_addend(const LayerSpec& spec, GemmProblem& problem) {
   } else if (a_row && beta == 1.0) {
     problem.bias = 2;
   } else if (beta != 0.0) {
-    throw Unsupported("C that is broadcast along rows, or scaled and broadcast");
+    // The result begins as C, and the product adds to it.
+    make_before(spec, problem, 2, "expand", spec.outputs[0].dims);
+    problem.before.back().output = result_buffer(spec);
+    problem.made.pop_back();
+    problem.c = problem.d;
+    problem.beta = beta;
   }
 }
 
@@ -143,7 +228,7 @@ GemmProblem general_product(const LayerSpec& spec) {
   problem.a.transposed = transpose_right;
   problem.b = by_columns(a.dtype, 0, a.dims[0], a.dims[1]);
   problem.b.transposed = transpose_left;
-  problem.d = by_columns(a.dtype, 0, problem.n, problem.m);
+  problem.d = by_columns(a.dtype, result_buffer(spec), problem.n, problem.m);
   problem.alpha = spec.real("alpha");
   read_addend(spec, problem);
   return problem;
@@ -153,7 +238,7 @@ GemmProblem general_product(const LayerSpec& spec) {
 
 GemmProblem gemm_problem(const LayerSpec& spec) {
   check_types(spec);
-  if (spec.op != "gemm" && spec.op != "matmul") {
+  if (spec.op != "gemm" && spec.op != "matmul" && spec.op != "matmul_integer") {
     throw Unsupported(fmt::format("'{}' is no product", spec.op));
   }
   GemmProblem problem = spec.op == "gemm" ? general_product(spec) : matrix_product(spec);

@@ -4,15 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "harness/model/layer_spec.hpp"
+#include "runners/cuda/own_step.hpp"
 
 namespace plumb::cuda {
 
 /// Is one matrix of a product, as columns one after the other.
 struct GemmMatrix {
   DataType type = DataType::kF32;
-  std::size_t operand = 0;  ///< index into the layer's inputs
+  std::size_t buffer = 0;  ///< of the plan: the layer's inputs, its result, what is made before
   std::int64_t rows = 0;
   std::int64_t columns = 0;
   std::int64_t leading = 0;  ///< elements from one column to the next
@@ -32,15 +33,20 @@ struct GemmProblem {
   GemmMatrix a;
   GemmMatrix b;
   std::optional<GemmMatrix> c;      ///< of D's extents
-  std::optional<std::size_t> bias;  ///< operand of m numbers, one for each of D's rows
-  GemmMatrix d;                     ///< its operand is not used
+  std::optional<std::size_t> bias;  ///< buffer of m numbers, one for each of D's rows
+  GemmMatrix d;
   double alpha = 1.0;
   double beta = 0.0;
   Activation activation = Activation::kNone;
   bool tf32 = false;
+  std::vector<TensorType> made;  ///< what steps before write, in buffers behind the result's
+  std::vector<OwnStep> before;
+  std::vector<OwnStep> behind;
 };
 
-/// Translates a `gemm` or `matmul`. Throws Unsupported, saying what cuBLASLt cannot do of it.
+/// Translates a `gemm`, `matmul` or `matmul_integer`. What cuBLASLt cannot read or do is brought
+/// into a form that it can by kernels of ours before it (operands or C broadcast, integers' right
+/// operand on its side), or done behind it. Throws Unsupported, saying what is left.
 [[nodiscard]] GemmProblem gemm_problem(const LayerSpec& spec);
 
 }  // namespace plumb::cuda

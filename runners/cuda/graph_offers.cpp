@@ -105,7 +105,7 @@ DevicePlan built(const LayerSpec& spec,
   } catch (const CudnnRefusal& refusal) {
     throw Unsupported(fmt::format("cuDNN: {}", refusal.what()));
   }
-  append_behind(result, form.behind, form.result, kernel);
+  append_own_steps(result, form.behind, form.result, kernel);
   result.creation = std::chrono::steady_clock::now() - begin;
   return result;
 }

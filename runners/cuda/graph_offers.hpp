@@ -6,7 +6,7 @@
 
 #include "runners/cuda/cudnn_handle.hpp"
 #include "runners/cuda/device_offer.hpp"
-#include "runners/cuda/split_layer.hpp"
+#include "runners/cuda/own_step.hpp"
 #include "runners/cuda/tensor_graph.hpp"
 
 namespace plumb::cuda {
@@ -17,7 +17,7 @@ struct GraphForm {
   TensorGraph graph;
   std::vector<TensorLayout> inputs;  ///< how it wants each of the layer's operands
   TensorLayout result = TensorLayout::kChannelsFirst;
-  std::vector<StepBehind> behind;
+  std::vector<OwnStep> behind;
 };
 
 /// Lists cuDNN's engines for one form of a layer that keep the layer's promise of precision: what

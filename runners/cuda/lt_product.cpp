@@ -2,6 +2,7 @@
 #include "runners/cuda/lt_product.hpp"
 
 #include <cstdint>
+#include <utility>
 
 namespace plumb::cuda {
 namespace {
@@ -14,6 +15,10 @@ abi::LtType lt_type(DataType type) {
       return abi::LtType::kF16;
     case DataType::kBf16:
       return abi::LtType::kBf16;
+    case DataType::kS8:
+      return abi::LtType::kS8;
+    case DataType::kS32:
+      return abi::LtType::kS32;
     default:
       return abi::LtType::kF32;
   }
@@ -56,15 +61,22 @@ abi::LtEpilogue epilogue_of(const GemmProblem& problem) {
   return bias ? abi::LtEpilogue::kBias : abi::LtEpilogue::kDefault;
 }
 
+/// Returns what a product is computed in, and what it is scaled in.
+std::pair<abi::LtCompute, abi::LtType> computation_of(const GemmProblem& problem) {
+  switch (problem.d.type) {
+    case DataType::kF64:
+      return {abi::LtCompute::kF64, abi::LtType::kF64};
+    case DataType::kS32:
+      return {abi::LtCompute::kS32, abi::LtType::kS32};
+    default:
+      return {problem.tf32 ? abi::LtCompute::kF32AsTf32 : abi::LtCompute::kF32, abi::LtType::kF32};
+  }
+}
+
 LtOwned product(const CublasLibrary& library, const GemmProblem& problem) {
-  const bool wide = problem.d.type == DataType::kF64;
-  const abi::LtCompute compute = wide           ? abi::LtCompute::kF64
-                                 : problem.tf32 ? abi::LtCompute::kF32AsTf32
-                                                : abi::LtCompute::kF32;
+  const auto [compute, scale] = computation_of(problem);
   abi::LtDescriptor handle = nullptr;
-  library.check(library.calls().product_create(
-                    &handle, compute, wide ? abi::LtType::kF64 : abi::LtType::kF32),
-                "a product");
+  library.check(library.calls().product_create(&handle, compute, scale), "a product");
   LtOwned owned(handle, library.calls().product_destroy);
   const auto operation = [](const GemmMatrix& value) {
     return value.transposed ? abi::LtOperation::kTranspose : abi::LtOperation::kNone;

@@ -6,45 +6,44 @@
 #include <utility>
 
 #include "runners/cuda/index_space.hpp"
-#include "runners/cuda/own/own_layer.hpp"
 
 namespace plumb::cuda {
 namespace {
 
 constexpr std::size_t kBias = 2;
 
-LayerSpec step_on(const LayerSpec& layer, std::string op, const std::string& fn) {
-  LayerSpec step;
-  step.op = std::move(op);
-  step.accumulate = layer.accumulate;
-  step.inputs = {layer.outputs.at(0)};
-  step.outputs = {layer.outputs[0]};
-  step.attributes["fn"] = fn;
+OwnStep step_on_result(const LayerSpec& layer, std::string op, const std::string& fn) {
+  const std::size_t result = layer.inputs.size();
+  OwnStep step{{}, {result}, result};
+  step.spec.op = std::move(op);
+  step.spec.accumulate = layer.accumulate;
+  step.spec.inputs = {layer.outputs.at(0)};
+  step.spec.outputs = {layer.outputs[0]};
+  step.spec.attributes["fn"] = fn;
   return step;
 }
 
-StepBehind binary(const LayerSpec& layer, const std::string& fn, std::size_t operand) {
+OwnStep binary(const LayerSpec& layer, const std::string& fn, std::size_t operand) {
   if (!layer.has_input(operand)) {
     throw Unsupported(fmt::format("operand {} of the fused '{}' is missing", operand, fn));
   }
-  StepBehind step{step_on(layer, "binary", fn), operand};
+  OwnStep step = step_on_result(layer, "binary", fn);
+  step.inputs.push_back(operand);
   step.spec.inputs.push_back(layer.inputs[operand]);
   return step;
 }
 
-/// A convolution's bias is one number a channel, a product's one a column, as numpy broadcasts it.
-StepBehind bias(const LayerSpec& layer) {
-  StepBehind step = binary(layer, "add", kBias);
-  const std::size_t rank = layer.outputs[0].dims.size();
+/// A convolution's bias is one number a channel, a product's is broadcast as numpy does.
+OwnStep bias(const LayerSpec& layer) {
+  OwnStep step = binary(layer, "add", kBias);
   if (layer.op == "conv" || layer.op == "conv_transpose") {
-    TensorType& type = *step.spec.inputs[1];
-    type.dims.resize(rank - 1, 1);
+    step.spec.inputs[1]->dims.resize(layer.outputs[0].dims.size() - 1, 1);
   }
   return step;
 }
 
-StepBehind activation(const LayerSpec& layer, const Epilogue& step) {
-  StepBehind result{step_on(layer, "eltwise", step.fn), std::nullopt};
+OwnStep activation(const LayerSpec& layer, const Epilogue& step) {
+  OwnStep result = step_on_result(layer, "eltwise", step.fn);
   result.spec.attributes["parameters"] = step.parameters;
   return result;
 }
@@ -55,7 +54,8 @@ SplitLayer split_layer(const LayerSpec& spec) {
   SplitLayer result{spec, {}};
   result.alone.inputs.resize(kBias);
   result.alone.epilogue.clear();
-  if (spec.has_input(kBias)) {
+  const bool has_bias = spec.op == "conv" || spec.op == "conv_transpose" || spec.op == "gemm";
+  if (has_bias && spec.has_input(kBias)) {
     result.behind.push_back(bias(spec));
   }
   for (const Epilogue& step : spec.epilogue) {
@@ -63,36 +63,6 @@ SplitLayer split_layer(const LayerSpec& spec) {
                                          : activation(spec, step));
   }
   return result;
-}
-
-void append_behind(DevicePlan& plan,
-                   const std::vector<StepBehind>& behind,
-                   TensorLayout layout,
-                   const KernelStep& kernel) {
-  const std::size_t result = plan.outputs.at(0);
-  for (const StepBehind& step : behind) {
-    std::vector<std::size_t> buffers{result};
-    if (step.operand) {
-      buffers.push_back(*step.operand);
-    }
-    buffers.push_back(result);
-    for (const KernelLaunch& launch : own_layer(step.spec, layout).launches) {
-      plan.steps.push_back(kernel(launch, buffers));
-    }
-    plan.implementation += fmt::format("+plumb:{}", step.spec.text("fn"));
-  }
-}
-
-std::vector<TensorLayout> input_layouts(const LayerSpec& spec,
-                                        const std::vector<StepBehind>& behind,
-                                        TensorLayout layout) {
-  std::vector<TensorLayout> layouts(spec.inputs.size(), layout);
-  for (const StepBehind& step : behind) {
-    if (step.operand) {
-      layouts[*step.operand] = own_layer(step.spec, layout).inputs.at(1);
-    }
-  }
-  return layouts;
 }
 
 }  // namespace plumb::cuda

@@ -60,6 +60,14 @@ struct AttentionShape {
   double softcap;  // 0: none
 };
 
+/// Of products of integers: the space is the result's, with the factors' strides along it.
+struct ProductShape {
+  Space space;
+  Index depth;      // numbers that are multiplied and added up for one element
+  Index steps[2];   // of the factors, from one of them to the next
+  int has_zero[2];  // zero points
+};
+
 /// Of pools; always three spatial axes, those missing of extent 1.
 struct PoolShape {
   Space out;  // batch, channels, three spatial axes

@@ -32,6 +32,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {"layer_norm", row_layer_norm, false},
     {"lp_pool", pool_windows, true},
     {"lrn", map_response, true},
+    {"matmul_integer", multiply_integers, false},
     {"max", map_many, true},
     {"max_pool", pool_windows, true},
     {"min", map_many, true},

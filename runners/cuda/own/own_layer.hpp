@@ -73,6 +73,7 @@ std::vector<KernelLaunch> select_gather(const OwnOperands& operands);
 std::vector<KernelLaunch> select_pad(const OwnOperands& operands);
 std::vector<KernelLaunch> select_resize(const OwnOperands& operands);
 std::vector<KernelLaunch> pool_windows(const OwnOperands& operands);
+std::vector<KernelLaunch> multiply_integers(const OwnOperands& operands);
 std::vector<KernelLaunch> attend(const OwnOperands& operands);
 std::vector<KernelLaunch> row_softmax(const OwnOperands& operands);
 std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands);

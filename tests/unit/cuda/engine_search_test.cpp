@@ -190,6 +190,11 @@ TEST(Cublas, makes_descriptors_without_a_device_and_says_why_there_is_no_handle)
     const LtProduct product = lt_product(library, problem);
     EXPECT_NE(product.product.get(), nullptr);
     EXPECT_NE(product.a.get(), nullptr);
+    const LtProduct integers = lt_product(
+        library,
+        gemm_problem(parse_key({"v1:matmul_integer;in=s8[4,16],s8[16,8]c;out=s32[4,8];acc=s32;"
+                                "math=strict"})));
+    EXPECT_NE(integers.d.get(), nullptr);
     try {
       const CublasHandle handle(library);
     } catch (const CublasRefusal& refusal) {

@@ -6,6 +6,7 @@
 #include "runners/cuda/index_space.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_operands.hpp"
+#include "runners/engine/reference/reference.hpp"
 #include "runners/engine/verification.hpp"
 
 namespace plumb::cuda {
@@ -19,7 +20,7 @@ double element(const GemmMatrix& matrix,
                std::int64_t row,
                std::int64_t column) {
   const std::int64_t at = batch * matrix.batch_stride + column * matrix.leading + row;
-  return number_at(operands.at(matrix.operand), static_cast<std::size_t>(at));
+  return number_at(operands.at(matrix.buffer), static_cast<std::size_t>(at));
 }
 
 double operation(const GemmMatrix& matrix,
@@ -31,10 +32,22 @@ double operation(const GemmMatrix& matrix,
                            : element(matrix, operands, batch, row, column);
 }
 
+/// Executes steps of our kernels by the reference: operands, then what they make.
+void run_steps(const std::vector<OwnStep>& steps, std::vector<Tensor>& buffers) {
+  for (const OwnStep& step : steps) {
+    std::vector<Tensor> operands;
+    operands.reserve(step.inputs.size());
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      operands.push_back({*step.spec.inputs[i], buffers.at(step.inputs[i]).data});
+    }
+    buffers.at(step.output) = reference_outputs(step.spec, operands).at(0);
+  }
+}
+
 /// Computes what cuBLASLt's documentation says that it computes, in float64.
-Tensor computed(const GemmProblem& problem,
-                const TensorType& type,
-                const std::vector<Tensor>& operands) {
+Tensor multiplied(const GemmProblem& problem,
+                  const TensorType& type,
+                  const std::vector<Tensor>& operands) {
   std::vector<double> result(static_cast<std::size_t>(element_count(type)), NAN);
   for (std::int64_t batch = 0; batch < problem.batch; ++batch) {
     for (std::int64_t row = 0; row < problem.m; ++row) {
@@ -63,12 +76,23 @@ Tensor computed(const GemmProblem& problem,
   return tensor_from(type, result);
 }
 
+/// Computes a layer as it is asked for, with our kernels' steps before and behind.
+Tensor computed(const LayerSpec& spec, std::vector<Tensor> buffers) {
+  const GemmProblem problem = gemm_problem(spec);
+  buffers.resize(buffers.size() + 1 + problem.made.size());
+  run_steps(problem.before, buffers);
+  Tensor& result = buffers.at(spec.inputs.size());
+  result = multiplied(problem, spec.outputs[0], buffers);
+  run_steps(problem.behind, buffers);
+  return result;
+}
+
 class Products : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Products, mean_the_same_by_columns) {
   const LayerSpec spec = parse_key({GetParam()});
   const std::vector<Tensor> operands = random_operands(spec, 5);
-  const std::vector<Tensor> outputs{computed(gemm_problem(spec), spec.outputs[0], operands)};
+  const std::vector<Tensor> outputs{computed(spec, operands)};
   const Verdict verdict = verify(spec, operands, outputs);
   EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
 }
@@ -93,7 +117,25 @@ INSTANTIATE_TEST_SUITE_P(
         "v1:gemm;in=f32[1,24],f32[24,17],f32[1,17];out=f32[1,17];acc=f32;math=strict;alpha=1.0;"
         "beta=1.0;trans_a=0;trans_b=0;epilogue=relu",
         "v1:gemm;in=f32[5,24],f32[24,17],f32[17];out=f32[5,17];acc=f32;math=strict;alpha=1.0;"
-        "beta=1.0;trans_a=0;trans_b=0;epilogue=gelu_tanh"));
+        "beta=1.0;trans_a=0;trans_b=0;epilogue=gelu_tanh",
+        // What kernels of ours do before it: C along rows, scaled, and one number; batches.
+        "v1:gemm;in=f32[24,5],f32[24,17],f32[5,1];out=f32[5,17];acc=f32;math=strict;alpha=0.5;"
+        "beta=2.0;trans_a=1;trans_b=0;epilogue=relu",
+        "v1:gemm;in=f32[5,24],f32[24,17],f32[17];out=f32[5,17];acc=f32;math=strict;alpha=1.0;"
+        "beta=0.5;trans_a=0;trans_b=0",
+        "v1:gemm;in=f32[5,24],f32[24,17],f32[];out=f32[5,17];acc=f32;math=strict;alpha=1.0;"
+        "beta=1.0;trans_a=0;trans_b=0",
+        "v1:matmul;in=f32[2,1,8,16],f32[1,3,16,9];out=f32[2,3,8,9];acc=f32;math=strict",
+        "v1:matmul;in=f32[2,3,8,16],f32[3,16,9];out=f32[2,3,8,9];acc=f32;math=strict",
+        "v1:matmul;in=f32[3,8,16],f32[2,1,16,9];out=f32[2,3,8,9];acc=f32;math=strict",
+        // And behind it.
+        "v1:matmul;in=f32[4,8,16],f32[16,9]c,f32[4,1,9];out=f32[4,8,9];acc=f32;math=strict;"
+        "epilogue=gelu_erf,mul@2",
+        "v1:gemm;in=f32[5,24],f32[24,17],f32[17],f32[5,17];out=f32[5,17];acc=f32;math=strict;"
+        "alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=add@3,relu",
+        "v1:matmul_integer;in=s8[5,32],s8[32,16]c;out=s32[5,16];acc=s32;math=strict",
+        "v1:matmul_integer;in=s8[3,5,32],s8[3,32,16];out=s32[3,5,16];acc=s32;math=strict",
+        "v1:matmul_integer;in=s8[5,32],s8[32];out=s32[5];acc=s32;math=strict"));
 
 TEST(GemmProblem, says_what_cublaslt_cannot_do) {
   const auto refusal = [](const char* key) -> std::string {
@@ -104,14 +146,13 @@ TEST(GemmProblem, says_what_cublaslt_cannot_do) {
     }
     return "";
   };
-  EXPECT_THAT(refusal("v1:gemm;in=f32[24,5],f32[24,17],f32[5,1];out=f32[5,17];acc=f32;math=strict;"
-                      "alpha=0.5;beta=2.0;trans_a=1;trans_b=0"),
-              HasSubstr("broadcast"));
-  EXPECT_THAT(refusal("v1:matmul;in=f32[2,1,8,16],f32[1,3,16,9];out=f32[2,3,8,9];acc=f32;"
-                      "math=strict"),
-              HasSubstr("broadcast in part"));
   EXPECT_THAT(refusal("v1:matmul;in=s8[8,16],s8[16,9];out=s32[8,9];acc=s32;math=strict"),
               HasSubstr("products of s8"));
+  EXPECT_THAT(refusal("v1:matmul_integer;in=u8[8,16],s8[16,9];out=s32[8,9];acc=s32;math=strict"),
+              HasSubstr("s8 with s8"));
+  EXPECT_THAT(refusal("v1:matmul_integer;in=s8[8,16],s8[16,9],s8[]c;out=s32[8,9];acc=s32;"
+                      "math=strict"),
+              HasSubstr("zero points"));
 }
 
 TEST(GemmProblem, takes_tf32_only_where_the_key_allows_it) {

@@ -30,7 +30,7 @@ HostForm host_form(const LayerSpec& spec, const GraphForm& form, HostKernels& ke
       spec,
       form,
       begin_plan(spec, form.inputs, std::vector<TensorLayout>(spec.outputs.size(), form.result))};
-  append_behind(result.plan, form.behind, form.result, kernels.steps());
+  append_own_steps(result.plan, form.behind, form.result, kernels.steps());
   return result;
 }
 

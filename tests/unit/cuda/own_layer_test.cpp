@@ -55,6 +55,9 @@ constexpr const char* kMore[] = {
     "distribution=uniform",
     "v1:slice;in=f32[1,6,8,8];out=f32[1,3,4,8];acc=f32;math=strict;axes=[1,2];starts=[1,0];"
     "steps=[2,2]",
+    "v1:matmul_integer;in=u8[3,1,5,32],s8[2,32,4],-,s8[]c;out=s32[3,2,5,4];acc=s32;math=strict",
+    "v1:matmul_integer;in=s8[32],u8[2,32,4];out=s32[2,4];acc=s32;math=strict",
+    "v1:matmul_integer;in=s8[5,32],s8[32];out=s32[5];acc=s32;math=strict",
     "v1:attention;in=f16[1,2,3,8],f16[1,1,200,8],f16[1,1,200,300],f16[3,200];out=f16[1,2,3,300];"
     "acc=f32;math=strict;causal=0;kv_heads=1;outputs=y;q_heads=2;scale=0.35;softcap=0.0",
     "v1:attention;in=f64[1,2,3,8],f64[1,2,150,8],f64[1,2,150,8],bool[1,2,1,150];out=f64[1,2,3,8];"
@@ -92,7 +95,7 @@ TEST(OwnLayer, computes_what_the_reference_does_in_both_layouts) {
         << to_text(layers[i].layer.outputs[0]) << ": " << verdict.outcome.reason;
     ops.insert(layers[i].spec.op);
   }
-  EXPECT_THAT(ops, SizeIs(33)) << "operators of the table that are tested";
+  EXPECT_THAT(ops, SizeIs(34)) << "operators of the table that are tested";
   EXPECT_GT(layers.size(), 130U);
 }
 

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/own_step.hpp"
+
+#include <fmt/format.h>
+
+#include "runners/cuda/own/own_layer.hpp"
+
+namespace plumb::cuda {
+
+void append_own_steps(DevicePlan& plan,
+                      const std::vector<OwnStep>& steps,
+                      TensorLayout layout,
+                      const KernelStep& kernel) {
+  for (const OwnStep& step : steps) {
+    std::vector<std::size_t> buffers = step.inputs;
+    buffers.push_back(step.output);
+    for (const KernelLaunch& launch : own_layer(step.spec, layout).launches) {
+      plan.steps.push_back(kernel(launch, buffers));
+    }
+    const bool named = step.spec.op == "eltwise" || step.spec.op == "binary";
+    plan.implementation += fmt::format("+plumb:{}", named ? step.spec.text("fn") : step.spec.op);
+  }
+}
+
+std::vector<TensorLayout> input_layouts(const LayerSpec& layer,
+                                        const std::vector<OwnStep>& steps,
+                                        TensorLayout layout) {
+  std::vector<TensorLayout> layouts(layer.inputs.size(), layout);
+  for (const OwnStep& step : steps) {
+    const std::vector<TensorLayout> wanted = own_layer(step.spec, layout).inputs;
+    for (std::size_t i = 0; i < step.inputs.size(); ++i) {
+      if (step.inputs[i] < layouts.size()) {
+        layouts[step.inputs[i]] = wanted.at(i);
+      }
+    }
+  }
+  return layouts;
+}
+
+}  // namespace plumb::cuda

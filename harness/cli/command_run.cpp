@@ -227,7 +227,8 @@ class SuiteRun {
     if (!logs.empty() && options_.stacks.size() > 1) {
       logs /= header_.stack;
     }
-    const LoadLimits limits{left, parse_duration(options_.row_timeout), logs};
+    const LoadLimits limits{
+        left, parse_duration(options_.row_timeout), logs, options_.loads.accuracy};
     return execute_loads(
         executor_, store_, header_.id, suite_, models_, shard, modes_, limits, stopped);
   }

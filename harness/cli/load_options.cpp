@@ -69,11 +69,15 @@ void check_used(const LoadOptions& options, const ResolvedSuite& suite) {
       {"--max-batch", options.maximum_batch.has_value()},
       {"--batch-timeout", !options.batch_timeout.empty()},
       {"--lanes", options.lanes.has_value()},
-      {"--mlperf-logs", !options.mlperf_logs.empty()}};
+      {"--mlperf-logs", !options.mlperf_logs.empty()},
+      {"--accuracy", options.accuracy}};
   for (const auto& [option, given] : of_any) {
     if (given && !any) {
       refuse_unused(option, "a scenario");
     }
+  }
+  if (options.accuracy && options.mlperf_logs.empty()) {
+    throw Error(Error::Kind::kUser, "'--accuracy' needs a place for its log: add --mlperf-logs");
   }
   if (options.target_rate && !server) {
     refuse_unused("--target-rate", "the scenario server");
@@ -124,6 +128,12 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
   run.add_option("--mlperf-logs",
                  options.mlperf_logs,
                  "write each scenario's logs in MLPerf's formats below this folder")
+      ->group("Scenarios");
+  run.add_flag(
+         "--accuracy",
+         options.accuracy,
+         "ask every sample of the data set once, behind each scenario, compare the answer with "
+         "the sample's answer alone, and write MLPerf's accuracy log")
       ->group("Scenarios");
 }
 

@@ -26,6 +26,7 @@ struct LoadOptions {
   std::optional<std::int64_t> maximum_batch;
   std::optional<std::int64_t> lanes;
   std::filesystem::path mlperf_logs;  ///< where MLPerf's logs go; empty: nowhere
+  bool accuracy = false;  ///< ask every sample of the data set once, too, and log the answers
 };
 
 /// Adds the options of `run` that concern scenarios.

@@ -109,7 +109,7 @@ LoadExecution execute(Executor& executor,
                       const WantedLoad& wanted,
                       const ResultSet& results,
                       std::optional<Seconds> budget,
-                      Seconds row_timeout,
+                      const LoadLimits& limits,
                       const std::function<void(const LoadProgress&)>& report) {
   const std::optional<RequestedLoad> load = load_of(wanted.scenario);
   if (!load) {
@@ -123,9 +123,13 @@ LoadExecution execute(Executor& executor,
   }
   LoadRequest request;
   try {
-    request = request_of(wanted, *mode, *load, budget, row_timeout);
+    request = request_of(wanted, *mode, *load, budget, limits.row_timeout);
   } catch (const Error& error) {
     return refused(wanted, fmt::format("no larger batch can be made: {}", error.what()));
+  }
+  if (limits.accuracy) {
+    request.accuracy_log =
+        mlperf_accuracy_file(limits.mlperf_logs, wanted.instance(), wanted.scenario.name);
   }
   return executor.load_model(request, report);
 }
@@ -177,13 +181,8 @@ bool execute_loads(Executor& executor,
     LoadExecution load;
     {
       ProgressLine line;
-      load = execute(
-          executor,
-          wanted[i],
-          results,
-          budget,
-          limits.row_timeout,
-          [&](const LoadProgress& progress) {
+      load =
+          execute(executor, wanted[i], results, budget, limits, [&](const LoadProgress& progress) {
             line.show(
                 {.done = i,
                  .total = wanted.size(),

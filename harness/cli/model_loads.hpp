@@ -19,6 +19,7 @@ struct LoadLimits {
   std::function<std::optional<Seconds>()> left;  ///< of the run's budget; absent: no budget
   Seconds row_timeout{60.0};                     ///< in which something must go on
   std::filesystem::path mlperf_logs;             ///< empty: no logs
+  bool accuracy = false;                         ///< one of them that of every sample's answer
 };
 
 /// Loads each model of a suite by each of its scenarios and in each mode (none given: plain), in a

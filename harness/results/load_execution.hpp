@@ -40,6 +40,12 @@ struct LoadPeak {
 };
 [[nodiscard]] LoadPeak summarize(const PeakResult& peak);
 
+/// Is how far answers under load are those that the model gives to the same samples alone.
+struct LoadAgreement {
+  std::uint64_t samples = 0;        ///< compared
+  double maximum_difference = 0.0;  ///< relative to the largest magnitude of the sample's answer
+};
+
 /// Is what came of loading one whole model by one scenario, in one worker process. A sample is one
 /// input of the model at the suite's batch.
 struct LoadExecution {
@@ -50,6 +56,8 @@ struct LoadExecution {
   RequestedLoad requested;           ///< as the worker ran it: what it chose itself is filled in
   std::optional<LoadResult> result;  ///< of server without a rate: the last run of the search
   std::optional<LoadPeak> peak;      ///< of server without a rate
+  std::optional<LoadAgreement> agreement;  ///< before the load; absent: not compared
+  std::optional<LoadResult> accuracy;      ///< of the whole data set behind the load, if asked for
   BatchPolicy batches;
   bool direct = false;  ///< executed by the issuing thread: no queue, no time-out
   std::vector<BucketUse> buckets;

@@ -54,6 +54,11 @@ std::string to_json(const LoadExecution& load) {
       {"requested", to_value(load.requested)},
       {"result", load.result ? to_value(*load.result) : Json()},
       {"peak", load.peak ? to_value(*load.peak) : Json()},
+      {"agreement",
+       load.agreement ? Json{{"samples", load.agreement->samples},
+                             {"maximum_difference", load.agreement->maximum_difference}}
+                      : Json()},
+      {"accuracy", load.accuracy ? to_value(*load.accuracy) : Json()},
       {"batcher", batcher_value(load)},
       {"inputs_per_sample", load.inputs_per_sample},
       {"copies_counted", true},
@@ -86,6 +91,13 @@ LoadExecution load_execution_from_json(std::string_view text) {
   }
   if (object.has("peak")) {
     load.peak = peak_from(object.object("peak"));
+  }
+  if (object.has("agreement")) {
+    const JsonObject agreement = object.object("agreement");
+    load.agreement = {count(agreement, "samples"), agreement.number("maximum_difference")};
+  }
+  if (object.has("accuracy")) {
+    load.accuracy = result_from(object.object("accuracy"));
   }
   read_batcher(object.object("batcher"), load);
   load.inputs_per_sample = object.integer("inputs_per_sample", 1, JsonObject::kHighest);

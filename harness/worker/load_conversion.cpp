@@ -128,6 +128,7 @@ protocol::LoadRequest to_protocol(const LoadRequest& request) {
     message.set_budget_seconds(request.budget->count());
   }
   message.set_data_set_bytes(static_cast<std::uint64_t>(request.data_set.value));
+  message.set_accuracy_log(request.accuracy_log.string());
   return message;
 }
 
@@ -158,6 +159,7 @@ LoadRequest from_protocol(const protocol::LoadRequest& message) {
   }
   request.data_set.value = static_cast<std::int64_t>(
       within("data_set_bytes", message.data_set_bytes(), std::uint64_t{1} << 50U));
+  request.accuracy_log = message.accuracy_log();
   return request;
 }
 

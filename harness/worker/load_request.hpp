@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,6 +30,9 @@ struct LoadRequest {
   BatchPolicy batches{.maximum_batch = 1, .timeout = {}, .lanes = 1};
   std::optional<Seconds> budget;           ///< of the load, searches and confirmations included
   Bytes data_set{std::int64_t{64} << 20};  ///< of inputs, at most; but two batches a lane
+  /// File for MLPerf's accuracy log, written by the worker: after the load every sample of the data
+  /// set is asked once, and each answer compared. Empty: none.
+  std::filesystem::path accuracy_log;
 };
 
 /// Returns what is known of a load before it begins: what was asked for.

@@ -12,7 +12,7 @@
 #include "runners/engine/candidate.hpp"
 #include "runners/engine/memory_limit.hpp"
 #include "runners/engine/model_profile.hpp"
-#include "runners/engine/number_formats.hpp"
+#include "runners/engine/output_difference.hpp"
 #include "runners/engine/program_region.hpp"
 #include "runners/engine/verification.hpp"
 
@@ -23,29 +23,6 @@ constexpr std::size_t kRounds = 4;          // of modes timed in turns
 constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
 constexpr std::size_t kProfilePasses = 8;   // at most, in all rounds together
 constexpr double kShareOfMemory = 0.8;      // that modes may fill together
-
-/// Returns the largest difference over all floating outputs, each relative to its largest
-/// magnitude.
-double difference(const std::vector<Tensor>& outputs, const std::vector<Tensor>& expected) {
-  double worst = 0.0;
-  for (std::size_t index = 0; index < outputs.size(); ++index) {
-    if (!is_floating(expected[index].type.dtype)) {
-      continue;
-    }
-    const ElementReader ours = reader_of(outputs[index].type.dtype);
-    const ElementReader theirs = reader_of(expected[index].type.dtype);
-    double magnitude = 0.0;
-    double largest = 0.0;
-    const auto count = static_cast<std::size_t>(element_count(expected[index].type));
-    for (std::size_t i = 0; i < count; ++i) {
-      const double wanted = theirs(expected[index].data.data(), i);
-      magnitude = std::max(magnitude, std::abs(wanted));
-      largest = std::max(largest, std::abs(ours(outputs[index].data.data(), i) - wanted));
-    }
-    worst = std::max(worst, magnitude > 0.0 ? largest / magnitude : largest);
-  }
-  return worst;
-}
 
 /// Adds one block of samples to those before it.
 void add_block(const Measurement& block, Measurement& row) {
@@ -120,13 +97,9 @@ void ModelExecution::compare(Mode& mode) {
   if (expected_.empty()) {
     return;  // nothing to compare with
   }
-  const double error = difference(mode.ready.outputs, expected_);
+  const double error = largest_difference(mode.ready.outputs, expected_);
   mode.execution.row.maximum_error = error;
-  const bool half =
-      std::any_of(mode.ready.outputs.begin(), mode.ready.outputs.end(), [](const Tensor& output) {
-        return is_floating(output.type.dtype) && output.type.dtype != DataType::kF32;
-      });
-  const double most = half ? kToleranceBf16 : kToleranceF32;
+  const double most = tolerated_difference(mode.ready.outputs);
   if (error > most) {
     mode.execution.row.outcome = {
         Outcome::Kind::kWrongResult,

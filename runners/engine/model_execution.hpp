@@ -18,10 +18,8 @@ namespace plumb {
 /// All modes are ready before any is timed, and are timed in turns, so that what the machine does
 /// meanwhile happens to all of them alike; one after the other only if they do not fit into memory
 /// together. Whatever goes wrong with a mode is its outcome; what is wrong is not timed: nothing
-/// that is not finite, and nothing that differs from the first mode's result by more than
-/// kToleranceF32 or kToleranceBf16 of its largest magnitude. Rounding to bf16 costs a well
-/// conditioned model 1%, and the zoo's worst (DUC, with random weights) 43%; a result that has
-/// nothing to do with the right one is off by 100%.
+/// that is not finite, and nothing that differs from the first mode's result by more than rounding
+/// (tolerated_difference()).
 class ModelExecution {
  public:
   /// Keeps references to all of them but the size.
@@ -32,9 +30,6 @@ class ModelExecution {
 
   /// Emits one execution a mode, in order.
   void run(const std::function<void(Execution)>& emit);
-
-  static constexpr double kToleranceF32 = 1e-3;
-  static constexpr double kToleranceBf16 = 0.5;
 
  private:
   struct Mode {

@@ -210,6 +210,15 @@ void ModelExecutor::execute(const Batch& batch, std::span<SampleResponse> respon
   }
 }
 
+Tensor ModelExecutor::answer_alone(std::size_t sample) {
+  const QuerySample query{1, sample};
+  SampleResponse response{1, {}};
+  execute({0, buckets_.front().samples, {&query, 1}}, {&response, 1});
+  Tensor answer{sample_outputs_.empty() ? TensorType{} : sample_outputs_.front(), {}};
+  answer.data.assign(response.data.begin(), response.data.end());
+  return answer;
+}
+
 void ModelExecutor::check_answer(const Bucket& bucket, const Lane& lane, const Batch& batch) const {
   for (std::size_t i = 0; i < batch.samples.size(); ++i) {
     for (std::size_t output = 0; output < lane.outputs.size(); ++output) {

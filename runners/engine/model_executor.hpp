@@ -45,6 +45,9 @@ class ModelExecutor final : public BatchExecutor {
   /// Hands out the first output. Throws Error{kInternal} for an answer that is no number, naming
   /// sample and output.
   void execute(const Batch& batch, std::span<SampleResponse> responses) override;
+  /// Executes one sample of the data set by itself and returns the first output. While nothing else
+  /// is executed.
+  [[nodiscard]] Tensor answer_alone(std::size_t sample);
 
   /// Counts the batches executed so far. From any thread.
   [[nodiscard]] std::uint64_t batches() const { return batches_.load(std::memory_order_relaxed); }

@@ -5,11 +5,15 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <fstream>
 #include <utility>
 
+#include "harness/base/error.hpp"
 #include "harness/scenario/budgeted_load.hpp"
 #include "harness/scenario/direct_system.hpp"
 #include "harness/scenario/dynamic_batcher.hpp"
+#include "harness/scenario/mlperf_log.hpp"
+#include "runners/engine/answer_check.hpp"
 #include "runners/engine/candidate.hpp"
 #include "runners/engine/load_heartbeat.hpp"
 #include "runners/engine/model_executor.hpp"
@@ -54,6 +58,23 @@ class LoadedSystem {
   std::unique_ptr<DynamicBatcher> batcher_;
 };
 
+/// Asks the first `samples` samples once, and keeps how far their answers agree; what is wrong with
+/// one is the load's outcome.
+LoadResult ask_once(LoadedSystem& loaded,
+                    const RequestedLoad& asked,
+                    std::size_t samples,
+                    LoadClock& clock,
+                    AnswerCheck& check,
+                    LoadExecution& load) {
+  LoadResult result =
+      run_load(resolve_load(accuracy_load(asked, samples)), loaded.system(), clock, &check);
+  load.agreement = check.agreement();
+  if (!check.outcome().ok()) {
+    load.outcome = check.outcome();
+  }
+  return result;
+}
+
 /// Prepares a program for each bucket and lane, then loads.
 void run(Backend& backend,
          const Clock& clock,
@@ -77,6 +98,13 @@ void run(Backend& backend,
   load.requested.loaded_samples = executor.samples();
   LoadedSystem loaded(executor, request, load_clock);
   load.direct = loaded.direct();
+  const std::size_t checked = std::min(executor.samples(), data_set_of(request).least);
+  heart.enter("checking answers");
+  AnswerCheck before(executor, checked, nullptr);
+  static_cast<void>(ask_once(loaded, request.load, checked, load_clock, before, load));
+  if (!load.outcome.ok()) {
+    return;
+  }
   const std::optional<Seconds> left =
       request.budget ? std::optional(*request.budget - load.preparation) : std::nullopt;
   BudgetedLoad done =
@@ -89,6 +117,20 @@ void run(Backend& backend,
     load.peak = summarize(*done.peak);
   }
   load.buckets = loaded.uses();
+  if (!request.accuracy_log.empty()) {
+    heart.enter("accuracy: every sample once");
+    std::ofstream file(request.accuracy_log, std::ios::binary);
+    MlperfAccuracyLog log(file);
+    AnswerCheck all(executor, executor.samples(), &log);
+    load.accuracy = ask_once(loaded, request.load, executor.samples(), load_clock, all, load);
+    log.finish();
+    file.close();
+    if (!file) {
+      throw Error(Error::Kind::kEnvironment,
+                  fmt::format("cannot write '{}': check the folder and the disk's space",
+                              request.accuracy_log.string()));
+    }
+  }
 }
 
 }  // namespace

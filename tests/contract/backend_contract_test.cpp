@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every backend promises (harness/worker/backend.hpp), over every backend that is built.
+#include <onnx/onnx_pb.h>
+
 #include <iostream>
 #include <memory>
 #include <set>
 #include <tuple>
 
 #include "harness/base/error.hpp"
+#include "runners/engine/model_execution.hpp"
+#include "runners/engine/model_load.hpp"
 #include "runners/engine/random_operands.hpp"
 #include "runners/engine/verification.hpp"
+#include "suites/zoo/zoo.hpp"
 #include "tests/contract/backend_registry.hpp"
 #include "tests/contract/layer_cases.hpp"
 #include "tests/support/onnx_node_tests.hpp"
@@ -222,6 +227,70 @@ TEST_P(BackendContract, passes_onnx_operator_tests) {
        library_limits()});
   std::cout << testing::to_text(tally);
   EXPECT_THAT(tally.failed, IsEmpty());
+}
+
+ExecuteRequest lenet(std::int64_t batch) {
+  ExecuteRequest request;
+  request.name = "lenet";
+  request.model = zoo::find("lenet")->build(batch, {}).SerializeAsString();
+  request.sampling.budget = Seconds(0.02);
+  return request;
+}
+
+TEST_P(BackendContract, executes_a_model_alike_in_every_mode) {
+  ExecuteRequest request = lenet(1);
+  request.modes = {{}, {{.fusion = true}, {}, {}}, {{.channels_last = true}, {}, {}}};
+  LayerTiming timing;
+  std::vector<Execution> executions;
+  ModelExecution(*backend_, timing, Bytes{1 << 20}, request).run([&](Execution execution) {
+    executions.push_back(std::move(execution));
+  });
+  ASSERT_EQ(executions.size(), request.modes.size());
+  for (const Execution& execution : executions) {
+    EXPECT_TRUE(execution.row.outcome.timed())
+        << execution.mode << ": " << execution.row.outcome.reason;
+    EXPECT_FALSE(execution.row.output_hash.empty());
+    EXPECT_LT(execution.row.maximum_error.value_or(0.0), 1e-4) << execution.mode;
+  }
+}
+
+TEST_P(BackendContract, answers_under_load_as_it_does_alone) {
+  for (const LoadScenario scenario : {LoadScenario::kSingleStream,
+                                      LoadScenario::kMultiStream,
+                                      LoadScenario::kServer,
+                                      LoadScenario::kOffline}) {
+    LoadRequest request;
+    request.buckets = {{1, lenet(1)}, {4, lenet(4)}};
+    request.batches = {.maximum_batch = 4, .timeout = {}, .lanes = 1};
+    request.load.scenario = scenario;
+    request.load.fixed_duration = Seconds(0.1);
+    request.load.stall_limit = Seconds(30.0);
+    if (scenario == LoadScenario::kMultiStream) {
+      request.load.samples_per_query = 4;
+    }
+    if (scenario == LoadScenario::kServer) {
+      request.load.latency_limit = Seconds(10.0);
+      request.load.target_rate = 100.0;
+    }
+    LayerTiming timing;
+    const auto clock = make_steady_load_clock();
+    const LoadExecution load = load_model(
+        *backend_,
+        timing,
+        [] { return read_disturbance(); },
+        *clock,
+        request,
+        [](const LoadProgress& /*progress*/) {});
+    if (load.outcome.kind == Outcome::Kind::kUnsupported) {
+      GTEST_SKIP() << load.outcome.reason;
+    }
+    ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
+    ASSERT_TRUE(load.agreement);
+    EXPECT_EQ(load.agreement->samples, 8U);
+    EXPECT_LT(load.agreement->maximum_difference, 1e-4);
+    EXPECT_EQ(load.result->samples_completed, load.result->samples_issued);
+    EXPECT_EQ(load.result->samples_failed, 0U);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends,

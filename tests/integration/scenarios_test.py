@@ -140,7 +140,7 @@ class Scenarios(Command):
         logs = self.folder / "logs"
         loads = self.load(
             *ALL, "--latency-limit", "500ms", "--target-rate", "1000", "--duration", "2s", "--max-batch", "4", "--batch-timeout", "1ms",
-            "--lanes", "1", "--mlperf-logs", logs, stack="default",
+            "--lanes", "1", "--mlperf-logs", logs, "--accuracy", stack="default",
         )
         for scenario in SCENARIOS:
             row = loads["lenet", scenario]
@@ -160,6 +160,14 @@ class Scenarios(Command):
             self.assertRegex(summary, "(?m)^Result is : VALID$")
             self.assertIn("not reviewed by MLCommons", summary)
             self.assertEqual(json.loads((run / "mlperf_log_accuracy.json").read_text()), [])
+            accuracy = logs / "lenet_1_f32" / scenario / "accuracy"
+            answers = json.loads((accuracy / "mlperf_log_accuracy.json").read_text())
+            samples = row["load"]["requested"]["total_samples"]
+            self.assertEqual(sorted(answer["qsl_idx"] for answer in answers), list(range(samples)))
+            self.assertEqual({len(bytes.fromhex(answer["data"])) for answer in answers}, {4 * 10})
+            self.assertIn("Accuracy", (accuracy / "mlperf_log_detail.txt").read_text())
+            self.assertEqual(row["load"]["agreement"]["samples"], samples)
+            self.assertLess(row["load"]["agreement"]["maximum_difference"], 1e-4)
         server = loads["lenet", "server"]["load"]
         self.assertIsNone(server["peak"])
         self.assertGreater(server["score"]["value"], 100)

@@ -8,6 +8,10 @@
 #include <onnx/onnx_pb.h>
 
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <utility>
 
 #include "runners/engine/model_executor.hpp"
 #include "runners/engine/requested_model.hpp"
@@ -69,8 +73,9 @@ LoadRequest request_of(LoadScenario scenario, std::vector<std::size_t> buckets) 
   return request;
 }
 
-LoadExecution loaded(const LoadRequest& request, std::vector<LoadProgress>* progress = nullptr) {
-  const auto backend = make_onednn_backend();
+LoadExecution loaded(const LoadRequest& request,
+                     std::vector<LoadProgress>* progress = nullptr,
+                     const std::shared_ptr<Backend>& backend = make_onednn_backend()) {
   LayerTiming timing;
   const auto clock = make_steady_load_clock();
   return load_model(
@@ -151,6 +156,94 @@ TEST(ModelLoad, a_sample_that_gives_no_number_fails_with_its_place) {
   EXPECT_GT(load.result->samples_completed, 0U);
   EXPECT_THAT(load.result->first_failure, HasSubstr("output 0 is no finite number, for sample"));
   EXPECT_EQ(verdict_of(load), LoadVerdict::kFailed);
+}
+
+/// Is a program of batches whose second sample gets the answer of the first.
+class RepeatingProgram final : public Program {
+ public:
+  explicit RepeatingProgram(std::unique_ptr<Program> program) : program_(std::move(program)) {}
+  [[nodiscard]] ProgramFacts facts() const override { return program_->facts(); }
+  void bind(std::size_t slot, std::span<const Tensor> operands, bool shared) override {
+    program_->bind(slot, operands, shared);
+  }
+  void enqueue(std::size_t slot) override { program_->enqueue(slot); }
+  void synchronize() override {
+    program_->synchronize();
+    const std::span<const std::byte> answers = program_->output_bytes(0, 0);
+    const std::size_t size = answers.size() / 2;
+    std::memcpy(const_cast<std::byte*>(answers.data()) + size, answers.data(), size);
+  }
+  [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override {
+    return program_->outputs(slot);
+  }
+  [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override {
+    return program_->input_bytes(slot, operand);
+  }
+  [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
+                                                        std::size_t output) override {
+    return program_->output_bytes(slot, output);
+  }
+
+ private:
+  std::unique_ptr<Program> program_;
+};
+
+/// Is oneDNN, wrong in batches of two.
+class RepeatingBackend final : public Backend {
+ public:
+  [[nodiscard]] Environment describe() const override { return backend_->describe(); }
+  [[nodiscard]] Outcome supports(const LayerKey& key) const override {
+    return backend_->supports(key);
+  }
+  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
+    return backend_->variants(key);
+  }
+  [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override {
+    return backend_->prepare(key, variant);
+  }
+  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
+                                            const ModelOptions& options) override {
+    PreparedModel model = backend_->prepare_model(graph, options);
+    if (graph.values[graph.inputs.front()].type.dims.front() == 2) {
+      model.program = std::make_unique<RepeatingProgram>(std::move(model.program));
+    }
+    return model;
+  }
+
+ private:
+  std::unique_ptr<Backend> backend_ = make_onednn_backend();
+};
+
+TEST(ModelLoad, compares_answers_of_batches_with_those_of_samples_alone) {
+  const LoadRequest request = request_of(LoadScenario::kOffline, {1, 2});
+  const LoadExecution right = loaded(request);
+  ASSERT_TRUE(right.outcome.ok()) << right.outcome.reason;
+  ASSERT_TRUE(right.agreement);
+  EXPECT_EQ(right.agreement->samples, 4U);  // two batches of two
+  EXPECT_LT(right.agreement->maximum_difference, 1e-4);
+  EXPECT_FALSE(right.accuracy);
+  const LoadExecution wrong = loaded(request, nullptr, std::make_shared<RepeatingBackend>());
+  EXPECT_EQ(wrong.outcome.kind, Outcome::Kind::kWrongResult);
+  EXPECT_THAT(wrong.outcome.reason, HasSubstr("the answer to sample 1 under load differs"));
+  EXPECT_FALSE(wrong.result);
+}
+
+TEST(ModelLoad, logs_the_answer_to_every_sample_if_asked_for) {
+  LoadRequest request = request_of(LoadScenario::kServer, {1, 2});
+  request.accuracy_log = std::filesystem::path(testing::TempDir()) / "answers.json";
+  const LoadExecution load = loaded(request);
+  ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
+  ASSERT_TRUE(load.accuracy);
+  EXPECT_EQ(load.accuracy->load.mode, LoadMode::kAccuracy);
+  EXPECT_EQ(load.agreement->samples, load.requested.total_samples);
+  std::ifstream file(request.accuracy_log);
+  std::size_t answers = 0;
+  for (std::string line; std::getline(file, line);) {
+    answers += line.find("\"qsl_idx\"") != std::string::npos ? 1U : 0U;
+  }
+  EXPECT_EQ(answers, load.requested.total_samples);
+  request.accuracy_log = "/nowhere/answers.json";
+  EXPECT_THAT(loaded(request).outcome.reason, HasSubstr("cannot write '/nowhere/answers.json'"));
 }
 
 TEST(ModelLoad, a_model_whose_first_answer_is_no_number_is_not_loaded) {

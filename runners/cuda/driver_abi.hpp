@@ -72,8 +72,12 @@ struct DriverCalls {
   int (*mem_get_info)(std::size_t*, std::size_t*) = nullptr;
   int (*mem_alloc)(DevicePointer*, std::size_t) = nullptr;
   int (*mem_free)(DevicePointer) = nullptr;
+  int (*mem_alloc_host)(void**, std::size_t) = nullptr;
+  int (*mem_free_host)(void*) = nullptr;
   int (*memcpy_to_device)(DevicePointer, const void*, std::size_t) = nullptr;
   int (*memcpy_to_host)(void*, DevicePointer, std::size_t) = nullptr;
+  int (*memcpy_to_device_async)(DevicePointer, const void*, std::size_t, Stream) = nullptr;
+  int (*memcpy_to_host_async)(void*, DevicePointer, std::size_t, Stream) = nullptr;
   int (*memcpy_on_device)(DevicePointer, DevicePointer, std::size_t, Stream) = nullptr;
   int (*memset_bytes)(DevicePointer, unsigned char, std::size_t, Stream) = nullptr;
   int (*stream_create)(Stream*, unsigned) = nullptr;
@@ -130,8 +134,12 @@ void for_each_driver_call(Calls& calls, Visit visit) {
   visit(calls.mem_get_info, "cuMemGetInfo_v2");
   visit(calls.mem_alloc, "cuMemAlloc_v2");
   visit(calls.mem_free, "cuMemFree_v2");
+  visit(calls.mem_alloc_host, "cuMemAllocHost_v2");
+  visit(calls.mem_free_host, "cuMemFreeHost");
   visit(calls.memcpy_to_device, "cuMemcpyHtoD_v2");
   visit(calls.memcpy_to_host, "cuMemcpyDtoH_v2");
+  visit(calls.memcpy_to_device_async, "cuMemcpyHtoDAsync_v2");
+  visit(calls.memcpy_to_host_async, "cuMemcpyDtoHAsync_v2");
   visit(calls.memcpy_on_device, "cuMemcpyDtoDAsync_v2");
   visit(calls.memset_bytes, "cuMemsetD8Async");
   visit(calls.stream_create, "cuStreamCreate");

@@ -23,18 +23,6 @@ struct HeldValue {
   TensorLayout layout = TensorLayout::kChannelsFirst;
 };
 
-/// Tells whether the two layouts put the tensor's elements in the same order.
-bool same_order(const TensorType& type, TensorLayout a, TensorLayout b) {
-  const Dimensions one = strides_of(type.dims, a);
-  const Dimensions other = strides_of(type.dims, b);
-  for (std::size_t axis = 0; axis < type.dims.size(); ++axis) {
-    if (type.dims[axis] > 1 && one[axis] != other[axis]) {
-      return false;
-    }
-  }
-  return true;
-}
-
 class Composer {
  public:
   Composer(const Graph& graph, const LayerVariants& variants, const LayerSource& source, bool apart)
@@ -190,7 +178,7 @@ class Composer {
   std::size_t in_layout(ValueId value, TensorLayout layout) {
     const TensorType& type = graph_.values[value].type;
     for (const HeldValue& held : held_.at(value)) {
-      if (same_order(type, held.layout, layout)) {
+      if (same_order(type.dims, held.layout, layout)) {
         return held.buffer;
       }
     }

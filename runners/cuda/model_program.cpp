@@ -53,6 +53,8 @@ ProgramFacts ModelProgram::facts() const {
 
 void ModelProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool shared) {
   graphs_.resize(slot);
+  inputs_.clear();
+  outputs_.clear();
   DeviceProgram::bind(slot, operands, shared);
   graphs_.emplace_back();
   if (mode_ == ModelMode::kEager) {
@@ -104,7 +106,62 @@ void ModelProgram::enqueue_branches(std::size_t slot) {
   }
 }
 
+std::span<std::byte> ModelProgram::mirror(std::size_t buffer,
+                                          std::map<std::size_t, HostMirror>& mirrors) const {
+  context().use();
+  return mirrors
+      .try_emplace(
+          buffer, context().driver(), slot_at(0).buffers.at(buffer), plan().buffers[buffer].bytes)
+      .first->second.bytes();
+}
+
+std::span<std::byte> ModelProgram::input_bytes(std::size_t slot, std::size_t operand) {
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < plan().buffers.size(); ++i) {
+    const DeviceBuffer& buffer = plan().buffers[i];
+    if (buffer.role != DeviceBuffer::Role::kInput || buffer.operand != operand) {
+      continue;
+    }
+    if (found || buffer.weight ||
+        !same_order(buffer.type.dims, buffer.layout, TensorLayout::kChannelsFirst)) {
+      return {};  // several copies, or one that is made from the operand
+    }
+    found = i;
+  }
+  if (slot != 0 || !found || plan().buffers[*found].bytes == 0) {
+    return {};
+  }
+  const std::span<std::byte> bytes = mirror(*found, inputs_);
+  download(context().driver(), bytes, slot_at(0).buffers[*found]);
+  return bytes;
+}
+
+std::span<const std::byte> ModelProgram::output_bytes(std::size_t slot, std::size_t output) {
+  const std::size_t index = plan().outputs.at(output);
+  const DeviceBuffer& buffer = plan().buffers[index];
+  if (slot != 0 || buffer.bytes == 0 ||
+      !same_order(buffer.type.dims, buffer.layout, TensorLayout::kChannelsFirst)) {
+    return {};
+  }
+  return mirror(index, outputs_);
+}
+
 void ModelProgram::enqueue(std::size_t slot) {
+  if (slot != 0 || (inputs_.empty() && outputs_.empty())) {
+    enqueue_model(slot);
+    return;
+  }
+  context().use();  // lanes of a load execute in threads of their own
+  for (const auto& [buffer, mirror] : inputs_) {
+    mirror.enqueue_upload(stream().get());
+  }
+  enqueue_model(slot);
+  for (const auto& [buffer, mirror] : outputs_) {
+    mirror.enqueue_download(stream().get());
+  }
+}
+
+void ModelProgram::enqueue_model(std::size_t slot) {
   if (graphs_[slot]) {
     graphs_[slot]->launch(stream().get());
   } else {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "runners/cuda/device_program.hpp"
+#include "runners/cuda/host_mirror.hpp"
 #include "runners/cuda/model_mode.hpp"
 #include "runners/cuda/stream_plan.hpp"
 
@@ -27,9 +31,20 @@ class ModelProgram final : public DeviceProgram {
   [[nodiscard]] ProgramFacts facts() const override;
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
   void enqueue(std::size_t slot) override;
+  /// Gives memory of the host from which each execution of slot 0 copies its input from then on.
+  /// Only of slot 0, and of inputs that lie dense in one place.
+  [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;
+  /// Gives memory of the host to which each execution of slot 0 copies its output from then on;
+  /// it holds the output once input_bytes() or this was called and an execution has ended.
+  [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
+                                                        std::size_t output) override;
 
  private:
   void enqueue_branches(std::size_t slot);
+  void enqueue_model(std::size_t slot);
+  /// Finds or makes the mirror of a buffer of slot 0.
+  [[nodiscard]] std::span<std::byte> mirror(std::size_t buffer,
+                                            std::map<std::size_t, HostMirror>& mirrors) const;
 
   ModelMode mode_;
   StreamPlan branches_;
@@ -37,6 +52,8 @@ class ModelProgram final : public DeviceProgram {
   std::vector<std::optional<DeviceEvent>> ended_;   // by step: those that another stream waits for
   std::vector<DeviceEvent> joins_;                  // by stream; first: where they fork
   std::vector<std::optional<DeviceGraph>> graphs_;  // by slot
+  std::map<std::size_t, HostMirror> inputs_;        // by buffer
+  std::map<std::size_t, HostMirror> outputs_;       // likewise
   std::string refusal_;
 };
 

@@ -29,4 +29,15 @@ Dimensions strides_of(const Dimensions& dimensions, TensorLayout layout) {
   return strides;
 }
 
+bool same_order(const Dimensions& dimensions, TensorLayout a, TensorLayout b) {
+  const Dimensions one = strides_of(dimensions, a);
+  const Dimensions other = strides_of(dimensions, b);
+  for (std::size_t axis = 0; axis < dimensions.size(); ++axis) {
+    if (dimensions[axis] > 1 && one[axis] != other[axis]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace plumb::cuda

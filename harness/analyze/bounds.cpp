@@ -33,7 +33,8 @@ std::optional<Bound> hardware_of(const Graph& graph, const ResultSet& results) {
   if (!results.calibration()) {
     return std::nullopt;
   }
-  const std::optional<HardwareFloor> floor = hardware_floor(graph, *results.calibration());
+  const std::optional<HardwareFloor> floor =
+      hardware_floor(graph, with_reached_peaks(*results.calibration(), results.rows()));
   if (!floor) {
     return std::nullopt;
   }

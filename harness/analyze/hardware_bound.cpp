@@ -2,14 +2,31 @@
 #include "harness/analyze/hardware_bound.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/model/layer_cost.hpp"
+#include "harness/model/layer_spec.hpp"
 
 namespace plumb {
 namespace {
 
-bool is_low_precision(const Layer& layer) {
-  const DataType type = layer.spec.outputs.front().dtype;
+bool is_low_precision(const LayerSpec& spec) {
+  const DataType type = spec.outputs.front().dtype;
   return type == DataType::kBf16 || type == DataType::kF16;
+}
+
+/// Counts the operations of a layer's products by the cheapest algorithm class. Only products: a
+/// rewrite may make all else disappear.
+Flops minimum_of_products(const LayerCost& cost) {
+  const double rest = cost.flops.value - 2.0 * static_cast<double>(cost.macs);
+  return Flops{cost.minimum_flops.value - rest};
+}
+
+bool counts(const Measurement& row) {
+  return row.purpose != Purpose::kRace && row.outcome.timed() && row.summary.n > 0 &&
+         row.corrected().median > Seconds(0.0);
 }
 
 /// Says how much of its i-th operand a layer must read. `passed_on`: how much its readers read of
@@ -78,6 +95,32 @@ Bytes compulsory_bytes(const Graph& graph) {
   return total;
 }
 
+Calibration with_reached_peaks(Calibration calibration, std::span<const StoredMeasurement> rows) {
+  std::unordered_map<LayerKey, Seconds> fastest;
+  for (const StoredMeasurement& row : rows) {
+    if (counts(row.measurement)) {
+      const Seconds median = row.measurement.corrected().median;
+      const auto [at, added] = fastest.try_emplace(row.measurement.key, median);
+      at->second = std::min(at->second, median);
+    }
+  }
+  for (const auto& [key, time] : fastest) {
+    try {
+      const LayerSpec spec = parse_key(key);
+      const LayerCost cost = cost_of(spec);
+      if (cost.macs == 0 || !is_floating(spec.outputs.front().dtype)) {
+        continue;
+      }
+      double& peak =
+          is_low_precision(spec) ? calibration.peak_bf16.value : calibration.peak_f32.value;
+      peak = std::max(peak, minimum_of_products(cost).value / time.count());
+    } catch (const Error&) {
+      continue;  // an opaque key: of foreign results
+    }
+  }
+  return calibration;
+}
+
 std::optional<HardwareFloor> hardware_floor(const Graph& graph, const Calibration& calibration) {
   const double peak_f32 = std::max(calibration.peak_f32.value,
                                    calibration.theoretical_f32.value_or(FlopsPerSecond{}).value);
@@ -95,10 +138,8 @@ std::optional<HardwareFloor> hardware_floor(const Graph& graph, const Calibratio
         !is_floating(layer.spec.outputs.front().dtype)) {
       continue;  // the peak of integer arithmetic is not measured
     }
-    // Only products: a rewrite may make all else disappear.
-    const double rest = layer.cost.flops.value - 2.0 * static_cast<double>(layer.cost.macs);
-    const Flops products{layer.cost.minimum_flops.value - rest};
-    floor.compute += products / FlopsPerSecond{is_low_precision(layer) ? peak_low : peak_f32};
+    floor.compute += minimum_of_products(layer.cost) /
+                     FlopsPerSecond{is_low_precision(layer.spec) ? peak_low : peak_f32};
   }
   return floor;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "harness/model/graph.hpp"
 #include "harness/results/run.hpp"
@@ -20,6 +21,11 @@ struct HardwareFloor {
 /// Counts the bytes that every execution must read or write at least once: inputs of the model and
 /// weights as far as they are read (a Gather reads its rows, not the table), and outputs.
 [[nodiscard]] Bytes compulsory_bytes(const Graph& graph);
+
+/// Raises the peaks to what products of the run reached: minimum operations ÷ median of full rows
+/// that gave right results. The calibration may have met a slow moment of the machine.
+[[nodiscard]] Calibration with_reached_peaks(Calibration calibration,
+                                             std::span<const StoredMeasurement> rows);
 
 /// Computes the hard bound of DESIGN §4; empty if the calibration lacks a bandwidth or a peak.
 [[nodiscard]] std::optional<HardwareFloor> hardware_floor(const Graph& graph,

@@ -47,7 +47,8 @@ std::vector<SingleLayerResult> single_layer_results(std::span<const SingleLayer>
       }
     }
     if (results.calibration()) {
-      const auto floor = hardware_floor(graph_of_layer(spec, result.cost), *results.calibration());
+      const auto floor = hardware_floor(graph_of_layer(spec, result.cost),
+                                        with_reached_peaks(*results.calibration(), results.rows()));
       result.hardware = floor ? std::optional(floor->seconds()) : std::nullopt;
     }
     if (!result.time) {

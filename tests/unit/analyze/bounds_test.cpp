@@ -211,6 +211,22 @@ TEST(Bounds, of_hardware_need_bytes_beyond_the_cache_or_operations) {
               1e-12);
 }
 
+// A product of 2^28 operations that takes 0.25 ms shows four times the peak of the calibration.
+TEST(Bounds, of_hardware_take_the_peak_that_a_layer_of_the_run_reached) {
+  GraphSketch g;
+  const Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{268'435'456.0 / 1e-3};
+  calibration.memory_bandwidth = BytesPerSecond{1e12};
+  calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
+  RowBuilder rows;
+  rows.add(graph.layers[0].key, "a", 250.0);
+  rows.add(graph.layers[0].key, "b", 10.0).purpose = Purpose::kRace;
+  rows.add({"foreign:x"}, "c", 1.0);
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 0.25e-3, 1e-12);
+}
+
 TEST(Bounds, of_hardware_count_the_rows_that_a_gather_reads) {
   GraphSketch g;
   const ValueId rows =
@@ -228,8 +244,8 @@ TEST(Bounds, report_a_bound_that_is_none) {
   RowBuilder b;
   b.choice(graph.layers[0].key, "a", 900.0);
   Calibration calibration;
-  calibration.peak_f32 = FlopsPerSecond{268'435'456.0 / 1e-3};  // 1 ms at peak
-  calibration.memory_bandwidth = BytesPerSecond{1e12};
+  calibration.peak_f32 = FlopsPerSecond{1e12};
+  calibration.memory_bandwidth = BytesPerSecond{3'670'016.0 / 1e-3};  // 1 ms to move all of it
   const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows(), calibration));
   EXPECT_THAT(model.findings, Contains(HasSubstr("hardware (any) at 0.001 s lies above library")));
   EXPECT_THAT(model.findings, Not(Contains(HasSubstr("no calibration"))));

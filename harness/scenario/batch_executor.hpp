@@ -25,6 +25,8 @@ class BatchExecutor {
   [[nodiscard]] virtual std::string describe() const = 0;
   /// Returns the batch sizes that have a plan, ascending; the last is at least the maximum batch.
   [[nodiscard]] virtual std::vector<std::size_t> buckets() const = 0;
+  /// Is called by each lane's thread before its first batch.
+  virtual void enter_lane(std::size_t lane) { static_cast<void>(lane); }
   /// Runs a batch and returns when it is done. Called from as many threads as there are lanes,
   /// never by two for one lane. `responses` has the samples' ids; in accuracy mode the executor
   /// sets the data, which stays valid until the lane's next batch. What it throws fails the batch's

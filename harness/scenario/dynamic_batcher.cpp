@@ -86,6 +86,7 @@ std::vector<BucketUse> DynamicBatcher::uses() const {
 }
 
 void DynamicBatcher::work(std::size_t lane) {
+  executor_.enter_lane(lane);
   std::unique_lock lock(mutex_);
   while (!ended_) {
     const auto now = clock_.now();

@@ -166,6 +166,12 @@ class Backend {
   /// them.
   [[nodiscard]] virtual Prepared prepare(const LayerKey& key, const std::string& variant) = 0;
 
+  /// Parts the worker's threads between so many lanes that execute side by side, at least one each:
+  /// what the calling thread prepares and executes from now on has one lane's share.
+  virtual void part_threads(std::size_t lanes) { static_cast<void>(lanes); }
+  /// Gives the calling thread the share of lane `lane` of those.
+  virtual void enter_lane(std::size_t lane) { static_cast<void>(lane); }
+
   /// Prepares a whole model: each layer by the variant given for its key, otherwise as the library
   /// does it when it is asked for nothing; results handed on in the layouts they are left in.
   /// Allocates nothing; a model whose memory exceeds the machine's is refused with the number, and

@@ -131,6 +131,10 @@ Outcome ModelExecutor::add(Backend& backend,
                            std::size_t lanes,
                            const Clock& clock) {
   PLUMB_CHECK(buckets_.empty() ? bucket.samples == 1 : bucket.samples > buckets_.back().samples);
+  if (buckets_.empty()) {
+    backend_ = &backend;
+    backend.part_threads(lanes);
+  }
   RequestedModel model(bucket.model);
   std::vector<ReadyModel> ready;
   for (std::size_t lane = 0; lane < lanes; ++lane) {

@@ -31,10 +31,11 @@ class ModelExecutor final : public BatchExecutor {
   /// `name` is for describe().
   ModelExecutor(std::string name, DataSetSize size) : name_(std::move(name)), size_(size) {}
 
-  /// Prepares the programs of a bucket, one for each lane, in the request's first mode; buckets
-  /// ascend from 1, which makes the data set. Returns why there are none: refused, too large, a
-  /// wrong result, or inputs and outputs that cannot be parted into samples along their first
-  /// dimension. Throws as RequestedModel and make_ready().
+  /// Prepares the programs of a bucket, one for each lane (all buckets have as many, of one
+  /// backend, whose threads they part), in the request's first mode; buckets ascend from 1, which
+  /// makes the data set. Returns why there are none: refused, too large, a wrong result, or inputs
+  /// and outputs that cannot be parted into samples along their first dimension. Throws as
+  /// RequestedModel and make_ready().
   [[nodiscard]] Outcome add(Backend& backend,
                             const LoadRequest::Bucket& bucket,
                             std::size_t lanes,
@@ -42,6 +43,7 @@ class ModelExecutor final : public BatchExecutor {
 
   [[nodiscard]] std::string describe() const override { return name_; }
   [[nodiscard]] std::vector<std::size_t> buckets() const override;
+  void enter_lane(std::size_t lane) override { backend_->enter_lane(lane); }
   /// Hands out the first output. Throws Error{kInternal} for an answer that is no number, naming
   /// sample and output.
   void execute(const Batch& batch, std::span<SampleResponse> responses) override;
@@ -78,6 +80,7 @@ class ModelExecutor final : public BatchExecutor {
 
   std::string name_;
   DataSetSize size_;
+  Backend* backend_ = nullptr;                // of the buckets
   std::vector<std::vector<Tensor>> samples_;  // in the types that the programs take
   std::vector<TensorType> sample_outputs_;
   std::vector<Bucket> buckets_;

@@ -29,6 +29,8 @@ class SlowedBackend final : public Backend {
     return backend_.variants(key);
   }
   [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override;
+  void part_threads(std::size_t lanes) override { backend_.part_threads(lanes); }
+  void enter_lane(std::size_t lane) override { backend_.enter_lane(lane); }
   [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
                                             const ModelOptions& options) override {
     return backend_.prepare_model(graph, options);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
 #include <optional>
 #include <utility>
@@ -13,6 +14,7 @@
 #include "runners/onednn/layers/layers.hpp"
 #include "runners/onednn/library_identity.hpp"
 #include "runners/onednn/model_plan.hpp"
+#include "runners/onednn/openmp_threads.hpp"
 #include "runners/onednn/plan_program.hpp"
 #include "runners/onednn/reproducer/reproduce.hpp"
 
@@ -105,6 +107,21 @@ class OnednnBackend : public Backend {
     return prepared;
   }
 
+  void part_threads(std::size_t lanes) override {
+    if (threads_) {
+      share_ = std::max(1, *threads_ / static_cast<int>(lanes));
+      set_openmp_threads(share_);
+      parts_.emplace(device_);
+    }
+  }
+
+  void enter_lane(std::size_t lane) override {
+    if (threads_) {
+      set_openmp_threads(share_);
+      move_to_places(static_cast<int>(lane) * share_, share_);
+    }
+  }
+
   [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
                                             const ModelOptions& options) override {
     PreparedModel prepared;
@@ -112,7 +129,7 @@ class OnednnBackend : public Backend {
     prepared.outcome = outcome_of([&] {
       ModelPlan model = options.parallel_branches
                             ? plan_branches(graph, options.variants, device_)
-                            : plan_model(graph, options.variants, device_, parts_);
+                            : plan_model(graph, options.variants, device_, *parts_);
       prepared.memory = memory_needed(model.plan);
       if (prepared.memory > physical_memory()) {
         too_large = {Outcome::Kind::kOutOfMemory,
@@ -160,8 +177,10 @@ class OnednnBackend : public Backend {
   }
 
   Device device_;
-  LayerParts parts_{device_};               // of the models prepared so far
-  mutable std::optional<LayerKey> listed_;  // the key that `offers_` is of
+  std::optional<int> threads_ = openmp_threads();  // absent: not OpenMP's
+  int share_ = threads_.value_or(1);               // of them in each lane
+  std::optional<LayerParts> parts_{device_};       // of the models prepared so far
+  mutable std::optional<LayerKey> listed_;         // the key that `offers_` is of
   mutable OfferList offers_;
 };
 

@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include "runners/engine/model_executor.hpp"
@@ -209,10 +211,28 @@ class RepeatingBackend final : public Backend {
     }
     return model;
   }
+  void part_threads(std::size_t lanes) override { parted = lanes; }
+  void enter_lane(std::size_t lane) override {
+    const std::scoped_lock lock(mutex_);
+    entered.insert(lane);
+  }
+
+  std::size_t parted = 0;
+  std::set<std::size_t> entered;
 
  private:
   std::unique_ptr<Backend> backend_ = make_onednn_backend();
+  std::mutex mutex_;
 };
+
+TEST(ModelLoad, parts_threads_between_its_lanes) {
+  LoadRequest request = request_of(LoadScenario::kOffline, {1});
+  request.batches.lanes = 3;
+  const auto backend = std::make_shared<RepeatingBackend>();
+  ASSERT_TRUE(loaded(request, nullptr, backend).outcome.ok());
+  EXPECT_EQ(backend->parted, 3U);
+  EXPECT_EQ(backend->entered, (std::set<std::size_t>{0, 1, 2}));
+}
 
 TEST(ModelLoad, compares_answers_of_batches_with_those_of_samples_alone) {
   const LoadRequest request = request_of(LoadScenario::kOffline, {1, 2});

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
 #include "runners/cuda/cublas_abi.hpp"
 #include "runners/cuda/dynamic_library.hpp"
@@ -29,28 +28,6 @@ class CublasLibrary {
  private:
   DynamicLibrary library_;
   abi::LtCalls calls_;
-};
-
-/// Owns one of cuBLASLt's descriptors. The library must outlive it.
-class LtOwned {
- public:
-  LtOwned(abi::LtDescriptor handle, int (*destroy)(abi::LtDescriptor))
-      : handle_(handle), destroy_(destroy) {}
-  ~LtOwned() {
-    if (handle_ != nullptr) {
-      static_cast<void>(destroy_(handle_));
-    }
-  }
-  LtOwned(LtOwned&& other) noexcept
-      : handle_(std::exchange(other.handle_, nullptr)), destroy_(other.destroy_) {}
-  LtOwned& operator=(LtOwned&&) = delete;
-  LtOwned(const LtOwned&) = delete;
-  LtOwned& operator=(const LtOwned&) = delete;
-  [[nodiscard]] abi::LtDescriptor get() const { return handle_; }
-
- private:
-  abi::LtDescriptor handle_;
-  int (*destroy_)(abi::LtDescriptor);
 };
 
 }  // namespace plumb::cuda

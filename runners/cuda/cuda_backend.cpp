@@ -4,82 +4,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <new>
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/attention_offers.hpp"
-#include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/device_program.hpp"
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/model_plan.hpp"
 #include "runners/cuda/model_program.hpp"
-#include "runners/cuda/own/own_layer.hpp"
 
 namespace plumb::cuda {
 namespace {
 
 constexpr std::size_t kMostStreams = 4;
-
-/// Bounds what is asked for, so that sums and products of extents do not overflow behind.
-void check_numbers(const LayerSpec& spec) {
-  static constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  const auto check = [](const TensorType& type) {
-    static_cast<void>(element_count(type));
-    for (const std::int64_t extent : type.dims) {
-      if (extent > kMost) {
-        throw Unsupported(fmt::format("the extent {} is beyond {}", extent, kMost));
-      }
-    }
-  };
-  for (const auto& operand : spec.inputs) {
-    check(operand.value_or(TensorType{}));
-  }
-  for (const TensorType& result : spec.outputs) {
-    check(result);
-  }
-}
-
-/// Lists our own kernels for a layer, in each layout that it can have.
-std::vector<DeviceOffer> own_offers(const LayerSpec& spec, KernelLibrary& kernels) {
-  std::vector<DeviceOffer> offers;
-  std::string refusal;
-  for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-    const bool has_channels =
-        spec.outputs.at(0).dims.size() >= 3 && has_own_kernel(spec.op, layout);
-    if (layout == TensorLayout::kChannelsLast && !has_channels) {
-      continue;
-    }
-    try {
-      OwnLayer layer = own_layer(spec, layout);
-      DeviceOffer offer;
-      offer.text = fmt::format("impl=plumb:{};layout={}", spec.op, to_text(layout));
-      offer.inputs = layer.inputs;
-      offer.outputs = layer.outputs;
-      offer.build = [spec, layer = std::move(layer), &kernels] {
-        DevicePlan plan = begin_plan(spec, layer.inputs, layer.outputs);
-        plan.implementation = fmt::format("plumb:{}", spec.op);
-        std::vector<std::size_t> same(plan.buffers.size());
-        for (std::size_t i = 0; i < same.size(); ++i) {
-          same[i] = i;
-        }
-        for (const KernelLaunch& launch : layer.launches) {
-          plan.steps.push_back(kernels.step(launch, same));
-        }
-        return plan;
-      };
-      offers.push_back(std::move(offer));
-    } catch (const Unsupported& reason) {
-      refusal = refusal.empty() ? reason.what() : refusal;
-    }
-  }
-  if (offers.empty()) {
-    throw Unsupported(fmt::format("{}: {}", spec.op, refusal));
-  }
-  kernels.require_compiler();
-  return offers;
-}
 
 /// Describes a model to its program as if it were one layer.
 LayerSpec interface_of(const Graph& graph) {
@@ -107,6 +44,14 @@ CudaBackend::CudaBackend(const CudnnLibrary& library, const Device& device, Mode
     no_products_ = missing.what();
   } catch (const CublasRefusal& refusal) {
     no_products_ = refusal.what();
+  }
+  try {
+    blas_.emplace();
+    plain_products_.emplace(*blas_);
+  } catch (const Error&) {
+    blas_.reset();  // cuBLASLt does without
+  } catch (const CublasRefusal&) {
+    plain_products_.reset();
   }
 }
 
@@ -137,60 +82,19 @@ Outcome CudaBackend::outcome_of(const std::function<void()>& attempt) const {
   }
 }
 
-KernelStep CudaBackend::kernel_step() const {
-  return [this](const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
-    return kernels_.step(launch, buffers);
-  };
-}
-
-std::vector<DeviceOffer> CudaBackend::offers_of(const LayerSpec& spec) const {
-  check_numbers(spec);
-  if (spec.op == "conv" || spec.op == "conv_transpose") {
-    return convolution_offers(spec, cudnn_, kernel_step());
-  }
-  if (spec.op == "gemm" || spec.op == "matmul") {
-    return products_of(spec);
-  }
-  if (spec.op == "attention") {
-    return and_own(attention_offers(spec, cudnn_), spec);
-  }
-  if (spec.op == "matmul_integer") {
-    std::vector<DeviceOffer> offers;
-    try {
-      offers = products_of(spec);
-    } catch (const Unsupported&) {
-      offers.clear();
-    }
-    return and_own(std::move(offers), spec);
-  }
-  return own_offers(spec, kernels_);
-}
-
-std::vector<DeviceOffer> CudaBackend::products_of(const LayerSpec& spec) const {
-  if (!products_) {
-    throw Unsupported(no_products_);
-  }
-  return gemm_offers(spec, *products_, kernel_step());
-}
-
-std::vector<DeviceOffer> CudaBackend::and_own(std::vector<DeviceOffer> offers,
-                                              const LayerSpec& spec) const {
-  try {
-    std::vector<DeviceOffer> own = own_offers(spec, kernels_);
-    std::move(own.begin(), own.end(), std::back_inserter(offers));
-  } catch (const Unsupported&) {
-    if (offers.empty()) {
-      throw;
-    }
-  }
-  return offers;
+OfferSources CudaBackend::sources() const {
+  return {cudnn_,
+          products_ ? &*products_ : nullptr,
+          no_products_,
+          plain_products_ ? &*plain_products_ : nullptr,
+          kernels_};
 }
 
 /// Listing takes up to seconds and is asked for once a variant: the last layer's list is kept.
 const std::vector<DeviceOffer>& CudaBackend::offers(const LayerKey& key) const {
   if (!listed_ || !(*listed_ == key)) {
     listed_.reset();
-    offers_ = offers_of(parse_key(key));
+    offers_ = layer_offers(parse_key(key), sources());
     listed_ = key;
   }
   return offers_;
@@ -236,8 +140,9 @@ Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
 PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions& options) {
   PreparedModel prepared;
   prepared.outcome = outcome_of([&] {
-    const LayerSource source{[this](const LayerSpec& spec) { return offers_of(spec); },
-                             kernel_step()};
+    const LayerSource source{
+        [this](const LayerSpec& spec) { return layer_offers(spec, sources()); },
+        kernel_step(kernels_)};
     const ModelMode mode = options.parallel_branches ? ModelMode::kStreams : mode_;
     const bool side_by_side = mode == ModelMode::kStreams;
     DeviceModelPlan model = plan_model(graph, options.variants, source, side_by_side);

@@ -14,8 +14,8 @@
 #include "runners/cuda/device_memory.hpp"
 #include "runners/cuda/device_offer.hpp"
 #include "runners/cuda/device_stream.hpp"
-#include "runners/cuda/gemm_offers.hpp"
 #include "runners/cuda/kernel_library.hpp"
+#include "runners/cuda/layer_offers.hpp"
 #include "runners/cuda/model_mode.hpp"
 
 namespace plumb::cuda {
@@ -44,12 +44,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] BytesPerSecond copy_rate(Bytes bytes);
 
  private:
-  [[nodiscard]] KernelStep kernel_step() const;
-  [[nodiscard]] std::vector<DeviceOffer> offers_of(const LayerSpec& spec) const;
-  [[nodiscard]] std::vector<DeviceOffer> products_of(const LayerSpec& spec) const;
-  /// Puts our own kernels behind a library's offers. Throws Unsupported if there is neither.
-  [[nodiscard]] std::vector<DeviceOffer> and_own(std::vector<DeviceOffer> offers,
-                                                 const LayerSpec& spec) const;
+  [[nodiscard]] OfferSources sources() const;
   [[nodiscard]] const std::vector<DeviceOffer>& offers(const LayerKey& key) const;
   [[nodiscard]] Outcome outcome_of(const std::function<void()>& attempt) const;
 
@@ -60,6 +55,8 @@ class CudaBackend final : public Backend {
   mutable CudnnHandle cudnn_;
   std::optional<CublasHandle> products_;
   std::string no_products_;  ///< why there is no cuBLASLt
+  std::optional<BlasLibrary> blas_;
+  std::optional<BlasHandle> plain_products_;
   mutable KernelLibrary kernels_;
   DeviceStream stream_;
   DeviceMemory swept_;

@@ -13,11 +13,15 @@ CudnnHandle::~CudnnHandle() {
   }
 }
 
-void CudnnHandle::execute(abi::Descriptor plan, abi::Descriptor pack, abi::Stream stream) {
+void CudnnHandle::use(abi::Stream stream) {
   if (stream != stream_) {
     library_.check(library_.set_stream(handle_, stream), "a handle's stream");
     stream_ = stream;
   }
+}
+
+void CudnnHandle::execute(abi::Descriptor plan, abi::Descriptor pack, abi::Stream stream) {
+  use(stream);
   library_.check(library_.execute(handle_, plan, pack), "executing a plan");
 }
 

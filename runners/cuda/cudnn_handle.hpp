@@ -20,6 +20,8 @@ class CudnnHandle {
   [[nodiscard]] abi::CudnnHandle get() const { return handle_; }
   [[nodiscard]] const CudnnLibrary& library() const { return library_; }
 
+  /// Makes calls with the handle go into a stream. Throws CudnnRefusal.
+  void use(abi::Stream stream);
   /// Executes a plan on the operands of a pack in a stream. Throws CudnnRefusal.
   void execute(abi::Descriptor plan, abi::Descriptor pack, abi::Stream stream);
 

@@ -8,6 +8,7 @@
 #include <array>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
@@ -102,6 +103,9 @@ CudnnLibrary::CudnnLibrary(const std::vector<fs::path>& libraries) {
   find(finalize, "cudnnBackendFinalize");
   find(set_attribute, "cudnnBackendSetAttribute");
   find(get_attribute, "cudnnBackendGetAttribute");
+  abi::for_each_legacy_call(legacy_calls_, [](auto& call, const char* name) {
+    call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(dlsym(RTLD_DEFAULT, name));
+  });
   const std::size_t number = get_version_();
   version_ = version_text(number);
   if (number < kOldest || number >= kNextMajor) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/results/environment.hpp"
-#include "runners/cuda/cudnn_abi.hpp"
+#include "runners/cuda/legacy_abi.hpp"
 #include "runners/cuda/library_refusal.hpp"
 
 namespace plumb::cuda {
@@ -34,6 +34,9 @@ class CudnnLibrary {
   /// facts their files.
   [[nodiscard]] Environment describe() const;
 
+  /// Returns cuDNN's older calls; those that this version has not are null.
+  [[nodiscard]] const abi::LegacyCalls& legacy_calls() const { return legacy_calls_; }
+
   /// Throws CudnnRefusal unless `status` is a success; `what` names the call.
   void check(int status, const char* what) const;
 
@@ -54,6 +57,7 @@ class CudnnLibrary {
   abi::GetVersion get_version_ = nullptr;
   abi::GetErrorString get_error_string_ = nullptr;
   abi::GetLastErrorString get_last_error_string_ = nullptr;
+  abi::LegacyCalls legacy_calls_;
   std::string version_;
 };
 

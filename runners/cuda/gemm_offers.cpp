@@ -9,32 +9,14 @@
 #include <memory>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "runners/cuda/index_space.hpp"
+#include "runners/cuda/product_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
 
 constexpr int kMostChoices = 100;
-// What cuBLAS recommends from Hopper on. The choice depends on it, so it is the same everywhere.
-constexpr std::size_t kWorkspace = std::size_t{32} << 20;
-
-/// Holds alpha or beta in the type that the product is scaled in.
-using Factor = std::variant<float, double, std::int32_t>;
-
-Factor factor(double value, DataType type) {
-  if (type == DataType::kF64) {
-    return value;
-  }
-  return type == DataType::kS32 ? Factor(static_cast<std::int32_t>(value))
-                                : Factor(static_cast<float>(value));
-}
-
-const void* address_of(const Factor& factor) {
-  return std::visit([](const auto& value) -> const void* { return &value; }, factor);
-}
-
 /// Writes what tells one algorithm from another.
 std::string algorithm_text(const CublasLibrary& library, const abi::LtAlgorithm& algorithm) {
   constexpr std::array kSettings = std::to_array<std::pair<std::string_view, abi::LtSetting>>({
@@ -83,11 +65,12 @@ std::vector<abi::LtChoice> choices(const CublasHandle& handle, const LtProduct& 
   const CublasLibrary& library = handle.library();
   abi::LtDescriptor preference = nullptr;
   library.check(library.calls().preference_create(&preference), "a preference");
-  const LtOwned owned(preference, library.calls().preference_destroy);
-  library.check(
-      library.calls().preference_set(
-          preference, abi::LtPreferenceAttribute::kWorkspaceAtMost, &kWorkspace, sizeof kWorkspace),
-      "the workspace's limit");
+  const OwnedDescriptor owned(preference, library.calls().preference_destroy);
+  library.check(library.calls().preference_set(preference,
+                                               abi::LtPreferenceAttribute::kWorkspaceAtMost,
+                                               &kProductWorkspace,
+                                               sizeof kProductWorkspace),
+                "the workspace's limit");
   std::vector<abi::LtChoice> found(kMostChoices);
   int count = 0;
   library.check(library.calls().heuristic(handle.get(),
@@ -107,32 +90,15 @@ std::vector<abi::LtChoice> choices(const CublasHandle& handle, const LtProduct& 
 }
 
 DevicePlan built(const LayerSpec& spec,
-                 const DeviceOffer& offer,
                  const GemmProblem& problem,
                  const abi::LtChoice& choice,
                  const CublasHandle& handle,
                  const KernelStep& kernel) {
-  DevicePlan plan = begin_plan(spec, offer.inputs, offer.outputs);
-  plan.implementation = "cublaslt";
+  DevicePlan plan = begin_product_plan(spec, problem, kernel);
+  plan.implementation += "cublaslt";
   plan.workspace_bytes = choice.workspace;
-  for (const TensorType& type : problem.made) {
-    DeviceBuffer& buffer = plan.buffers.emplace_back();
-    buffer.role = DeviceBuffer::Role::kIntermediate;
-    buffer.type = type;
-    buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
-  }
-  append_own_steps(plan, problem.before, TensorLayout::kChannelsFirst, kernel);
-  DeviceStep step;
-  step.buffers = {problem.a.buffer, problem.b.buffer};
-  if (problem.c) {
-    step.buffers.push_back(problem.c->buffer);
-  }
-  if (problem.bias) {
-    step.buffers.push_back(*problem.bias);
-  }
-  step.buffers.push_back(problem.d.buffer);
-  step.bind = [problem, choice, &handle](std::span<const abi::DevicePointer> buffers,
-                                         abi::DevicePointer workspace) {
+  const auto bind = [problem, choice, &handle](std::span<const abi::DevicePointer> buffers,
+                                               abi::DevicePointer workspace) {
     const CublasLibrary& library = handle.library();
     // Each slot has descriptors of its own: the bias' address is one of their attributes.
     const auto lt = std::make_shared<const LtProduct>(lt_product(library, problem));
@@ -172,8 +138,7 @@ DevicePlan built(const LayerSpec& spec,
                              "a product");
     });
   };
-  plan.steps.push_back(std::move(step));
-  append_own_steps(plan, problem.behind, TensorLayout::kChannelsFirst, kernel);
+  append_product(plan, problem, bind, kernel);
   return plan;
 }
 
@@ -191,18 +156,15 @@ std::vector<DeviceOffer> gemm_offers(const LayerSpec& spec,
         continue;
       }
       DeviceOffer offer;
-      offer.text = algorithm_text(handle.library(), choice.algorithm) +
-                   (problem.before.empty() ? "" : ";operands=made") +
-                   (problem.behind.empty() ? "" : ";steps=apart");
+      offer.text = algorithm_text(handle.library(), choice.algorithm) + own_part_text(problem);
       if (const int number = ++names[offer.text]; number > 1) {
         offer.text += fmt::format(";number={}", number);
       }
       offer.inputs.assign(spec.inputs.size(), TensorLayout::kChannelsFirst);
       offer.outputs.assign(spec.outputs.size(), TensorLayout::kChannelsFirst);
-      offer.build =
-          [spec, problem, choice, &handle, kernel, inputs = offer.inputs, outputs = offer.outputs] {
-            return built(spec, {{}, inputs, outputs, {}}, problem, choice, handle, kernel);
-          };
+      offer.build = [spec, problem, choice, &handle, kernel] {
+        return built(spec, problem, choice, handle, kernel);
+      };
       offers.push_back(std::move(offer));
     }
   } catch (const CublasRefusal& refusal) {

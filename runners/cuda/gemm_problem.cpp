@@ -70,8 +70,8 @@ void check_types(const LayerSpec& spec) {
   }
 }
 
-void read_epilogue(const LayerSpec& spec, GemmProblem& problem) {
-  const std::string fn = spec.epilogue.size() == 1 ? spec.epilogue[0].fn : "";
+void read_epilogue(const LayerSpec& spec, bool fused, GemmProblem& problem) {
+  const std::string fn = fused && spec.epilogue.size() == 1 ? spec.epilogue[0].fn : "";
   if (fn == "relu") {
     problem.activation = GemmProblem::Activation::kRelu;
   } else if (fn == "gelu_tanh") {
@@ -185,7 +185,7 @@ GemmProblem matrix_product(const LayerSpec& spec) {
   return problem;
 }
 
-void read_addend(const LayerSpec& spec, GemmProblem& problem) {
+void read_addend(const LayerSpec& spec, bool fused, GemmProblem& problem) {
   if (!spec.has_input(2)) {
     return;
   }
@@ -197,10 +197,10 @@ void read_addend(const LayerSpec& spec, GemmProblem& problem) {
   const Dimensions& dims = c.dims;
   const bool a_row =
       element_count(c) == problem.m && !dims.empty() && dims.back() == problem.m && problem.m > 1;
-  if (dims == spec.outputs[0].dims && !(a_row && beta == 1.0)) {
+  if (fused && dims == spec.outputs[0].dims && !(a_row && beta == 1.0)) {
     problem.c = by_columns(c.dtype, 2, problem.n, problem.m);
     problem.beta = beta;
-  } else if (a_row && beta == 1.0) {
+  } else if (fused && a_row && beta == 1.0) {
     problem.bias = 2;
   } else if (beta != 0.0) {
     // The result begins as C, and the product adds to it.
@@ -212,7 +212,7 @@ void read_addend(const LayerSpec& spec, GemmProblem& problem) {
   }
 }
 
-GemmProblem general_product(const LayerSpec& spec) {
+GemmProblem general_product(const LayerSpec& spec, bool fused) {
   const TensorType& a = operand(spec, 0);
   const TensorType& b = operand(spec, 1);
   if (a.dims.size() != 2 || b.dims.size() != 2) {
@@ -230,25 +230,33 @@ GemmProblem general_product(const LayerSpec& spec) {
   problem.b.transposed = transpose_left;
   problem.d = by_columns(a.dtype, result_buffer(spec), problem.n, problem.m);
   problem.alpha = spec.real("alpha");
-  read_addend(spec, problem);
+  read_addend(spec, fused, problem);
   return problem;
 }
 
-}  // namespace
-
-GemmProblem gemm_problem(const LayerSpec& spec) {
+GemmProblem translated(const LayerSpec& spec, bool fused) {
   check_types(spec);
   if (spec.op != "gemm" && spec.op != "matmul" && spec.op != "matmul_integer") {
     throw Unsupported(fmt::format("'{}' is no product", spec.op));
   }
-  GemmProblem problem = spec.op == "gemm" ? general_product(spec) : matrix_product(spec);
-  read_epilogue(spec, problem);
+  GemmProblem problem = spec.op == "gemm" ? general_product(spec, fused) : matrix_product(spec);
+  read_epilogue(spec, fused, problem);
   problem.tf32 = operand(spec, 0).dtype == DataType::kF32 &&
                  (spec.math == MathClass::kTf32 || spec.math == MathClass::kDownConvert);
   if (problem.m <= 0 || problem.n <= 0 || problem.k <= 0 || problem.batch <= 0) {
     throw Unsupported("a matrix without elements");
   }
   return problem;
+}
+
+}  // namespace
+
+GemmProblem gemm_problem(const LayerSpec& spec) {
+  return translated(spec, true);
+}
+
+GemmProblem plain_gemm_problem(const LayerSpec& spec) {
+  return translated(spec, false);
 }
 
 }  // namespace plumb::cuda

@@ -49,4 +49,8 @@ struct GemmProblem {
 /// operand on its side), or done behind it. Throws Unsupported, saying what is left.
 [[nodiscard]] GemmProblem gemm_problem(const LayerSpec& spec);
 
+/// The same as cuBLAS' older calls have it: C := alpha · A · B + beta · C in place, all that
+/// follows by kernels of ours.
+[[nodiscard]] GemmProblem plain_gemm_problem(const LayerSpec& spec);
+
 }  // namespace plumb::cuda

@@ -5,8 +5,6 @@
 #include <utility>
 
 namespace plumb::cuda {
-namespace {
-
 abi::LtType lt_type(DataType type) {
   switch (type) {
     case DataType::kF64:
@@ -24,7 +22,20 @@ abi::LtType lt_type(DataType type) {
   }
 }
 
-LtOwned matrix(const CublasLibrary& library, const GemmMatrix& value, std::int64_t batch) {
+std::pair<abi::LtCompute, abi::LtType> computation_of(const GemmProblem& problem) {
+  switch (problem.d.type) {
+    case DataType::kF64:
+      return {abi::LtCompute::kF64, abi::LtType::kF64};
+    case DataType::kS32:
+      return {abi::LtCompute::kS32, abi::LtType::kS32};
+    default:
+      return {problem.tf32 ? abi::LtCompute::kF32AsTf32 : abi::LtCompute::kF32, abi::LtType::kF32};
+  }
+}
+
+namespace {
+
+OwnedDescriptor matrix(const CublasLibrary& library, const GemmMatrix& value, std::int64_t batch) {
   abi::LtDescriptor handle = nullptr;
   library.check(library.calls().matrix_create(&handle,
                                               lt_type(value.type),
@@ -32,7 +43,7 @@ LtOwned matrix(const CublasLibrary& library, const GemmMatrix& value, std::int64
                                               static_cast<std::uint64_t>(value.columns),
                                               value.leading),
                 "a matrix");
-  LtOwned owned(handle, library.calls().matrix_destroy);
+  OwnedDescriptor owned(handle, library.calls().matrix_destroy);
   if (batch > 1) {
     const auto count = static_cast<std::int32_t>(batch);
     library.check(library.calls().matrix_set(
@@ -61,23 +72,11 @@ abi::LtEpilogue epilogue_of(const GemmProblem& problem) {
   return bias ? abi::LtEpilogue::kBias : abi::LtEpilogue::kDefault;
 }
 
-/// Returns what a product is computed in, and what it is scaled in.
-std::pair<abi::LtCompute, abi::LtType> computation_of(const GemmProblem& problem) {
-  switch (problem.d.type) {
-    case DataType::kF64:
-      return {abi::LtCompute::kF64, abi::LtType::kF64};
-    case DataType::kS32:
-      return {abi::LtCompute::kS32, abi::LtType::kS32};
-    default:
-      return {problem.tf32 ? abi::LtCompute::kF32AsTf32 : abi::LtCompute::kF32, abi::LtType::kF32};
-  }
-}
-
-LtOwned product(const CublasLibrary& library, const GemmProblem& problem) {
+OwnedDescriptor product(const CublasLibrary& library, const GemmProblem& problem) {
   const auto [compute, scale] = computation_of(problem);
   abi::LtDescriptor handle = nullptr;
   library.check(library.calls().product_create(&handle, compute, scale), "a product");
-  LtOwned owned(handle, library.calls().product_destroy);
+  OwnedDescriptor owned(handle, library.calls().product_destroy);
   const auto operation = [](const GemmMatrix& value) {
     return value.transposed ? abi::LtOperation::kTranspose : abi::LtOperation::kNone;
   };

@@ -2,19 +2,26 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 
 #include "runners/cuda/cublas_library.hpp"
 #include "runners/cuda/gemm_problem.hpp"
+#include "runners/cuda/owned_descriptor.hpp"
 
 namespace plumb::cuda {
 
+/// Returns the type as cuBLAS names it.
+[[nodiscard]] abi::LtType lt_type(DataType type);
+/// Returns what a product is computed in, and what it is scaled in.
+[[nodiscard]] std::pair<abi::LtCompute, abi::LtType> computation_of(const GemmProblem& problem);
+
 /// Is a product as cuBLASLt describes it. The library must outlive it.
 struct LtProduct {
-  LtOwned product;
-  LtOwned a;
-  LtOwned b;
-  LtOwned c;
-  LtOwned d;
+  OwnedDescriptor product;
+  OwnedDescriptor a;
+  OwnedDescriptor b;
+  OwnedDescriptor c;
+  OwnedDescriptor d;
 };
 
 /// Makes cuBLASLt's descriptors of a product. Needs no device. Throws CublasRefusal.

@@ -4,14 +4,17 @@
 
 #include <cstddef>
 
+#include "runners/cuda/blas_abi.hpp"
 #include "runners/cuda/cublas_abi.hpp"
 #include "runners/cuda/cudnn_abi.hpp"
 #include "runners/cuda/driver_abi.hpp"
+#include "runners/cuda/legacy_abi.hpp"
 
-#if __has_include(<cuda.h>) && __has_include(<cudnn_graph.h>) && __has_include(<cublasLt.h>)
+#if __has_include(<cuda.h>) && __has_include(<cudnn.h>) && __has_include(<cublasLt.h>)
 #include <cublasLt.h>
+#include <cublas_v2.h>
 #include <cuda.h>
-#include <cudnn_graph.h>
+#include <cudnn.h>
 
 namespace plumb::cuda::abi {
 namespace {
@@ -149,6 +152,37 @@ static_assert(same(LtSetting::kCustom, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
 static_assert(same(kLtNumericalFlags, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS));
 static_assert(same(kLtInputTf32, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32));
 static_assert(same(kLtAccumulatorF16, CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F));
+
+static_assert(same(kBlasDefaultAlgorithm, CUBLAS_GEMM_DEFAULT));
+static_assert(same(LegacyFormat::kChannelsLast, CUDNN_TENSOR_NHWC));
+static_assert(same(LegacyMath::kDefault, CUDNN_DEFAULT_MATH));
+static_assert(same(LegacyMath::kTensorCores, CUDNN_TENSOR_OP_MATH));
+static_assert(same(LegacyMath::kFma, CUDNN_FMA_MATH));
+static_assert(same(kLegacyAlgorithms, CUDNN_CONVOLUTION_FWD_ALGO_COUNT));
+static_assert(same(kLegacyImplicitPrecomputedGemm,
+                   CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM));
+static_assert(same(LegacyPool::kMax, CUDNN_POOLING_MAX));
+static_assert(same(LegacyPool::kAverageWithPads, CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING));
+static_assert(same(LegacyPool::kAverageWithoutPads, CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING));
+static_assert(same(LegacyPool::kMaxDeterministic, CUDNN_POOLING_MAX_DETERMINISTIC));
+static_assert(same(LegacySoftmax::kFast, CUDNN_SOFTMAX_FAST));
+static_assert(same(LegacySoftmax::kAccurate, CUDNN_SOFTMAX_ACCURATE));
+static_assert(same(LegacySoftmax::kLog, CUDNN_SOFTMAX_LOG));
+static_assert(same(kLegacySoftmaxOverChannels, CUDNN_SOFTMAX_MODE_CHANNEL));
+static_assert(same(kLegacyResponseOverChannels, CUDNN_LRN_CROSS_CHANNEL_DIM1));
+static_assert(same(kLegacyBatchNormSpatial, CUDNN_BATCHNORM_SPATIAL));
+static_assert(same(kLegacyPropagateNan, CUDNN_PROPAGATE_NAN));
+static_assert(same(LegacyActivation::kSigmoid, CUDNN_ACTIVATION_SIGMOID));
+static_assert(same(LegacyActivation::kRelu, CUDNN_ACTIVATION_RELU));
+static_assert(same(LegacyActivation::kTanh, CUDNN_ACTIVATION_TANH));
+static_assert(same(LegacyActivation::kClippedRelu, CUDNN_ACTIVATION_CLIPPED_RELU));
+static_assert(same(LegacyActivation::kElu, CUDNN_ACTIVATION_ELU));
+static_assert(same(LegacyActivation::kIdentity, CUDNN_ACTIVATION_IDENTITY));
+static_assert(same(LegacyActivation::kSwish, CUDNN_ACTIVATION_SWISH));
+static_assert(same(LegacyOperation::kAdd, CUDNN_OP_TENSOR_ADD));
+static_assert(same(LegacyOperation::kMultiply, CUDNN_OP_TENSOR_MUL));
+static_assert(same(LegacyOperation::kMin, CUDNN_OP_TENSOR_MIN));
+static_assert(same(LegacyOperation::kMax, CUDNN_OP_TENSOR_MAX));
 
 TEST(Abi, states_the_toolkits_numbers) {
   SUCCEED() << "compared when this file was compiled";

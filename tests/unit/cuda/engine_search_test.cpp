@@ -12,6 +12,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/engine_promise.hpp"
 #include "runners/cuda/attention_offers.hpp"
+#include "runners/cuda/blas_handle.hpp"
 #include "runners/cuda/convolution_graph.hpp"
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/cublas_library.hpp"
@@ -197,6 +198,27 @@ TEST(Cublas, makes_descriptors_without_a_device_and_says_why_there_is_no_handle)
     EXPECT_NE(integers.d.get(), nullptr);
     try {
       const CublasHandle handle(library);
+    } catch (const CublasRefusal& refusal) {
+      EXPECT_THAT(refusal.what(), ::testing::HasSubstr("CUBLAS_STATUS_"));
+    }
+  } catch (const Error& missing) {
+    EXPECT_THAT(missing.what(), ::testing::HasSubstr("nvidia-cublas"));
+    GTEST_SKIP() << missing.what();
+  }
+}
+
+TEST(Cublas, the_older_interface_is_found_by_name) {
+  try {
+    const BlasLibrary library;
+    abi::BlasCalls calls = library.calls();
+    std::size_t found = 0;
+    abi::for_each_blas_call(calls, [&](auto& call, const char* name) {
+      EXPECT_NE(call, nullptr) << name;
+      found += 1;
+    });
+    EXPECT_EQ(found * sizeof(void*), sizeof calls);
+    try {
+      const BlasHandle handle(library);
     } catch (const CublasRefusal& refusal) {
       EXPECT_THAT(refusal.what(), ::testing::HasSubstr("CUBLAS_STATUS_"));
     }

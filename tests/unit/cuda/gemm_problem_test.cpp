@@ -77,8 +77,7 @@ Tensor multiplied(const GemmProblem& problem,
 }
 
 /// Computes a layer as it is asked for, with our kernels' steps before and behind.
-Tensor computed(const LayerSpec& spec, std::vector<Tensor> buffers) {
-  const GemmProblem problem = gemm_problem(spec);
+Tensor computed(const LayerSpec& spec, const GemmProblem& problem, std::vector<Tensor> buffers) {
   buffers.resize(buffers.size() + 1 + problem.made.size());
   run_steps(problem.before, buffers);
   Tensor& result = buffers.at(spec.inputs.size());
@@ -92,9 +91,23 @@ class Products : public ::testing::TestWithParam<const char*> {};
 TEST_P(Products, mean_the_same_by_columns) {
   const LayerSpec spec = parse_key({GetParam()});
   const std::vector<Tensor> operands = random_operands(spec, 5);
-  const std::vector<Tensor> outputs{computed(spec, operands)};
-  const Verdict verdict = verify(spec, operands, outputs);
-  EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
+  for (const GemmProblem& problem : {gemm_problem(spec), plain_gemm_problem(spec)}) {
+    const std::vector<Tensor> outputs{computed(spec, problem, operands)};
+    const Verdict verdict = verify(spec, operands, outputs);
+    EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
+  }
+}
+
+TEST(GemmProblem, the_older_calls_add_in_place_and_do_nothing_else) {
+  const GemmProblem problem = plain_gemm_problem(
+      parse_key({"v1:gemm;in=f32[5,24],f32[24,17],f32[17];out=f32[5,17];acc=f32;math=strict;"
+                 "alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=relu"}));
+  EXPECT_FALSE(problem.bias);
+  EXPECT_EQ(problem.activation, GemmProblem::Activation::kNone);
+  ASSERT_TRUE(problem.c);
+  EXPECT_EQ(problem.c->buffer, problem.d.buffer);
+  EXPECT_EQ(problem.before.size(), 1U);
+  EXPECT_EQ(problem.behind.size(), 1U);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+#include "runners/cuda/cublas_abi.hpp"
+
+/// What of cuBLAS' older interface the worker uses beside cuBLASLt: the calls that Benanza
+/// measured.
+namespace plumb::cuda::abi {
+
+using BlasHandle = void*;
+inline constexpr int kBlasDefaultAlgorithm = -1;  // of cublasGemmAlgo_t
+
+/// Holds the entry points, found by name by BlasLibrary.
+struct BlasCalls {
+  int (*create)(BlasHandle*) = nullptr;
+  int (*destroy)(BlasHandle) = nullptr;
+  int (*set_stream)(BlasHandle, Stream) = nullptr;
+  int (*set_workspace)(BlasHandle, void*, std::size_t) = nullptr;
+  const char* (*status_name)(int) = nullptr;
+  int (*gemm)(BlasHandle,
+              LtOperation,
+              LtOperation,
+              int,
+              int,
+              int,
+              const void*,
+              const void*,
+              LtType,
+              int,
+              const void*,
+              LtType,
+              int,
+              const void*,
+              void*,
+              LtType,
+              int,
+              LtCompute,
+              int) = nullptr;
+  int (*batched)(BlasHandle,
+                 LtOperation,
+                 LtOperation,
+                 int,
+                 int,
+                 int,
+                 const void*,
+                 const void*,
+                 LtType,
+                 int,
+                 long long,
+                 const void*,
+                 LtType,
+                 int,
+                 long long,
+                 const void*,
+                 void*,
+                 LtType,
+                 int,
+                 long long,
+                 int,
+                 LtCompute,
+                 int) = nullptr;
+};
+
+/// Calls `visit(member, "cublasName")` for every entry point.
+template <typename Calls, typename Visit>
+void for_each_blas_call(Calls& calls, Visit visit) {
+  visit(calls.create, "cublasCreate_v2");
+  visit(calls.destroy, "cublasDestroy_v2");
+  visit(calls.set_stream, "cublasSetStream_v2");
+  visit(calls.set_workspace, "cublasSetWorkspace_v2");
+  visit(calls.status_name, "cublasGetStatusName");
+  visit(calls.gemm, "cublasGemmEx");
+  visit(calls.batched, "cublasGemmStridedBatchedEx");
+}
+
+}  // namespace plumb::cuda::abi

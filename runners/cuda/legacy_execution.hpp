@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "runners/cuda/cudnn_handle.hpp"
+#include "runners/cuda/legacy_problem.hpp"
+#include "runners/cuda/owned_descriptor.hpp"
+
+namespace plumb::cuda {
+
+/// Says where a call is started, and on what.
+struct LegacyInvocation {
+  abi::CudnnHandle handle = nullptr;
+  int algorithm = 0;                            ///< of a convolution
+  std::span<const abi::DevicePointer> buffers;  ///< the plan's
+  void* workspace = nullptr;
+  std::size_t workspace_bytes = 0;
+
+  [[nodiscard]] void* at(const LegacyTensor& tensor) const;
+  [[nodiscard]] void* at(std::size_t buffer) const;
+};
+
+/// Is a layer as one of cuDNN's older calls, with its descriptors. Making it needs no device. The
+/// library must outlive it.
+class LegacyExecution {
+ public:
+  /// Throws Unsupported if this cuDNN lacks a call, or counts other extents of the result;
+  /// CudnnRefusal with its words.
+  LegacyExecution(const CudnnLibrary& library, LegacyCall call);
+
+  /// Returns how many bytes an algorithm of a convolution needs; of all else 0. Throws CudnnRefusal
+  /// if it is none for the layer.
+  [[nodiscard]] std::size_t workspace(const CudnnHandle& handle, int algorithm) const;
+
+  /// Starts the call in the stream of the invocation's handle. Throws CudnnRefusal.
+  void run(const LegacyInvocation& to) const;
+
+ private:
+  void make(const LegacyConvolution& call);
+  void make(const LegacyPool& call);
+  void make(const LegacySoftmax& call);
+  void make(const LegacyResponse& call);
+  void make(const LegacyBatchNorm& call);
+  void make(const LegacyFunction& call);
+  void make(const LegacyBinary& call);
+  int start(const LegacyConvolution& call, const LegacyInvocation& to) const;
+  int start(const LegacyPool& call, const LegacyInvocation& to) const;
+  int start(const LegacySoftmax& call, const LegacyInvocation& to) const;
+  int start(const LegacyResponse& call, const LegacyInvocation& to) const;
+  int start(const LegacyBatchNorm& call, const LegacyInvocation& to) const;
+  int start(const LegacyFunction& call, const LegacyInvocation& to) const;
+  int start(const LegacyBinary& call, const LegacyInvocation& to) const;
+  void make_tensor(const LegacyTensor& tensor);
+  void make_activation(const LegacyActivation& activation);
+  void make_descriptor(abi::LegacyCalls::Create create, abi::LegacyCalls::Destroy destroy);
+  void check_extents(const std::vector<int>& counted, const LegacyTensor& result) const;
+  [[nodiscard]] abi::LegacyDescriptor at(std::size_t index) const {
+    return descriptors_[index].get();
+  }
+
+  const CudnnLibrary& library_;
+  const abi::LegacyCalls& calls_;
+  LegacyCall call_;
+  std::vector<OwnedDescriptor> descriptors_;  // in the order in which make() makes them
+};
+
+}  // namespace plumb::cuda

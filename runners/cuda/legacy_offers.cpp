@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/legacy_offers.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string_view>
+
+#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/legacy_execution.hpp"
+#include "runners/cuda/own_step.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+constexpr std::array<std::string_view, abi::kLegacyAlgorithms> kAlgorithms{"IMPLICIT_GEMM",
+                                                                           "IMPLICIT_PRECOMP_GEMM",
+                                                                           "GEMM",
+                                                                           "DIRECT",
+                                                                           "FFT",
+                                                                           "FFT_TILING",
+                                                                           "WINOGRAD",
+                                                                           "WINOGRAD_NONFUSED"};
+
+/// Is one way: a call, and of a convolution its algorithm.
+struct LegacyWay {
+  LegacyProblem problem;
+  std::shared_ptr<const LegacyExecution> execution;
+  int algorithm = 0;
+  std::size_t workspace = 0;
+};
+
+DevicePlan built(const LayerSpec& spec,
+                 const LegacyWay& way,
+                 CudnnHandle& handle,
+                 const KernelStep& kernel) {
+  const auto begin = std::chrono::steady_clock::now();
+  DevicePlan plan = begin_plan(spec,
+                               input_layouts(spec, way.problem.behind, way.problem.layout),
+                               std::vector<TensorLayout>(spec.outputs.size(), way.problem.layout));
+  plan.implementation = "cudnn-legacy";
+  plan.workspace_bytes = way.workspace;
+  DeviceStep step;
+  for (std::size_t i = 0; i <= spec.inputs.size(); ++i) {
+    step.buffers.push_back(i);  // the operands, then the result
+  }
+  step.bind = [way, &handle](std::span<const abi::DevicePointer> buffers,
+                             abi::DevicePointer workspace) {
+    const std::vector<abi::DevicePointer> own(buffers.begin(), buffers.end());
+    return DeviceLaunch([way, own, workspace, &handle](abi::Stream stream) {
+      handle.use(stream);
+      way.execution->run(
+          {handle.get(), way.algorithm, own, abi::address_of(workspace), way.workspace});
+    });
+  };
+  plan.steps.push_back(std::move(step));
+  append_own_steps(plan, way.problem.behind, way.problem.layout, kernel);
+  plan.creation = std::chrono::steady_clock::now() - begin;
+  return plan;
+}
+
+/// Lists a problem's ways: those algorithms that cuDNN has a workspace's size for.
+std::vector<LegacyWay> ways_of(const LegacyProblem& problem, const CudnnHandle& handle) {
+  const auto execution = std::make_shared<const LegacyExecution>(handle.library(), problem.call);
+  const auto* const convolution = std::get_if<LegacyConvolution>(&problem.call);
+  if (convolution == nullptr) {
+    return {{problem, execution, 0, 0}};
+  }
+  // Without an activation the fused call has one algorithm (cuDNN's documentation of it).
+  const bool only_one =
+      convolution->bias && convolution->activation.mode == abi::LegacyActivation::kIdentity;
+  std::vector<LegacyWay> ways;
+  for (int algorithm = 0; algorithm < abi::kLegacyAlgorithms; ++algorithm) {
+    if (only_one && algorithm != abi::kLegacyImplicitPrecomputedGemm) {
+      continue;
+    }
+    try {
+      LegacyWay way{problem, execution, algorithm, execution->workspace(handle, algorithm)};
+      way.problem.text +=
+          fmt::format(";algo={}", kAlgorithms.at(static_cast<std::size_t>(algorithm)));
+      ways.push_back(std::move(way));
+    } catch (const CudnnRefusal&) {
+      continue;  // none for this layer
+    }
+  }
+  return ways;
+}
+
+}  // namespace
+
+std::vector<DeviceOffer> legacy_offers(const LayerSpec& spec,
+                                       CudnnHandle& handle,
+                                       const KernelStep& kernel) {
+  std::vector<LegacyProblem> problems;
+  try {
+    problems = legacy_problems(spec);
+  } catch (const Unsupported&) {
+    return {};
+  }
+  std::vector<DeviceOffer> offers;
+  for (const LegacyProblem& problem : problems) {
+    try {
+      for (LegacyWay& way : ways_of(problem, handle)) {
+        DeviceOffer offer;
+        offer.text = fmt::format("impl=cudnn-legacy;{}", way.problem.text);
+        offer.inputs = input_layouts(spec, problem.behind, problem.layout);
+        offer.outputs.assign(spec.outputs.size(), problem.layout);
+        offer.build = [spec, way = std::move(way), kernel, &handle] {
+          return built(spec, way, handle, kernel);
+        };
+        offers.push_back(std::move(offer));
+      }
+    } catch (const Unsupported&) {
+      continue;  // this cuDNN lacks the call
+    } catch (const CudnnRefusal&) {
+      continue;  // or does not take the layer's descriptors
+    }
+  }
+  return offers;
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runners/cuda/legacy_abi.hpp"
+#include "runners/cuda/own_step.hpp"
+
+namespace plumb::cuda {
+
+/// Is a tensor as cuDNN's older calls have it: at least four axes, those missing last.
+struct LegacyTensor {
+  abi::Type type = abi::Type::kFloat;
+  std::vector<int> dimensions;
+  std::vector<int> strides;
+  std::size_t buffer = 0;  ///< of the plan: the layer's operands, then its result
+};
+
+struct LegacyActivation {
+  abi::LegacyActivation mode = abi::LegacyActivation::kIdentity;
+  double coefficient = 0.0;  ///< the ceiling of a clipped relu, alpha of elu
+};
+
+/// Is a convolution, with bias, or with all that its fused call does: addition and activation.
+struct LegacyConvolution {
+  LegacyTensor x;
+  LegacyTensor w;
+  LegacyTensor y;
+  abi::LegacyFormat format = abi::LegacyFormat::kChannelsFirst;
+  std::vector<int> pads;
+  std::vector<int> strides;
+  std::vector<int> dilations;
+  int groups = 1;
+  abi::LegacyMath math = abi::LegacyMath::kFma;
+  std::optional<LegacyTensor> bias;  ///< there: the fused call
+  std::optional<LegacyTensor> addend;
+  LegacyActivation activation;
+};
+
+struct LegacyPool {
+  LegacyTensor x;
+  LegacyTensor y;
+  abi::LegacyPool mode = abi::LegacyPool::kMax;
+  std::vector<int> window;
+  std::vector<int> pads;
+  std::vector<int> strides;
+};
+
+/// Over axis 1.
+struct LegacySoftmax {
+  LegacyTensor x;
+  LegacyTensor y;
+  abi::LegacySoftmax algorithm = abi::LegacySoftmax::kAccurate;
+};
+
+/// Is local response normalisation over channels.
+struct LegacyResponse {
+  LegacyTensor x;
+  LegacyTensor y;
+  unsigned size = 1;
+  double alpha = 0.0;
+  double beta = 0.0;
+  double bias = 1.0;
+};
+
+struct LegacyBatchNorm {
+  LegacyTensor x;
+  LegacyTensor y;
+  LegacyTensor parameters;  ///< of scale, bias, mean and variance, in buffers 1 to 4
+  double epsilon = 0.0;
+};
+
+struct LegacyFunction {
+  LegacyTensor x;
+  LegacyTensor y;
+  LegacyActivation activation;
+};
+
+/// Is an operation on two operands, the second broadcast.
+struct LegacyBinary {
+  LegacyTensor a;
+  LegacyTensor b;
+  LegacyTensor y;
+  abi::LegacyOperation operation = abi::LegacyOperation::kAdd;
+};
+
+using LegacyCall = std::variant<LegacyConvolution,
+                                LegacyPool,
+                                LegacySoftmax,
+                                LegacyResponse,
+                                LegacyBatchNorm,
+                                LegacyFunction,
+                                LegacyBinary>;
+
+/// Is a layer as one of cuDNN's older calls, with what kernels of ours do behind it. A value that
+/// needs no library.
+struct LegacyProblem {
+  std::string text;  ///< of the variant: "layout=NCHW"
+  TensorLayout layout = TensorLayout::kChannelsFirst;
+  LegacyCall call;
+  std::vector<OwnStep> behind;
+};
+
+/// Translates a layer into the forms in which those calls can be asked for it. Throws Unsupported,
+/// saying why there is none.
+[[nodiscard]] std::vector<LegacyProblem> legacy_problems(const LayerSpec& spec);
+
+}  // namespace plumb::cuda

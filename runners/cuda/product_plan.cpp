@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/product_plan.hpp"
+
+#include <utility>
+
+namespace plumb::cuda {
+
+Factor factor(double value, DataType type) {
+  if (type == DataType::kF64) {
+    return value;
+  }
+  return type == DataType::kS32 ? Factor(static_cast<std::int32_t>(value))
+                                : Factor(static_cast<float>(value));
+}
+
+const void* address_of(const Factor& factor) {
+  return std::visit([](const auto& value) -> const void* { return &value; }, factor);
+}
+
+DevicePlan begin_product_plan(const LayerSpec& spec,
+                              const GemmProblem& problem,
+                              const KernelStep& kernel) {
+  constexpr TensorLayout kLayout = TensorLayout::kChannelsFirst;
+  DevicePlan plan = begin_plan(spec,
+                               std::vector<TensorLayout>(spec.inputs.size(), kLayout),
+                               std::vector<TensorLayout>(spec.outputs.size(), kLayout));
+  for (const TensorType& type : problem.made) {
+    DeviceBuffer& buffer = plan.buffers.emplace_back();
+    buffer.role = DeviceBuffer::Role::kIntermediate;
+    buffer.type = type;
+    buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
+  }
+  append_own_steps(plan, problem.before, kLayout, kernel);
+  return plan;
+}
+
+void append_product(
+    DevicePlan& plan,
+    const GemmProblem& problem,
+    std::function<DeviceLaunch(std::span<const abi::DevicePointer>, abi::DevicePointer)> bind,
+    const KernelStep& kernel) {
+  DeviceStep step;
+  step.buffers = {problem.a.buffer, problem.b.buffer};
+  if (problem.c) {
+    step.buffers.push_back(problem.c->buffer);
+  }
+  if (problem.bias) {
+    step.buffers.push_back(*problem.bias);
+  }
+  step.buffers.push_back(problem.d.buffer);
+  step.bind = std::move(bind);
+  plan.steps.push_back(std::move(step));
+  append_own_steps(plan, problem.behind, TensorLayout::kChannelsFirst, kernel);
+}
+
+std::string own_part_text(const GemmProblem& problem) {
+  return std::string(problem.before.empty() ? "" : ";operands=made") +
+         (problem.behind.empty() ? "" : ";steps=apart");
+}
+
+}  // namespace plumb::cuda

@@ -31,6 +31,7 @@ void add_model(CLI::App& app, CommandContext& context);
 void add_preview(CLI::App& app, CommandContext& context);
 void add_push(CLI::App& app, CommandContext& context);
 void add_qualify(CLI::App& app, CommandContext& context);
+void add_regret(CLI::App& app, CommandContext& context);
 void add_run(CLI::App& app, CommandContext& context);
 void add_runs(CLI::App& app, CommandContext& context);
 void add_bound(CLI::App& app, CommandContext& context);

@@ -25,6 +25,7 @@ void write_reports(const Report& report,
                    std::span<const OutputFormat<Report>> formats,
                    const std::vector<std::string>& files) {
   std::vector<const OutputFormat<Report>*> chosen;
+  chosen.reserve(files.size());
   for (const std::string& file : files) {
     chosen.push_back(&format_for(formats, file));
   }

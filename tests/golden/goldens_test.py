@@ -117,6 +117,14 @@ class Golden(Command):
             self.plumb("report", "@latest", "-o", path)
             self.compare(f"report.{extension}", path.read_text())
 
+    def test_regret(self):
+        self.plumb("run", self.suite(SUITE, "tiny"), "--stack", "fake")
+        (environment,) = self.json("env", "--stack", "fake")["environments"].values()
+        for name, text in (("text", self.plumb("regret").stdout), ("json", json.dumps(rounded(self.json("regret")), indent=1, ensure_ascii=False))):
+            # The machine's name is as wide as it is: the columns behind it move.
+            text = re.sub(rf"{re.escape(environment['identity']['cpu.model'])} *", "CPU ", re.sub(r"(?m)^(library +)device *", r"\1device ", text))
+            self.compare("regret." + {"text": "txt", "json": "json"}[name], text.rstrip("\n") + "\n")
+
     def test_scenarios(self):
         scenarios = [word for name in ("single_stream", "multi_stream", "server", "offline") for word in ("--scenario", name)]
         options = ("--only", "models", "--latency-limit", "5ms", "--duration", "20s", "--max-batch", "2")

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "harness/cli/command.hpp"
+#include "harness/cli/report_files.hpp"
+#include "harness/store/store.hpp"
+#include "reporting/regret_report.hpp"
+
+namespace plumb {
+namespace {
+
+struct RegretOptions {
+  std::vector<std::string> runs{"@latest"};
+  std::vector<std::string> outputs;
+  std::string cache = "none";
+};
+
+void report_regret(const CommandContext& context, const RegretOptions& options) {
+  const auto store = open_store(context.store_url);
+  RegretReport report;
+  for (const std::string& name : options.runs) {
+    const RunRecord run = store->find_run(name);
+    report.runs.push_back(heuristic_regret(
+        run, store->measurements(run.header.id), parse_cache_mode(options.cache).value()));
+  }
+  write_regret(report, context.json ? Style::kJson : Style::kText, std::cout);
+  write_reports(report, regret_formats(), options.outputs);
+}
+
+}  // namespace
+
+void add_regret(CLI::App& app, CommandContext& context) {
+  const auto options = std::make_shared<RegretOptions>();
+  CLI::App* const command = app.add_subcommand(
+      "regret", "what the library's own choices cost: its heuristic against its fastest variants");
+  command->add_option("RUN", options->runs, "runs: id, unique prefix, tag or @latest")
+      ->capture_default_str();
+  command->add_option("--cache", options->cache, "rows of this cache mode")
+      ->check(CLI::IsMember({"none", "weights", "all"}))
+      ->capture_default_str();
+  command
+      ->add_option("-o,--output",
+                   options->outputs,
+                   "a report to write too; may be repeated: " + format_list(regret_formats()))
+      ->each(check_format(regret_formats()));
+  command->callback([&context, options] { report_regret(context, *options); });
+}
+
+}  // namespace plumb

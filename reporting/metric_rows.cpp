@@ -26,6 +26,13 @@ double size_of_change(const MetricComparison& metric) {
   return metric.ratio ? std::abs(std::log(*metric.ratio)) : 0.0;
 }
 
+std::string amount_text(const MetricComparison& metric, double amount) {
+  if (metric.in_bytes) {
+    return bytes_text(Bytes{static_cast<std::int64_t>(amount)});
+  }
+  return metric.ratio ? time_text(Seconds(amount)) : "–";
+}
+
 }  // namespace
 
 std::string change_text(double ratio) {
@@ -37,11 +44,11 @@ std::string change_interval_text(const MetricComparison& metric) {
 }
 
 std::string baseline_text(const MetricComparison& metric) {
-  return metric.ratio ? time_text(Seconds(metric.baseline)) : "–";
+  return amount_text(metric, metric.baseline);
 }
 
 std::string candidate_text(const MetricComparison& metric) {
-  return metric.ratio ? time_text(Seconds(metric.candidate)) : "–";
+  return amount_text(metric, metric.candidate);
 }
 
 std::string ratio_change_text(const MetricComparison& metric) {
@@ -221,16 +228,21 @@ std::string floors_text(std::span<const MetricComparison> metrics) {
 
 Json metric_json(const MetricComparison& metric) {
   const bool compared = metric.ratio.has_value();
+  const bool timed = compared && !metric.in_bytes;
   Json row{{"series", metric.series},
            {"kind", metric.kind},
-           {"baseline_seconds", compared ? Json(metric.baseline) : Json()},
-           {"candidate_seconds", compared ? Json(metric.candidate) : Json()},
+           {"baseline_seconds", timed ? Json(metric.baseline) : Json()},
+           {"candidate_seconds", timed ? Json(metric.candidate) : Json()},
            {"ratio", number_or_null(metric.ratio)},
            {"interval", compared ? Json{metric.low, metric.high} : Json()},
            {"q", number_or_null(metric.q)},
            {"mde", number_or_null(metric.mde)},
            {"verdict", to_text(metric.verdict)},
            {"causes", Json::array()}};
+  if (metric.in_bytes) {
+    row["baseline_bytes"] = metric.baseline;
+    row["candidate_bytes"] = metric.candidate;
+  }
   for (const Cause& cause : metric.causes) {
     row["causes"].push_back(
         {{"cause", cause.cause}, {"share", cause.share}, {"evidence", cause.evidence}});

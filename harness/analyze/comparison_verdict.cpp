@@ -13,9 +13,9 @@ ComparisonVerdict verdict_of_all(std::span<const MetricComparison> metrics) {
   };
   const std::string decisive = has("bound") ? "bound" : has("end_to_end") ? "end_to_end" : "";
   const auto decides = [&](const MetricComparison& metric) {
-    return decisive.empty()
-               ? metric.kind != "accuracy" && metric.kind != "load" && metric.kind != "control"
-               : metric.kind == decisive;
+    return decisive.empty() ? metric.kind != "accuracy" && metric.kind != "load" &&
+                                  metric.kind != "control" && metric.kind != "cost"
+                            : metric.kind == decisive;
   };
   const auto any = [&](ComparisonVerdict verdict) {
     return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) {

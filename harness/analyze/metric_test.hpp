@@ -42,8 +42,8 @@ struct OutputChange {
 
 /// Is the answer for one metric.
 struct MetricComparison {
-  std::string series;     ///< "end_to_end", "layers/NAME", "models/NAME/…"
-  std::string kind;       ///< "end_to_end", "layer", "capability", "bound", "load" or "accuracy"
+  std::string series;  ///< "end_to_end", "layers/NAME", "models/NAME/…"
+  std::string kind;  ///< "end_to_end", "layer", "capability", "bound", "load", "cost" or "accuracy"
   double baseline = 0.0;  ///< median, seconds; without a meaning where there is no `ratio`
   double candidate = 0.0;
   std::optional<double> ratio;  ///< candidate ÷ baseline
@@ -59,6 +59,7 @@ struct MetricComparison {
   std::string model;                    ///< subject_of() the instance; empty: of no one model
   std::optional<OutputChange> output;   ///< of kind "accuracy", which has no times
   std::optional<PracticalFloor> floor;  ///< smaller changes are none; absent: there is no limit
+  bool in_bytes = false;                ///< `baseline` and `candidate` are bytes, not seconds
 };
 
 /// Fills ratio, interval and minimal detectable effect from the mean of ln(candidate ÷ baseline);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/analyze/comparison_verdict.hpp"
+#include "harness/analyze/layer_costs.hpp"
 #include "harness/analyze/model_comparison.hpp"
 #include "harness/analyze/numerical_drift.hpp"
 #include "harness/analyze/run_attribution.hpp"
@@ -272,6 +273,9 @@ RunComparison compare_runs(const RunSide& baseline,
   result.findings = findings_of(baseline, {tests.begin(), tests.end()});
   for (LayerTest& test : tests) {
     result.metrics.push_back(std::move(test.metric));
+  }
+  for (MetricComparison& cost : compare_layer_costs(baseline.results, candidate.results, limits)) {
+    result.metrics.push_back(std::move(cost));
   }
   for (auto compared : {compare_model_outputs(baseline.models, candidate.models),
                         compare_layer_outputs(baseline.results, candidate.results)}) {

@@ -60,7 +60,8 @@ struct RunComparison {
 /// the fastest ones are compared too (kind "capability"). A layer of a disturbed block, and one
 /// that only one run measured, is inconclusive. Floors: layer_floor() of the series' calibration,
 /// else of the deviation that the runs show; for models see compare_models(). Layers' p-values are
-/// corrected after Benjamini and Hochberg. Outputs are compared too, see numerical_drift.hpp.
+/// corrected after Benjamini and Hochberg. Outputs are compared too, see numerical_drift.hpp, and
+/// what layers cost beside their time, see layer_costs.hpp.
 /// Causes: another implementation, another workspace, and whether the fastest variant changed too
 /// (capability) or only the choice (heuristic).
 ///

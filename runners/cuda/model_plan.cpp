@@ -11,6 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/index_space.hpp"
+#include "runners/cuda/library_refusal.hpp"
 #include "runners/cuda/own/own_layer.hpp"
 #include "runners/engine/memory_plan.hpp"
 
@@ -70,14 +71,7 @@ class Composer {
     if (layer.outputs.size() != layer.spec.outputs.size()) {
       throw Unsupported("the layer's outputs are not those of its key");
     }
-    const DeviceOffer& offer = choose(layer);
-    model_.variants[*layer_] = offer.text;
-    const auto [at, added] = built_.try_emplace({layer.key.text, offer.text}, DevicePlan{});
-    if (added) {
-      at->second = offer.build();
-      model_.plan.creation += at->second.creation;
-    }
-    const DevicePlan& part = at->second;
+    const DevicePlan& part = built(layer, choose(layer));
     std::vector<std::size_t> map;
     for (const DeviceBuffer& buffer : part.buffers) {
       map.push_back(buffer_for(layer, buffer));
@@ -90,6 +84,47 @@ class Composer {
       const std::size_t buffer = part.outputs[i];
       hold(layer.outputs[i], {map[buffer], part.buffers[buffer].layout});
     }
+  }
+
+  /// Builds the chosen offer or, where the library refuses that, the next of the layer's that it
+  /// does not. Throws Unsupported with the chosen one's refusal.
+  const DevicePlan& built(const Layer& layer, const DeviceOffer& chosen) {
+    std::string refusal;
+    if (const DevicePlan* part = built_or_refused(layer, chosen, refusal)) {
+      return *part;
+    }
+    for (const DeviceOffer& offer : offers(layer)) {
+      std::string another;
+      if (const DevicePlan* part = built_or_refused(layer, offer, another)) {
+        return *part;
+      }
+    }
+    throw Unsupported(refusal);
+  }
+
+  const DevicePlan* built_or_refused(const Layer& layer,
+                                     const DeviceOffer& offer,
+                                     std::string& refusal) {
+    const std::pair<std::string, std::string> name(layer.key.text, offer.text);
+    if (const auto known = refused_.find(name); known != refused_.end()) {
+      refusal = known->second;
+      return nullptr;
+    }
+    const auto found = built_.find(name);
+    if (found == built_.end()) {
+      try {
+        const DevicePlan& part = built_.emplace(name, offer.build()).first->second;
+        model_.plan.creation += part.creation;
+      } catch (const Unsupported& words) {
+        refusal = refused_.emplace(name, words.what()).first->second;
+        return nullptr;
+      } catch (const LibraryRefusal& words) {
+        refusal = refused_.emplace(name, words.what()).first->second;
+        return nullptr;
+      }
+    }
+    model_.variants[*layer_] = offer.text;
+    return &built_.at(name);
   }
 
   /// Makes a part's step one of the model's.
@@ -269,6 +304,7 @@ class Composer {
   std::map<std::size_t, Lifetime> lives_;     // of buffers, in steps
   std::unordered_map<LayerKey, std::vector<DeviceOffer>> offers_;
   std::map<std::pair<std::string, std::string>, DevicePlan> built_;
+  std::map<std::pair<std::string, std::string>, std::string> refused_;  // why, likewise
 };
 
 }  // namespace

@@ -33,11 +33,12 @@ struct LayerSource {
 
 /// Makes one plan of all layers in the graph's order.
 ///
-/// Each layer is the variant asked for or, where there is none of that name, the first choice; of
-/// our own kernels the one for the layout in which its input was left. Where a layer wants another
-/// layout than it finds, one step makes it for all that want the same. Results share one block of
-/// memory by their lifetimes, unless they are to be `apart`, for steps that run side by side.
-/// Throws Unsupported, naming the layer.
+/// Each layer is the variant asked for or, where there is none of that name, the first choice, and
+/// where the library refuses to build that the next that it builds; of our own kernels the one for
+/// the layout in which its input was left. Where a layer wants another layout than it finds, one
+/// step makes it for all that want the same. Results share one block of memory by their lifetimes,
+/// unless they are to be `apart`, for steps that run side by side. Throws Unsupported, naming the
+/// layer.
 [[nodiscard]] DeviceModelPlan plan_model(const Graph& graph,
                                          const LayerVariants& variants,
                                          const LayerSource& source,

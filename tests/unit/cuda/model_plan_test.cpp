@@ -12,6 +12,7 @@
 #include "harness/model/onnx_reader.hpp"
 #include "runners/cuda/device_program.hpp"
 #include "runners/cuda/index_space.hpp"
+#include "runners/cuda/library_refusal.hpp"
 #include "runners/engine/constant_folding.hpp"
 #include "runners/engine/model_inputs.hpp"
 #include "runners/engine/random_operands.hpp"
@@ -231,6 +232,32 @@ TEST(ModelPlan, lets_our_kernels_follow_the_layout_of_a_convolution) {
     EXPECT_EQ(model.reorders, 1U) << "of the input: 1×1 pixels lie alike in both";
     EXPECT_THAT(model.variants, Contains("impl=plumb;layout=NHWC").Times(6));
   }
+}
+
+TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_first) {
+  const LoadedSample sample = loaded_sample();
+  HostSource host;
+  LayerSource source = host.source();
+  source.offers = [&, offers = source.offers](const LayerSpec& spec) {
+    std::vector<DeviceOffer> list = offers(spec);
+    if (spec.op == "conv") {
+      list.front().build = []() -> DevicePlan { throw LibraryRefusal("no such kernel"); };
+    }
+    return list;
+  };
+  const DeviceModelPlan model = plan_model(sample.graph, {}, source, false);
+  host.compile();
+  expect_right(executed(model, sample), sample);
+  EXPECT_THAT(model.variants, Contains("impl=host;layout=NHWC"));
+  EXPECT_THAT(model.variants, Not(Contains("impl=host;layout=NCHW")));
+  source.offers = [&, offers = source.offers](const LayerSpec& spec) {
+    std::vector<DeviceOffer> list = offers(spec);
+    for (DeviceOffer& offer : list) {
+      offer.build = []() -> DevicePlan { throw LibraryRefusal("none at all"); };
+    }
+    return list;
+  };
+  EXPECT_THROW(static_cast<void>(plan_model(sample.graph, {}, source, false)), Unsupported);
 }
 
 TEST(ModelPlan, names_the_layer_that_cannot_be_executed) {

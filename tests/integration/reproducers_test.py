@@ -35,7 +35,7 @@ class Reproducers(Command):
         self.assertEqual((rows["schema_version"], rows["key"]), (1, key))
         build = folder / "build"
         given = (f"-DDNNL_LIBRARY={library}", f"-DDNNL_INCLUDE_DIR={headers}", f"-DCMAKE_CXX_COMPILER={compiler}")
-        subprocess.run(["cmake", "-S", folder, "-B", build, *given], check=True, capture_output=True, timeout=120)
+        subprocess.run(["cmake", "-G", "Ninja", "-S", folder, "-B", build, *given], check=True, capture_output=True, timeout=120)
         subprocess.run(["cmake", "--build", build], check=True, capture_output=True, timeout=300)
         ran = subprocess.run([build / "reproducer"], capture_output=True, text=True, timeout=120)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)

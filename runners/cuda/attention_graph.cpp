@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/model/attention_shape.hpp"
+#include "runners/cuda/cudnn_type.hpp"
 #include "runners/cuda/index_space.hpp"
 
 namespace plumb::cuda {
@@ -29,7 +30,7 @@ abi::Type type_of(const LayerSpec& spec) {
                                   to_text(type),
                                   to_text(spec.outputs[0].dtype)));
   }
-  return type == DataType::kF16 ? abi::Type::kHalf : abi::Type::kBfloat16;
+  return cudnn_type(type);
 }
 
 /// Makes the graph of one layer, operation by operation.

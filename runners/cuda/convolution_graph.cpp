@@ -6,24 +6,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "runners/cuda/cudnn_type.hpp"
 #include "runners/cuda/index_space.hpp"
 
 namespace plumb::cuda {
 namespace {
-
-abi::Type type_of(DataType type) {
-  switch (type) {
-    case DataType::kF32:
-      return abi::Type::kFloat;
-    case DataType::kF16:
-      return abi::Type::kHalf;
-    case DataType::kBf16:
-      return abi::Type::kBfloat16;
-    default:
-      throw Unsupported(fmt::format(
-          "convolutions of type {} are not asked for: f32, f16 and bf16 are", to_text(type)));
-  }
-}
 
 /// Makes the graph of one layer, step by step.
 class Translation {
@@ -73,7 +60,7 @@ class Translation {
       dimensions.insert(dimensions.begin() + 2, 1);
     }
     GraphTensor& tensor = graph_.tensors.emplace_back();
-    tensor.type = type_of(type);
+    tensor.type = cudnn_type(type);
     tensor.operand = operand_index;
     tensor.strides = strides_of(dimensions, layout_);
     tensor.dimensions = std::move(dimensions);

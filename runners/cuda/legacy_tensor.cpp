@@ -6,23 +6,11 @@
 #include <limits>
 #include <utility>
 
+#include "runners/cuda/cudnn_type.hpp"
 #include "runners/cuda/index_space.hpp"
 
 namespace plumb::cuda {
 namespace {
-
-abi::Type type_of(DataType type) {
-  switch (type) {
-    case DataType::kF32:
-      return abi::Type::kFloat;
-    case DataType::kF16:
-      return abi::Type::kHalf;
-    case DataType::kBf16:
-      return abi::Type::kBfloat16;
-    default:
-      throw Unsupported(fmt::format("{}: f32, f16 and bf16 are asked for", to_text(type)));
-  }
-}
 
 std::vector<int> small(const Dimensions& values) {
   std::vector<int> result;
@@ -56,7 +44,7 @@ LegacyTensor legacy_tensor(DataType type,
     extents.insert(extents.begin() + 2, 1);
   }
   extents.resize(std::max<std::size_t>(extents.size(), 4), 1);
-  return {type_of(type), small(extents), small(strides_of(extents, layout)), buffer};
+  return {cudnn_type(type), small(extents), small(strides_of(extents, layout)), buffer};
 }
 
 LegacyTensor legacy_input(const LayerSpec& spec, std::size_t index, TensorLayout layout) {

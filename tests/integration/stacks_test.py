@@ -112,7 +112,8 @@ class Stacks(Command):
         self.assertNotEqual(difference["layers"][0]["variants_removed"], [])
         (self.folder / "products.toml").write_text('[[layers]]\nkey = "v1:matmul;in=f32[64,256],f32[256,128]c;out=f32[64,128];acc=f32;math=strict"\n')
         matmul = self.suite('[suite]\nname = "matmul"\n[[layers]]\nfile = "products.toml"\n', "matmul")
-        if "avx2" in " ".join(self.json("stacks", "diff", "other", "default", matmul)["layers"][0]["variants_added"]):
+        changed = self.json("stacks", "diff", "other", "default", matmul)["layers"]  # none on a CPU whose products are gemm:jit anyway
+        if changed and "avx2" in " ".join(changed[0]["variants_added"]):
             reasons = self.json("stacks", "diff", "default", "other", matmul)["layers"][0]["passed_over_by_to"]
             self.assertIn("unsupported isa", reasons.values(), "oneDNN says why")
             self.assertIn("unsupported isa", self.plumb("stacks", "diff", "default", "other", matmul).stdout)

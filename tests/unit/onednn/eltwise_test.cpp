@@ -37,6 +37,9 @@ class OnednnEltwise : public testing::TestWithParam<Function> {};
 TEST_P(OnednnEltwise, every_variant_agrees_with_the_reference) {
   const std::unique_ptr<Backend> backend = make_onednn_backend();
   for (const DataType type : {DataType::kF32, DataType::kBf16}) {
+    if (type == DataType::kBf16 && !has_bf16(*backend)) {
+      continue;  // ours alone, which the contract has
+    }
     const LayerSpec spec = spec_of(GetParam(), type);
     const LayerKey key = to_key(spec);
     const std::vector<Tensor> operands = random_operands(spec, 5);

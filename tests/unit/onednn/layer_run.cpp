@@ -9,6 +9,11 @@
 
 namespace plumb::onednn {
 
+bool has_bf16(const Backend& backend) {
+  return backend.supports({"v1:matmul;in=bf16[4,8],bf16[8,4]c;out=bf16[4,4];acc=f32;math=strict"})
+      .ok();
+}
+
 Tensor f32_tensor(const std::vector<std::int64_t>& dims, const std::vector<float>& values) {
   Tensor tensor{TensorType{DataType::kF32, dims, false, {}}, {}};
   tensor.data.resize(values.size() * sizeof(float));

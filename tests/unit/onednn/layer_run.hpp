@@ -10,6 +10,9 @@
 
 namespace plumb::onednn {
 
+/// Tells whether the library computes in bf16 on this CPU: with AVX-512 or newer.
+[[nodiscard]] bool has_bf16(const Backend& backend);
+
 /// Makes an f32 tensor.
 [[nodiscard]] Tensor f32_tensor(const std::vector<std::int64_t>& dims,
                                 const std::vector<float>& values);

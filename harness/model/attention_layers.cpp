@@ -61,8 +61,4 @@ MappedLayer map_attention(const NodeView& node) {
   return layer;
 }
 
-MappedLayer map_matmul_integer(const NodeView& node) {
-  return begin_layer(node, "matmul_integer", {0, 1, 2, 3});
-}
-
 }  // namespace plumb

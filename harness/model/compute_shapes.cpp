@@ -125,16 +125,6 @@ Dims matmul_dims(const LayerSpec& spec) {
   return result;
 }
 
-Dims matmul_integer_dims(const LayerSpec& spec) {
-  for (const std::size_t zero_point : {2U, 3U}) {
-    require(!spec.has_input(zero_point) || element_count(*spec.inputs[zero_point]) == 1,
-            "in",
-            "a zero point of {} numbers: one for the whole operand is needed",
-            spec.has_input(zero_point) ? element_count(*spec.inputs[zero_point]) : 0);
-  }
-  return matmul_dims(spec);
-}
-
 Dims like_input(const LayerSpec& spec) {
   return dims(spec, 0);
 }

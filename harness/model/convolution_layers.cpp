@@ -11,8 +11,8 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-Window filter_window(const NodeView& node) {
-  const Integers kernel = spatial_dims(node.input_type(1));
+Window filter_window(const NodeView& node, std::size_t weights = 1) {
+  const Integers kernel = spatial_dims(node.input_type(weights));
   const std::optional<Integers> stated = node.integers("kernel_shape");
   if (stated && !stated->empty() && *stated != kernel) {
     throw Unsupported("kernel_shape differs from the shape of the weights");
@@ -20,8 +20,11 @@ Window filter_window(const NodeView& node) {
   return window_of(node, kernel);
 }
 
-MappedLayer filter_layer(const NodeView& node, std::string op, const Window& window) {
-  MappedLayer layer = begin_layer(node, std::move(op), {0, 1, 2});
+MappedLayer filter_layer(const NodeView& node,
+                         std::string op,
+                         const Window& window,
+                         std::vector<std::size_t> operands = {0, 1, 2}) {
+  MappedLayer layer = begin_layer(node, std::move(op), std::move(operands));
   layer.spec.attributes["dilations"] = window.dilations;
   layer.spec.attributes["group"] = node.integer("group", 1);
   layer.spec.attributes["pads"] = window.pads;
@@ -30,6 +33,13 @@ MappedLayer filter_layer(const NodeView& node, std::string op, const Window& win
 }
 
 }  // namespace
+
+MappedLayer convolution_layer(const NodeView& node,
+                              std::string op,
+                              std::vector<std::size_t> operands,
+                              std::size_t weights) {
+  return filter_layer(node, std::move(op), filter_window(node, weights), std::move(operands));
+}
 
 MappedLayer map_conv(const NodeView& node) {
   return filter_layer(node, "conv", filter_window(node));

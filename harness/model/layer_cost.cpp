@@ -9,6 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/attention_shape.hpp"
+#include "harness/model/quantized_product.hpp"
 #include "harness/model/recurrent_shape.hpp"
 
 namespace plumb {
@@ -38,7 +39,7 @@ std::int64_t elements_from(const std::vector<std::int64_t>& dims, std::size_t fi
 /// Counts the elements that one accumulation runs over: channels of the group × kernel for a
 /// convolution.
 std::int64_t reduction_of(const LayerSpec& spec) {
-  if (spec.op == "conv") {
+  if (spec.op == "conv" || spec.op == "conv_integer") {
     return elements_from(spec.inputs[1]->dims, 1);
   }
   const std::vector<std::int64_t>& a = spec.inputs[0]->dims;
@@ -58,8 +59,7 @@ std::int64_t attended(const LayerSpec& spec) {
 }
 
 std::int64_t macs_of(const LayerSpec& spec) {
-  if (spec.op == "conv" || spec.op == "gemm" || spec.op == "matmul" ||
-      spec.op == "matmul_integer") {
+  if (spec.op == "conv" || spec.op == "gemm" || spec.op == "matmul" || is_integer_product(spec)) {
     return product(element_count(spec.outputs[0]), reduction_of(spec));
   }
   if (spec.op == "conv_transpose") {  // each input element meets every filter of its group
@@ -114,6 +114,8 @@ constexpr std::array kWork = std::to_array<WorkRow>({
     {"arg_reduce", 0, 1},
     {"where", 1, 0},
     {"cast", 1, 0},
+    {"quantize", 2, 0},  // scale and round
+    {"dequantize", 1, 0},
 });
 
 double other_flops(const LayerSpec& spec) {
@@ -153,8 +155,9 @@ double other_flops(const LayerSpec& spec) {
 }
 
 double epilogue_flops(const LayerSpec& spec) {
-  const bool has_bias =
-      (spec.op == "conv" || spec.op == "conv_transpose" || spec.op == "gemm") && spec.has_input(2);
+  const bool has_bias = (spec.op == "conv" || spec.op == "conv_integer" ||
+                         spec.op == "conv_transpose" || spec.op == "gemm") &&
+                        spec.has_input(2);
   const std::size_t steps = spec.epilogue.size() + (has_bias ? 1 : 0);
   return static_cast<double>(element_count(spec.outputs[0])) * static_cast<double>(steps);
 }

@@ -31,6 +31,13 @@ struct MappedLayer {
 /// Makes the mapping of a node that renames its first input's bytes.
 [[nodiscard]] MappedLayer view_layer(const NodeView& node);
 
+/// Makes the mapping of a convolution whose operands, and among them the weights, stand where the
+/// node has them.
+[[nodiscard]] MappedLayer convolution_layer(const NodeView& node,
+                                            std::string op,
+                                            std::vector<std::size_t> operands,
+                                            std::size_t weights);
+
 // One function an operator family, each in the file of that name.
 [[nodiscard]] MappedLayer map_conv(const NodeView& node);
 [[nodiscard]] MappedLayer map_conv_transpose(const NodeView& node);
@@ -70,6 +77,11 @@ struct MappedLayer {
 [[nodiscard]] MappedLayer map_arg_reduce(const NodeView& node);
 [[nodiscard]] MappedLayer map_attention(const NodeView& node);
 [[nodiscard]] MappedLayer map_matmul_integer(const NodeView& node);
+[[nodiscard]] MappedLayer map_qlinear_matmul(const NodeView& node);
+[[nodiscard]] MappedLayer map_conv_integer(const NodeView& node);
+[[nodiscard]] MappedLayer map_qlinear_conv(const NodeView& node);
+[[nodiscard]] MappedLayer map_quantize(const NodeView& node);
+[[nodiscard]] MappedLayer map_dequantize(const NodeView& node);
 [[nodiscard]] MappedLayer map_rnn(const NodeView& node);
 [[nodiscard]] MappedLayer map_gru(const NodeView& node);
 [[nodiscard]] MappedLayer map_lstm(const NodeView& node);

@@ -76,5 +76,8 @@ Dims block_dims(const LayerSpec& spec);
 Dims recurrent_dims(const LayerSpec& spec);
 Dims attention_dims(const LayerSpec& spec);
 Dims matmul_integer_dims(const LayerSpec& spec);
+Dims conv_integer_dims(const LayerSpec& spec);
+Dims quantize_dims(const LayerSpec& spec);
+Dims dequantize_dims(const LayerSpec& spec);
 
 }  // namespace plumb::shape_rules

@@ -118,6 +118,9 @@ constexpr std::array kShapes = std::to_array<ShapeRow>({
     {"lstm", recurrent_dims},
     {"attention", attention_dims},
     {"matmul_integer", matmul_integer_dims},
+    {"conv_integer", conv_integer_dims},
+    {"quantize", quantize_dims},
+    {"dequantize", dequantize_dims},
     {"max", sum_dims},
     {"min", sum_dims},
 });

@@ -6,9 +6,11 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "harness/model/quantized_product.hpp"
 #include "harness/model/recurrent_shape.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_stream.hpp"
+#include "runners/engine/verification.hpp"
 
 namespace plumb {
 namespace {
@@ -48,6 +50,22 @@ Role role_of_binary(const std::string& fn, std::size_t operand) {
   return fn == "pow" && operand == 0 ? Role::kPositive : Role::kSigned;
 }
 
+bool is_unsigned(DataType type) {
+  return type == DataType::kU8 || type == DataType::kU16 || type == DataType::kU32 ||
+         type == DataType::kU64;
+}
+
+bool is_scale(const LayerSpec& spec, std::size_t operand) {
+  if (spec.op == "quantize" || spec.op == "dequantize") {
+    return operand == 1;
+  }
+  if (!is_integer_product(spec)) {
+    return false;
+  }
+  const QuantizedProduct at = quantized_product(spec);
+  return operand == at.x_scale || operand == at.w_scale || operand == at.y_scale;
+}
+
 Role role_of(const LayerSpec& spec, std::size_t operand) {
   if (spec.inputs[operand]->dtype == DataType::kBool) {
     return spec.op == "attention" ? Role::kMask : Role::kFlag;
@@ -65,6 +83,12 @@ Role role_of(const LayerSpec& spec, std::size_t operand) {
     const std::string& fn = spec.text("fn");
     return fn == "prod" ? Role::kNearOne : (fn == "log_sum" ? Role::kPositive : Role::kSigned);
   }
+  if (is_scale(spec, operand)) {
+    return Role::kPositive;
+  }
+  if (spec.op == "quantize" && operand == 0) {
+    return Role::kWide;
+  }
   if (spec.op == "gather" && operand == 1) {
     return Role::kIndex;
   }
@@ -78,13 +102,8 @@ Role role_of(const LayerSpec& spec, std::size_t operand) {
   return Role::kSigned;
 }
 
-bool is_unsigned(DataType type) {
-  return type == DataType::kU8 || type == DataType::kU16 || type == DataType::kU32 ||
-         type == DataType::kU64;
-}
-
 double integer(const OperandNumbers& numbers, std::uint64_t bits) {
-  const auto magnitude = static_cast<double>(1U + bits % 4U);
+  const auto magnitude = static_cast<double>(1U + bits % numbers.largest);
   return numbers.either_sign && (bits & 4U) != 0 ? -magnitude : magnitude;
 }
 
@@ -99,10 +118,29 @@ double one_of_few(std::uint64_t bits) {
   return sign * (0.5 + 0.5 * static_cast<double>((bits >> 1U) & 1U));
 }
 
+/// Scales so that results neither saturate nor vanish on their grid.
+double grid_step(const LayerSpec& spec, std::size_t operand) {
+  if (spec.op == "quantize") {
+    return 1.0 / 16.0;  // of numbers up to 8
+  }
+  if (!is_integer_product(spec) || operand != quantized_product(spec).y_scale) {
+    return 1.0;
+  }
+  // A sum of K products of signed numbers deviates by √K times their root mean squares.
+  const auto root_mean_square = [&](std::size_t index) {
+    return is_unsigned(spec.inputs[index]->dtype) ? 148.0 : 74.0;
+  };
+  const auto terms = static_cast<double>(std::max<std::int64_t>(1, reduction_length(spec)));
+  return std::sqrt(terms) * root_mean_square(0) * root_mean_square(1) / 40.0;
+}
+
 /// Keeps a recurrence in range over thousands of steps: the spectral norm of a random r stays below
 /// 1 (about twice the deviation of an entry, 0.6, times √hidden), and sums of w·x stay near 1,
 /// where gates are not saturated.
 double scale_of(const LayerSpec& spec, std::size_t operand) {
+  if (is_scale(spec, operand)) {
+    return grid_step(spec, operand);
+  }
   if (!is_recurrent(spec) || (operand != 1 && operand != 2)) {
     return 1.0;
   }
@@ -159,6 +197,10 @@ std::optional<OperandNumbers> operand_numbers(const LayerSpec& spec, std::size_t
   if (!is_floating(type)) {
     OperandNumbers numbers{.whole = true};
     numbers.either_sign = role != Role::kPositive && !is_unsigned(type);
+    if (is_integer_product(spec) && operand < 2) {
+      // All of the range: an intermediate sum that saturates at 16 bits must show.
+      numbers.largest = is_unsigned(type) ? 255 : 127;
+    }
     return role == Role::kNearOne ? std::nullopt : std::optional(numbers);
   }
   switch (role) {

@@ -12,20 +12,22 @@ namespace plumb {
 /// Makes operands for a layer, dense, in the key's order and types (absent ones: empty data):
 /// random, never zero (but for conditions, flags and indices), from ranges where the layer's
 /// function is defined and does not overflow: variances, logarithms' and roots' arguments positive,
-/// indices inside, integers of at most 8. The same bytes for the same spec and seed on every
-/// machine. Throws Error{kUser} for a type that number_formats cannot write.
+/// indices inside, integers of at most 4, those of 8-bit products over all of their range. The same
+/// bytes for the same spec and seed on every machine. Throws Error{kUser} for a type that
+/// number_formats cannot write.
 [[nodiscard]] std::vector<Tensor> random_operands(const LayerSpec& spec, std::uint64_t seed);
 
 /// Says how random_operands() makes number i of an operand out of `bits`, output i of SplitMix64
 /// from the seed RandomStream(seed, operand): sign · scale · (low + span · (bits ÷ 2⁴⁰, as a
-/// fraction of 2²⁴)), the sign by the lowest bit; whole numbers: sign · (1 + (bits ÷ 2⁸) modulo 4),
-/// the sign by bit 10.
+/// fraction of 2²⁴)), the sign by the lowest bit; whole numbers: sign · (1 + (bits ÷ 2⁸) modulo
+/// `largest`), the sign by bit 10.
 struct OperandNumbers {
   bool whole = false;
   bool either_sign = false;
   double low = 0.0;
   double span = 0.0;
   double scale = 1.0;
+  std::uint64_t largest = 4;  ///< of whole numbers
 };
 
 /// Describes the numbers of an operand; empty: conditions, indices and the like, made in other

@@ -12,6 +12,7 @@
 #include "harness/base/hash64.hpp"
 #include "harness/model/attention_shape.hpp"
 #include "harness/model/layer_cost.hpp"
+#include "harness/model/quantized_product.hpp"
 #include "harness/model/recurrent_shape.hpp"
 #include "runners/engine/number_formats.hpp"
 
@@ -56,18 +57,27 @@ bool is_half(DataType type) {
 /// Follows the worst element of one output.
 class Comparison {
  public:
-  Comparison(const TensorType& type, std::size_t output, double largest, double tolerance)
+  /// `ties`: an integer may be off by one where the number before rounding lay in the middle.
+  Comparison(
+      const TensorType& type, std::size_t output, double largest, double tolerance, bool ties)
       : type_(type),
         output_(output),
         scale_(largest > 0.0 ? largest : 1.0),
-        tolerance_(tolerance) {}
+        tolerance_(tolerance),
+        ties_(ties) {}
 
   void add(std::size_t element, double expected, double actual) {
+    ++compared_;
     const bool same_special = std::isnan(expected) ? std::isnan(actual) : expected == actual;
     if (same_special) {
       return;
     }
     const double error = std::fabs(actual - expected) / scale_;
+    if (ties_ && std::fabs(actual - expected) == 1.0) {
+      ++off_by_one_;
+      worst_ = std::max(worst_, error);
+      return;
+    }
     if (!std::isfinite(error)) {
       note(element, expected, actual, "a value that is not finite");
       finite_ = false;
@@ -82,6 +92,18 @@ class Comparison {
                          tolerance_));
       }
       worst_ = std::max(worst_, error);
+    }
+  }
+
+  /// Ties are rare: more than a few are another rounding.
+  void finish() {
+    constexpr std::size_t kFew = 2;
+    constexpr std::size_t kShare = 100;  // one in so many
+    if (reason_.empty() && off_by_one_ > kFew + compared_ / kShare) {
+      reason_ = fmt::format("output {}: {} of {} elements are off by one, more than ties explain",
+                            output_,
+                            off_by_one_,
+                            compared_);
     }
   }
 
@@ -113,6 +135,9 @@ class Comparison {
   std::size_t output_;
   double scale_;
   double tolerance_;
+  bool ties_;
+  std::size_t compared_ = 0;
+  std::size_t off_by_one_ = 0;
   double worst_ = 0.0;
   bool finite_ = true;
   std::string reason_;
@@ -162,7 +187,7 @@ std::string output_hash(std::span<const Tensor> outputs) {
 
 std::int64_t reduction_length(const LayerSpec& spec) {
   const TensorType& x = spec.inputs.at(0).value();
-  if (spec.op == "conv") {
+  if (spec.op == "conv" || spec.op == "conv_integer") {
     return extents(spec.inputs.at(1).value(), 1);
   }
   if (spec.op == "conv_transpose") {
@@ -177,7 +202,7 @@ std::int64_t reduction_length(const LayerSpec& spec) {
     const AttentionShape shape = attention_shape(spec);
     return shape.head + shape.keys;
   }
-  if (spec.op == "matmul") {
+  if (spec.op == "matmul" || spec.op == "matmul_integer") {
     return x.dims.empty() ? 1 : x.dims.back();
   }
   if (is_recurrent(spec)) {
@@ -253,7 +278,8 @@ Verdict Verifier::verify(std::span<const Tensor> actual) const {
   }
   bool finite = true;
   double worst = 0.0;
-  const auto finish = [&](const Comparison& comparison) {
+  const auto finish = [&](Comparison& comparison) {
+    comparison.finish();
     finite = finite && comparison.finite();
     worst = std::max(worst, comparison.worst());
     if (!comparison.reason().empty() && verdict.outcome.ok()) {
@@ -268,7 +294,11 @@ Verdict Verifier::verify(std::span<const Tensor> actual) const {
           expected.push_back(sample.value);
         }
       }
-      Comparison comparison(spec_.outputs[i], i, largest_finite(expected), tolerance_of(spec_, i));
+      Comparison comparison(spec_.outputs[i],
+                            i,
+                            largest_finite(expected),
+                            tolerance_of(spec_, i),
+                            rounds_to_integers(spec_));
       for (const SampledElement& sample : elements_) {
         if (sample.output == i) {
           comparison.add(sample.element, sample.value, number_at(actual[i], sample.element));
@@ -281,7 +311,11 @@ Verdict Verifier::verify(std::span<const Tensor> actual) const {
     for (std::size_t i = 0; i < expected_.size(); ++i) {
       const std::vector<double> expected = numbers_of(expected_[i]);
       const std::vector<double> got = numbers_of(actual[i]);
-      Comparison comparison(spec_.outputs[i], i, largest_finite(expected), tolerance_of(spec_, i));
+      Comparison comparison(spec_.outputs[i],
+                            i,
+                            largest_finite(expected),
+                            tolerance_of(spec_, i),
+                            rounds_to_integers(spec_));
       for (std::size_t element = 0; element < expected.size(); ++element) {
         comparison.add(element, expected[element], got[element]);
       }

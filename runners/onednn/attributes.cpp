@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "harness/model/quantized_product.hpp"
+
 namespace plumb::onednn {
 namespace {
 
@@ -105,7 +107,8 @@ std::optional<dnnl_alg_kind_t> binary_algorithm(const std::string& fn) {
 dnnl::primitive_attr attributes_of(const LayerSpec& spec) {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  const bool floating = !spec.outputs.empty() && is_floating(spec.outputs.front().dtype);
+  const bool floating =
+      !spec.outputs.empty() && is_floating(spec.outputs.front().dtype) && !is_integer_product(spec);
   if (floating && spec.accumulate != DataType::kF32) {
     throw Unsupported(fmt::format("oneDNN accumulates floating-point layers in f32, not in {}",
                                   to_text(spec.accumulate)));

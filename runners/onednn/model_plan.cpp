@@ -24,7 +24,8 @@ namespace {
 /// Tells whether the library chooses the layout of an operator's operands, rather than taking them
 /// as they come.
 bool chooses_layouts(const LayerSpec& spec) {
-  constexpr std::array<std::string_view, 4> kOps{"conv", "conv_transpose", "gemm", "matmul"};
+  constexpr std::array<std::string_view, 6> kOps{
+      "conv", "conv_transpose", "gemm", "matmul", "conv_integer", "matmul_integer"};
   return std::find(kOps.begin(), kOps.end(), spec.op) != kOps.end();
 }
 

@@ -111,6 +111,14 @@ void OfferList::add(Offer offer) {
   offers_.push_back(std::move(offer));
 }
 
+void OfferList::take_back(std::string_view prefix, std::string reason) {
+  const auto taken = std::erase_if(
+      offers_, [&](const Offer& offer) { return offer.implementation.rfind(prefix, 0) == 0; });
+  if (taken > 0) {
+    refusal_ = std::move(reason);
+  }
+}
+
 bool OfferList::only_references() const {
   return std::all_of(
       offers_.begin(), offers_.end(), [](const Offer& offer) { return offer.is_reference(); });

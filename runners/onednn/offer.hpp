@@ -5,6 +5,7 @@
 #include <oneapi/dnnl/dnnl.hpp>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/model/layer_spec.hpp"
@@ -61,6 +62,9 @@ class OfferList {
                            const std::function<void(LayerPlan&)>& finish = {});
   /// Adds one offer made of our own code or of several steps.
   void add(Offer offer);
+
+  /// Takes back the implementations whose names begin with `prefix`, for the reason given.
+  void take_back(std::string_view prefix, std::string reason);
 
   [[nodiscard]] const std::vector<Offer>& offers() const { return offers_; }
   [[nodiscard]] bool empty() const { return offers_.empty(); }

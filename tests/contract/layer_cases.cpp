@@ -12,6 +12,13 @@ namespace {
     name, "v1:" operands ";acc=f32;math=strict" attributes \
   }
 
+#define INTEGER_CONVOLUTION(name, operands, result, group, epilogue) \
+  LayerCase {                                                        \
+    name, "v1:conv_integer;in=" operands ";out=" result              \
+          ";acc=s32;math=strict;dilations=[1,1];"                    \
+          "group=" #group ";pads=[1,1,1,1];strides=[1,1]" epilogue   \
+  }
+
 constexpr std::array kCases = std::to_array<LayerCase>({
     PLUMB_CASE("conv",
                "conv;in=f32[1,16,10,10],f32[32,16,3,3]c,f32[32]c;out=f32[1,32,10,10]",
@@ -199,6 +206,56 @@ constexpr std::array kCases = std::to_array<LayerCase>({
     LayerCase{"matmul_integer_zero_points",
               "v1:matmul_integer;in=u8[5,32],u8[32,16]c,u8[1]c,u8[]c;out=s32[5,16];acc=s32;"
               "math=strict"},
+    LayerCase{"matmul_integer_scaled",
+              "v1:matmul_integer;in=u8[6,32],s8[32,16]c,-,-,f32[]c,f32[16]c;out=f32[6,16];acc=s32;"
+              "math=strict"},
+    LayerCase{"matmul_integer_requantized",
+              "v1:matmul_integer;in=s8[2,6,32],s8[32,16]c,s8[]c,-,f32[]c,f32[16]c,f32[]c,u8[]c,"
+              "f32[16]c;out=u8[2,6,16];acc=s32;math=strict;epilogue=add@8,relu"},
+    INTEGER_CONVOLUTION("conv_integer", "u8[2,16,9,9],s8[24,16,3,3]c", "s32[2,24,9,9]", 1, ""),
+    INTEGER_CONVOLUTION(
+        "conv_integer_zero_point", "u8[1,16,9,9],s8[24,16,3,3]c,-,u8[]c", "s32[1,24,9,9]", 1, ""),
+    INTEGER_CONVOLUTION("conv_integer_weights_zero_points",
+                        "u8[1,8,5,5],u8[4,8,3,3]c,-,u8[]c,u8[4]c",
+                        "s32[1,4,5,5]",
+                        1,
+                        ""),
+    INTEGER_CONVOLUTION("conv_integer_scaled",
+                        "s8[2,16,9,9],s8[24,16,3,3]c,f32[24]c,-,-,f32[]c,f32[24]c",
+                        "f32[2,24,9,9]",
+                        1,
+                        ""),
+    INTEGER_CONVOLUTION("conv_integer_requantized",
+                        "u8[2,16,9,9],s8[24,16,3,3]c,f32[24]c,u8[]c,-,f32[]c,f32[24]c,f32[]c,u8[]c",
+                        "u8[2,24,9,9]",
+                        1,
+                        ";epilogue=relu"),
+    INTEGER_CONVOLUTION("conv_integer_bias_of_accumulators",
+                        "u8[1,16,9,9],s8[24,16,3,3]c,s32[24]c,-,-,f32[]c,f32[]c,f32[]c",
+                        "s8[1,24,9,9]",
+                        1,
+                        ""),
+    INTEGER_CONVOLUTION("conv_integer_residual",
+                        "s8[2,16,9,9],s8[24,16,3,3]c,-,-,-,f32[]c,f32[24]c,f32[]c,-,f32[2,24,9,9]",
+                        "u8[2,24,9,9]",
+                        1,
+                        ";epilogue=add@9,relu"),
+    INTEGER_CONVOLUTION("conv_integer_depthwise",
+                        "u8[2,16,9,9],s8[16,1,3,3]c,-,-,-,f32[]c,f32[16]c,f32[]c",
+                        "u8[2,16,9,9]",
+                        16,
+                        ""),
+    LayerCase{"quantize",
+              "v1:quantize;in=f32[2,20,5,5],f32[]c;out=s8[2,20,5,5];acc=f32;math=strict;axis=0"},
+    LayerCase{"quantize_zero_point",
+              "v1:quantize;in=f32[3,50],f32[]c,u8[]c;out=u8[3,50];acc=f32;math=strict;axis=0"},
+    LayerCase{"quantize_channels",
+              "v1:quantize;in=f32[2,20,5,5],f32[20]c;out=s8[2,20,5,5];acc=f32;math=strict;axis=1"},
+    LayerCase{"dequantize",
+              "v1:dequantize;in=u8[2,20,5,5],f32[]c,u8[]c;out=f32[2,20,5,5];acc=s32;math=strict;"
+              "axis=0"},
+    LayerCase{"dequantize_rows",
+              "v1:dequantize;in=s8[6,50],f32[6]c;out=f32[6,50];acc=s32;math=strict;axis=0"},
     PLUMB_CASE("max", "max;in=f32[2,30],f32[2,30],f32[2,30];out=f32[2,30]", ""),
     LayerCase{"min", "v1:min;in=s64[2,30],s64[2,30],s64[2,30];out=s64[2,30];acc=s64;math=strict"},
     PLUMB_CASE("reduce_max_of_nothing",

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/reference/epilogue_chain.hpp"
 
+#include "harness/model/quantized_product.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::reference {
 
-EpilogueChain::EpilogueChain(const LayerSpec& spec, std::span<const Tensor> operands) {
+EpilogueChain::EpilogueChain(const LayerSpec& spec, std::span<const Tensor> operands)
+    : requantization_(spec, operands),
+      scaled_(is_integer_product(spec) && spec.has_input(quantized_product(spec).w_scale)) {
   for (const Epilogue& epilogue : spec.epilogue) {
     Step step;
     if (epilogue.operand) {
@@ -29,12 +32,13 @@ EpilogueChain::EpilogueChain(const LayerSpec& spec, std::span<const Tensor> oper
 }
 
 double EpilogueChain::operator()(double value, std::size_t element) const {
+  value = requantization_.real(value, element);
   for (const Step& step : steps_) {
     value = step.unary != nullptr
                 ? step.unary(value, step.parameters)
                 : step.binary(value, number_at(*step.operand, (*step.broadcast)(element)));
   }
-  return value;
+  return requantization_.stored(value);
 }
 
 LayerSpec without_epilogue(const LayerSpec& spec) {

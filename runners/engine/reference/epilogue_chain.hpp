@@ -7,18 +7,20 @@
 #include <vector>
 
 #include "runners/engine/reference/operators.hpp"
+#include "runners/engine/reference/quantization.hpp"
 
 namespace plumb::reference {
 
-/// Applies a layer's fused epilogue to single elements of its first output, in list order.
-/// Refers to the operands it was made with.
+/// Applies a layer's fused epilogue to single elements of its first output, in list order; of an
+/// integer product with scales to the real numbers that its accumulators stand for, and rounds
+/// behind it as the result's scale says. Refers to the operands it was made with.
 class EpilogueChain {
  public:
   /// Throws Error{kUser} for an unknown function or an operand that does not broadcast to the
   /// output.
   EpilogueChain(const LayerSpec& spec, std::span<const Tensor> operands);
 
-  [[nodiscard]] bool empty() const { return steps_.empty(); }
+  [[nodiscard]] bool empty() const { return steps_.empty() && !scaled_; }
   /// Returns what becomes of `value`, the layer's own result at `element` of the dense output.
   [[nodiscard]] double operator()(double value, std::size_t element) const;
 
@@ -31,6 +33,8 @@ class EpilogueChain {
     std::optional<Broadcast> broadcast;
   };
   std::vector<Step> steps_;
+  Requantization requantization_;
+  bool scaled_;
 };
 
 /// Returns the layer without its epilogue and without the operands, behind its own, that only the

@@ -79,6 +79,12 @@ using BinaryFunction = double (*)(double a, double b);
                                                             std::size_t count,
                                                             std::uint64_t seed);
 
+// quantization.cpp
+[[nodiscard]] Numbers quantize(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers dequantize(const LayerSpec& spec, Operands operands);
+/// Computes the accumulators; scales are Requantization's business.
+[[nodiscard]] Numbers integer_convolution(const LayerSpec& spec, Operands operands);
+
 // movement.cpp, selection.cpp: operators that move bytes, exact in every type
 using Tensors = std::span<const Tensor>;
 [[nodiscard]] std::vector<Tensor> concat(const LayerSpec& spec, Tensors operands);

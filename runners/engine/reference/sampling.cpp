@@ -4,6 +4,7 @@
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/model/quantized_product.hpp"
 #include "harness/model/recurrent_shape.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_stream.hpp"
@@ -84,6 +85,18 @@ bool input_position(const ConvolutionShape& shape,
   return inside(in, transposed ? shape.grid : shape.image);
 }
 
+/// Reads the zero point of an operand, or of one channel of it; 0 if there is none.
+double zero_point(const LayerSpec& spec,
+                  std::span<const Tensor> operands,
+                  std::size_t operand,
+                  std::int64_t channel) {
+  if (!spec.has_input(operand)) {
+    return 0.0;
+  }
+  const bool each = element_count(*spec.inputs[operand]) > 1;
+  return number_at(operands[operand], each ? static_cast<std::size_t>(channel) : 0);
+}
+
 double convolution_element(const LayerSpec& spec,
                            const ConvolutionShape& shape,
                            std::span<const Tensor> operands,
@@ -104,8 +117,13 @@ double convolution_element(const LayerSpec& spec,
   const std::int64_t batch = at / out_volume / out_channels;
   const std::int64_t group = channel / out_group;
   const ConvolutionShape::Spatial position = position_of(at % out_volume, out);
-  double result =
-      spec.has_input(2) ? number_at(operands[2], static_cast<std::size_t>(channel)) : 0.0;
+  const bool integers = spec.op == "conv_integer";
+  const QuantizedProduct quantized = integers ? quantized_product(spec) : QuantizedProduct{};
+  const double x_zero = integers ? zero_point(spec, operands, quantized.x_zero_point, channel) : 0;
+  const double w_zero = integers ? zero_point(spec, operands, quantized.w_zero_point, channel) : 0;
+  // A bias of real numbers is added behind the scales.
+  const bool biased = spec.has_input(2) && !(integers && is_floating(spec.inputs[2]->dtype));
+  double result = biased ? number_at(operands[2], static_cast<std::size_t>(channel)) : 0.0;
   const ElementReader read_x = reader_of(operands[0].type.dtype);
   const ElementReader read_w = reader_of(operands[1].type.dtype);
   for (std::int64_t tap = 0; tap < taps; ++tap) {
@@ -119,8 +137,8 @@ double convolution_element(const LayerSpec& spec,
       const std::int64_t w =
           transposed ? ((group * in_group + c) * out_group + channel % out_group) * taps + tap
                      : (channel * in_group + c) * taps + tap;
-      result += read_x(operands[0].data.data(), static_cast<std::size_t>(x)) *
-                read_w(operands[1].data.data(), static_cast<std::size_t>(w));
+      result += (read_x(operands[0].data.data(), static_cast<std::size_t>(x)) - x_zero) *
+                (read_w(operands[1].data.data(), static_cast<std::size_t>(w)) - w_zero);
     }
   }
   return result;
@@ -140,8 +158,8 @@ double matrix_element(const LayerSpec& spec,
   const ElementReader read_a = reader_of(operands[0].type.dtype);
   const ElementReader read_b = reader_of(operands[1].type.dtype);
   const bool integers = spec.op == "matmul_integer";
-  const double a_zero = integers && spec.has_input(2) ? number_at(operands[2], 0) : 0.0;
-  const double b_zero = integers && spec.has_input(3) ? number_at(operands[3], 0) : 0.0;
+  const double a_zero = integers ? zero_point(spec, operands, 2, 0) : 0.0;
+  const double b_zero = integers ? zero_point(spec, operands, 3, 0) : 0.0;
   double result = 0.0;
   for (std::size_t k = 0; k < shape.depth; ++k) {
     result += (read_a(operands[0].data.data(), a + k * shape.a_depth) - a_zero) *
@@ -161,7 +179,7 @@ double matrix_element(const LayerSpec& spec,
 
 bool has_sampled_reference(const LayerSpec& spec) {
   return spec.op == "conv" || spec.op == "conv_transpose" || spec.op == "gemm" ||
-         spec.op == "matmul" || spec.op == "matmul_integer" || spec.op == "attention" ||
+         spec.op == "matmul" || is_integer_product(spec) || spec.op == "attention" ||
          is_recurrent(spec);
 }
 
@@ -183,7 +201,8 @@ std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
     }
     return samples;
   }
-  const bool is_convolution = spec.op == "conv" || spec.op == "conv_transpose";
+  const bool is_convolution =
+      spec.op == "conv" || spec.op == "conv_integer" || spec.op == "conv_transpose";
   const ConvolutionShape convolution =
       is_convolution ? reference::convolution_shape(own) : ConvolutionShape{};
   const reference::MatrixShape matrix =

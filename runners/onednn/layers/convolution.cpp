@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <iterator>
 #include <utility>
 
+#include "harness/model/quantized_product.hpp"
 #include "runners/onednn/attributes.hpp"
 #include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/integer_operands.hpp"
 #include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
@@ -38,6 +41,54 @@ void check_shapes(const LayerSpec& spec) {
     throw Unsupported(fmt::format(
         "oneDNN has {} over 1 to 3 spatial dimensions, with attributes of that length", spec.op));
   }
+}
+
+/// Refuses what no primitive takes of an integer convolution.
+void check_integers(const LayerSpec& spec) {
+  if (!is_integer_product(spec)) {
+    return;
+  }
+  const QuantizedProduct at = quantized_product(spec);
+  if (spec.has_input(at.w_zero_point)) {
+    throw Unsupported("a zero point of the weights");
+  }
+}
+
+/// Tells whether the bias is in the accumulator's unit, where oneDNN adds it to the real number.
+bool has_unscaled_bias(const LayerSpec& spec) {
+  return is_integer_product(spec) && spec.has_input(2) && !is_floating(spec.inputs[2]->dtype) &&
+         spec.has_input(quantized_product(spec).x_scale);
+}
+
+/// Puts a step before a plan's primitive that scales the s32 bias: `bias`, `x_scale` and `w_scale`
+/// are buffers of the plan, the first as the primitive reads it.
+void scale_bias(const LayerSpec& spec,
+                std::size_t bias,
+                std::size_t x_scale,
+                std::size_t w_scale,
+                LayerPlan& plan) {
+  Buffer operand = plan.buffers[bias];
+  operand.view = dense(*spec.inputs[2]);
+  operand.layout = operand.view;
+  operand.bytes = operand.view.get_size();
+  plan.buffers[bias].role = Buffer::Role::kIntermediate;
+  plan.buffers[bias].weight = false;
+  const std::size_t whole = plan.buffers.size();
+  plan.buffers.push_back(std::move(operand));
+  const auto channels = static_cast<std::size_t>(spec.inputs[2]->dims.at(0));
+  const bool each = element_count(*spec.inputs[quantized_product(spec).w_scale]) > 1;
+  std::vector<Step> steps;
+  steps.emplace_back(KernelStep([=](std::span<std::byte* const> buffers) {
+    const auto* from = reinterpret_cast<const std::int32_t*>(buffers[whole]);
+    const auto* x = reinterpret_cast<const float*>(buffers[x_scale]);
+    const auto* w = reinterpret_cast<const float*>(buffers[w_scale]);
+    auto* to = reinterpret_cast<float*>(buffers[bias]);
+    for (std::size_t i = 0; i < channels; ++i) {
+      to[i] = static_cast<float>(from[i]) * *x * w[each ? i : 0];
+    }
+  }));
+  std::move(plan.steps.begin(), plan.steps.end(), std::back_inserter(steps));
+  plan.steps = std::move(steps);
 }
 
 /// The begins are as the key says; the ends are what the output's extent needs, since
@@ -120,7 +171,8 @@ void offer_all(const LayerSpec& spec,
                                     output(DNNL_ARG_DST, 0, dense(y))};
     dnnl::memory::desc bias;
     if (spec.has_input(2)) {
-      bias = dense(spec.inputs[2]->dtype, bias_dims);
+      const DataType type = has_unscaled_bias(spec) ? DataType::kF32 : spec.inputs[2]->dtype;
+      bias = dense(type, bias_dims);
       arguments.push_back(input(spec, DNNL_ARG_BIAS, 2, bias));
     }
     PostOperations posts;
@@ -128,6 +180,18 @@ void offer_all(const LayerSpec& spec,
     arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
     dnnl::primitive_attr attributes = attributes_of(spec);
     attributes.set_post_ops(posts.list);
+    // Of grouped weights [g, O/g, …] both axes count output channels.
+    const int channels = spec.integer("group") > 1 ? 3 : 1;
+    const IntegerOperands integers(spec, channels, attributes);
+    const std::size_t own = arguments.size();
+    arguments.insert(arguments.end(), integers.arguments().begin(), integers.arguments().end());
+    const auto finish = [spec, integers, own](LayerPlan& plan) {
+      integers.finish(plan, own);
+      if (has_unscaled_bias(spec)) {
+        constexpr std::size_t kBias = 3;  // behind x, w and y
+        scale_bias(spec, kBias, own + integers.x_scale(), own + integers.x_scale() + 1, plan);
+      }
+    };
     for (const Algorithm& algorithm : algorithms) {
       dnnl_primitive_desc_t first = nullptr;
       const dnnl_status_t status = create(&first,
@@ -147,7 +211,8 @@ void offer_all(const LayerSpec& spec,
           status,
           first,
           arguments,
-          fmt::format("layout={};algorithm={}", to_text(layout), algorithm.name));
+          fmt::format("layout={};algorithm={}", to_text(layout), algorithm.name),
+          finish);
     }
   }
 }
@@ -159,10 +224,15 @@ void offer_convolution(const LayerSpec& spec, const Device& device, OfferList& l
                                        {dnnl_convolution_winograd, "winograd"},
                                        {dnnl_convolution_auto, "auto"}};
   check_shapes(spec);
+  check_integers(spec);
   Problem problem = problem_of(spec);
   add_convolution_weights(spec, problem);
   offer_all(
       spec, device, list, problem, kAlgorithms, dnnl_convolution_forward_primitive_desc_create);
+  if (is_integer_product(spec)) {
+    list.take_back("jit_uni_int8",
+                   "it halves weights, or lets sums saturate at 16 bits: not what the key says");
+  }
 }
 
 void offer_deconvolution(const LayerSpec& spec, const Device& device, OfferList& list) {

@@ -34,6 +34,8 @@ void offer_cast(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_split(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_slice(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_concat(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_quantize(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_dequantize(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_view(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_attention(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_recurrent(const LayerSpec& spec, const Device& device, OfferList& list);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "runners/onednn/attributes.hpp"
 #include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/kernels/element_block.hpp"
+#include "runners/onednn/integer_operands.hpp"
 #include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
@@ -45,51 +43,6 @@ std::vector<Argument> arguments_of(const LayerSpec& spec,
   return arguments;
 }
 
-/// Ties zero points, one number for all of operand 0 or 1, to a matmul: oneDNN takes them as s32,
-/// which constant ones become when bound.
-class ZeroPoints {
- public:
-  ZeroPoints(const LayerSpec& spec, dnnl::primitive_attr& attributes) {
-    for (const std::size_t operand : {std::size_t{2}, std::size_t{3}}) {
-      if (!spec.has_input(operand)) {
-        continue;
-      }
-      const TensorType& type = *spec.inputs[operand];
-      if (!type.constant) {
-        throw Unsupported("a zero point that is not constant");
-      }
-      const int of = operand == 2 ? DNNL_ARG_SRC : DNNL_ARG_WEIGHTS;
-      attributes.set_zero_points_mask(of, 0);
-      arguments_.push_back(
-          input(spec, DNNL_ARG_ATTR_ZERO_POINTS | of, operand, dense(DataType::kS32, Dims{1})));
-      types_.push_back(type.dtype);
-    }
-  }
-
-  [[nodiscard]] const std::vector<Argument>& arguments() const { return arguments_; }
-
-  /// Completes the plan that is made of `before` other arguments and these.
-  void finish(LayerPlan& plan, std::size_t before) const {
-    auto& step = std::get<PrimitiveStep>(plan.steps.front());
-    for (std::size_t i = 0; i < arguments_.size(); ++i) {
-      Buffer& buffer = plan.buffers[before + i];
-      buffer.layout = buffer.view;
-      buffer.bytes = sizeof(std::int32_t);
-      buffer.pack = [type = types_[i]](const std::byte* operand, std::byte* packed) {
-        float number = 0.0F;
-        load(type, operand, 1, &number);
-        const auto whole = static_cast<std::int32_t>(number);
-        std::memcpy(packed, &whole, sizeof(whole));
-      };
-      step.arguments[before + i].layout = buffer.view;
-    }
-  }
-
- private:
-  std::vector<Argument> arguments_;
-  std::vector<DataType> types_;
-};
-
 /// Lists matmul primitives: constant operands in a layout of the library's choice, then all as they
 /// are.
 void offer_matmuls(const LayerSpec& spec,
@@ -102,7 +55,8 @@ void offer_matmuls(const LayerSpec& spec,
   const TensorType& c = spec.outputs[0];
   dnnl::primitive_attr attributes = attributes_of(spec);
   attributes.set_post_ops(product.posts.list);
-  const ZeroPoints zero_points(spec.op == "matmul_integer" ? spec : LayerSpec{}, attributes);
+  const int columns = 1 << (product.b_dims.size() - 1);
+  const IntegerOperands integers(spec, columns, attributes);
   dnnl::memory::desc bias;
   if (product.bias) {
     Dims dims(product.c_dims.size(), 1);
@@ -111,8 +65,8 @@ void offer_matmuls(const LayerSpec& spec,
   }
   auto arguments = arguments_of(spec, product, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, product.b, bias);
   const std::size_t own = arguments.size();
-  arguments.insert(arguments.end(), zero_points.arguments().begin(), zero_points.arguments().end());
-  const auto finish = [zero_points, own](LayerPlan& plan) { zero_points.finish(plan, own); };
+  arguments.insert(arguments.end(), integers.arguments().begin(), integers.arguments().end());
+  const auto finish = [integers, own](LayerPlan& plan) { integers.finish(plan, own); };
   for (const Layout layout : {Layout::kAny, Layout::kPlain}) {
     const bool free = layout == Layout::kAny;
     const auto source = free ? any(a.dtype, product.a_dims) : product.a;

@@ -30,9 +30,10 @@ std::string numbers_text(const LayerSpec& spec, std::size_t operand, const std::
   if (!numbers) {
     refuse(variant, fmt::format("operand {} holds conditions, indices or the like", operand));
   }
-  return fmt::format("{{{}, {}, {:.17g}, {:.17g}, {:.17g}}}",
+  return fmt::format("{{{}, {}, {}, {:.17g}, {:.17g}, {:.17g}}}",
                      numbers->whole,
                      numbers->either_sign,
+                     numbers->largest,
                      numbers->low,
                      numbers->span,
                      numbers->scale);
@@ -74,6 +75,10 @@ std::string step_text(const LayerSpec& spec,
   }
   std::vector<std::string> arguments;
   for (const PrimitiveStep::Argument& argument : primitive->arguments) {
+    if (argument.index < DNNL_ARG_ATTR_MULTIPLE_POST_OP_BASE &&
+        (argument.index & DNNL_ARG_ATTR_SCALES) != 0) {
+      refuse(variant, "it reads scales");
+    }
     arguments.push_back(fmt::format(
         "{{{}, {}, {}}}", argument_text(argument.index), argument.buffer, argument.offset));
   }

@@ -276,6 +276,45 @@ TEST(Reference, multiplies_integers_less_their_zero_points) {
               ElementsAre((200 - 128) * (-100 + 1) + (3 - 128) * (5 + 1)));
 }
 
+TEST(Reference, brings_sums_of_integers_onto_the_grid_of_the_result) {
+  // QLinearMatMul of ONNX: (200 − 113)·12 + (3 − 113)·(−5) = 1,594, times 0.5·0.25 ÷ 2, plus 100.
+  const LayerSpec spec = parse_key(
+      {"v1:matmul_integer;in=u8[1,2],s8[2,1]c,u8[]c,-,f32[]c,f32[]c,f32[]c,u8[]c;out=u8[1,1];"
+       "acc=s32;math=strict"});
+  EXPECT_THAT(outputs(spec, {{200, 3}, {12, -5}, {113}, {}, {0.5}, {0.25}, {2}, {100}}),
+              ElementsAre(200));
+  EXPECT_THAT(outputs(spec, {{255, 0}, {127, -127}, {113}, {}, {0.5}, {0.25}, {2}, {100}}),
+              ElementsAre(255));
+}
+
+TEST(Reference, adds_what_is_fused_before_it_rounds) {
+  const LayerSpec spec = parse_key(
+      {"v1:conv_integer;in=s8[1,1,1,2],s8[1,1,1,1]c,f32[1]c,-,-,f32[]c,f32[1]c,f32[]c,-,"
+       "f32[1,1,1,2];out=u8[1,1,1,2];acc=s32;math=strict;dilations=[1,1];group=1;pads=[0,0,0,0];"
+       "strides=[1,1];epilogue=add@9,relu"});
+  // 10·2·0.5·0.5 + 1.2 + 0.5 = 6.7; −10·2·0.5·0.5 + 1.2 − 3 = −6.8
+  EXPECT_THAT(outputs(spec, {{10, -10}, {2}, {1.2}, {}, {}, {0.5}, {0.5}, {0.5}, {}, {0.5, -3}}),
+              ElementsAre(13, 0));
+}
+
+TEST(Reference, pads_integers_with_their_zero_point) {
+  const LayerSpec spec = parse_key(
+      {"v1:conv_integer;in=u8[1,1,1,2],s8[1,1,1,3]c,-,u8[]c;out=s32[1,1,1,2];acc=s32;math=strict;"
+       "dilations=[1,1];group=1;pads=[0,1,0,1];strides=[1,1]"});
+  EXPECT_THAT(outputs(spec, {{5, 9}, {1, 10, 100}, {}, {4}}), ElementsAre(510, 51));
+}
+
+TEST(Reference, rounds_to_even_and_saturates) {
+  const LayerSpec spec =
+      parse_key({"v1:quantize;in=f32[6],f32[]c,u8[]c;out=u8[6];acc=f32;math=strict;axis=0"});
+  EXPECT_THAT(outputs(spec, {{0, 1, 3, 5, 1000, -300}, {2}, {128}}),
+              ElementsAre(128, 128, 130, 130, 255, 0));
+  const LayerSpec back = parse_key(
+      {"v1:dequantize;in=s8[2,2],f32[2]c,s8[2]c;out=f32[2,2];acc=s32;math=strict;axis=0"});
+  EXPECT_THAT(outputs(back, {{-128, 127, 3, 4}, {2, 0.5}, {0, 4}}),
+              ElementsAre(-256, 254, -0.5, 0));
+}
+
 TEST(Reference, samples_recurrent_layers_in_all_outputs) {
   const LayerSpec spec = layer(
       "lstm;in=f32[4,3,5],f32[2,40,5]c,f32[2,40,10]c,f32[2,80]c;"

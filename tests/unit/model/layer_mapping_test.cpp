@@ -338,6 +338,31 @@ TEST(ProductLayers, key_integers_with_their_zero_points) {
             "v1:matmul_integer;in=u8[4,8],s8[8,3]c,u8[]c;out=s32[4,3];acc=s32;math=strict");
 }
 
+TEST(ProductLayers, key_quantised_convolutions) {
+  EXPECT_EQ(
+      key_of_text("g (uint8[1,2,4,4] x) => (y) <float xs = {0.5}, uint8 xz = {7}, int8[3,2,1,1] w, "
+                  "float[3] ws, int8[3] wz = {0, 0, 0}, float ys = {2.0}, uint8 yz = {1}, "
+                  "int32[3] b> { y = QLinearConv(x, xs, xz, w, ws, wz, ys, yz, b) }"),
+      "v1:conv_integer;in=u8[1,2,4,4],s8[3,2,1,1]c,s32[3]c,u8[]c,-,f32[]c,f32[3]c,f32[]c,u8[]c;"
+      "out=u8[1,3,4,4];acc=s32;math=strict;dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]");
+}
+
+TEST(ProductLayers, key_quantised_products) {
+  EXPECT_EQ(key_of_text("g (uint8[4,8] a) => (y) <float s = {0.5}, uint8 z = {7}, int8[8,3] b, "
+                        "int8 bz = {0}> { y = QLinearMatMul(a, s, z, b, s, bz, s, z) }"),
+            "v1:matmul_integer;in=u8[4,8],s8[8,3]c,u8[]c,-,f32[]c,f32[]c,f32[]c,u8[]c;out=u8[4,3];"
+            "acc=s32;math=strict");
+}
+
+TEST(ElementwiseLayers, key_grids_by_what_a_scale_belongs_to) {
+  EXPECT_EQ(key_of_text("g (float[2,3] x) => (y) <float s = {0.5}, uint8 z = {0}> "
+                        "{ y = QuantizeLinear(x, s, z) }"),
+            "v1:quantize;in=f32[2,3],f32[]c;out=u8[2,3];acc=f32;math=strict;axis=0");
+  EXPECT_EQ(key_of_text("g (int8[2,3] x) => (y) <float[3] s, int8[3] z> "
+                        "{ y = DequantizeLinear<axis = -1>(x, s, z) }"),
+            "v1:dequantize;in=s8[2,3],f32[3]c,s8[3]c;out=f32[2,3];acc=s32;math=strict;axis=1");
+}
+
 TEST(RecurrentLayers, name_the_outputs_that_are_read) {
   EXPECT_EQ(
       key_of_text("g (float[5,3,6] x) => (y) <float[1,32,6] w, float[1,32,8] r, float[1,64] b>"

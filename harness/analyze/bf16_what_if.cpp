@@ -5,28 +5,6 @@
 #include "harness/analyze/what_if_rows.hpp"
 
 namespace plumb {
-namespace {
-
-/// Says which layers of the lower precision have no time, and why the first has none.
-std::string missing_text(const Graph& graph,
-                         const ResultSet& results,
-                         const std::vector<CoverStep>& steps,
-                         std::size_t missing) {
-  for (const CoverStep& step : steps) {
-    if (!step.time) {
-      const Layer& layer = graph.layers[step.layers.front()];
-      return fmt::format("no bf16 time for {} of {} layers, first {}: {}",
-                         missing,
-                         steps.size(),
-                         layer.name,
-                         reason_of(layer, results));
-    }
-  }
-  return {};
-}
-
-}  // namespace
-
 WhatIfResult bf16_what_if(const WhatIfInput& input) {
   WhatIfResult result;
   result.mode = "bf16 tensors, accumulation in f32; not fused, fastest variants, hot";
@@ -37,15 +15,14 @@ WhatIfResult bf16_what_if(const WhatIfInput& input) {
   const ModelCover full = cover_of(input.graph, input.results, CoverMode::kPlain);
   const StepSum before = sum_of(full.steps);
   if (before.missing > 0) {
-    result.why_not = fmt::format(
-        "no f32 time for {} of {} layers to compare with", before.missing, full.steps.size());
+    result.why_not = missing_times(input.graph, input.results, full.steps, before.missing, "f32");
     return result;
   }
   const Graph lower = with_precision(input.graph, DataType::kBf16);
   const ModelCover half = cover_of(lower, input.results, CoverMode::kPlain);
   const StepSum after = sum_of(half.steps);
   if (after.missing > 0) {
-    result.why_not = missing_text(lower, input.results, half.steps, after.missing);
+    result.why_not = missing_times(lower, input.results, half.steps, after.missing, "bf16");
     return result;
   }
   for (std::size_t i = 0; i < full.steps.size(); ++i) {

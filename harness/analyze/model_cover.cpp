@@ -151,4 +151,23 @@ std::string reason_of(const Layer& layer, const ResultSet& results) {
   return "not measured in this run";
 }
 
+std::string missing_times(const Graph& graph,
+                          const ResultSet& results,
+                          const std::vector<CoverStep>& steps,
+                          std::size_t missing,
+                          std::string_view precision) {
+  for (const CoverStep& step : steps) {
+    if (!step.time) {
+      const Layer& layer = graph.layers[step.layers.front()];
+      return fmt::format("no {} time for {} of {} layers, first {}: {}",
+                         precision,
+                         missing,
+                         steps.size(),
+                         layer.name,
+                         reason_of(layer, results));
+    }
+  }
+  return {};
+}
+
 }  // namespace plumb

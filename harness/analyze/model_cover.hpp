@@ -39,6 +39,13 @@ struct StepSum {
 /// its half (docs/BOUNDS.md).
 [[nodiscard]] StepSum sum_of(const std::vector<CoverStep>& steps);
 
+/// Says how many steps have no time in a precision, and why the first of them has none.
+[[nodiscard]] std::string missing_times(const Graph& graph,
+                                        const ResultSet& results,
+                                        const std::vector<CoverStep>& steps,
+                                        std::size_t missing,
+                                        std::string_view precision);
+
 /// Makes a bound or estimate of the sum over steps; complete if every step has a time.
 [[nodiscard]] Bound bound_of(std::string_view kind,
                              std::string_view mode,

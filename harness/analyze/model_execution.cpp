@@ -68,7 +68,7 @@ void add_findings(const Execution& execution, const ExecutionTime& time, ModelBo
 bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
   const ExecutionMode mode = execution_mode_from(execution.mode);
   const std::string_view library = mode.parallel_branches ? "library_parallel" : "library";
-  return bound.complete && !mode.bf16 &&
+  return bound.complete && !mode.bf16 && !mode.int8 &&
          (bound.kind == "hardware" ||
           (bound.kind == library && bound.mode == (mode.fusion ? "fusion" : "plain")));
 }

@@ -21,6 +21,7 @@ constexpr std::array kWhatIfs = std::to_array<WhatIf>({
      "channels_last",
      channels_last_what_if},
     {"bf16", "what if the model ran in bf16?", "bf16", bf16_what_if},
+    {"int8", "what if products were computed in 8-bit integers?", "fusion+int8", int8_what_if},
     {"parallel_branches",
      "what if branches ran side by side?",
      "parallel_branches",

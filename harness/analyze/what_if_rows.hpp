@@ -18,6 +18,9 @@ namespace plumb {
 /// Answers: what if the model ran in bf16, accumulating in f32?
 [[nodiscard]] WhatIfResult bf16_what_if(const WhatIfInput& input);
 
+/// Answers: what if products with constant weights were computed in 8-bit integers?
+[[nodiscard]] WhatIfResult int8_what_if(const WhatIfInput& input);
+
 /// Answers: what if branches ran side by side, on processors enough?
 [[nodiscard]] WhatIfResult parallel_branches_what_if(const WhatIfInput& input);
 

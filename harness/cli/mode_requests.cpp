@@ -9,6 +9,7 @@
 
 #include "harness/analyze/model_cover.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
 
 namespace plumb {
 namespace {
@@ -17,6 +18,9 @@ std::vector<CoverStep> cover_steps(const PlannedModel& model,
                                    const ResultSet& results,
                                    const ExecutionMode& mode) {
   const CoverMode cover = mode.fusion ? CoverMode::kFusion : CoverMode::kPlain;
+  if (mode.int8) {
+    return cover_of(int8_graph(model.graph).graph, results, CoverMode::kPlain).steps;
+  }
   return mode.bf16 ? cover_of(with_precision(model.graph, DataType::kBf16), results, cover).steps
                    : cover_of(model.graph, results, cover).steps;
 }
@@ -71,7 +75,7 @@ bool has_images(const Graph& graph) {
 
 /// Tells whether a mode needs measured layers before it can be executed, or means anything.
 bool needs_times(const ExecutionMode& mode) {
-  return mode.best_variant || mode.bf16;
+  return mode.best_variant || mode.bf16 || mode.int8;
 }
 
 }  // namespace
@@ -91,8 +95,8 @@ std::vector<ModeRequest> mode_requests(const PlannedModel& model,
   const bool asked = !wanted.empty();
   std::vector<ModeRequest> requests;
   for (const ExecutionMode& mode : asked ? wanted : default_modes()) {
-    if (mode.bf16 && model.instance.dtype != to_text(DataType::kF32)) {
-      continue;  // it is in bf16 already
+    if ((mode.bf16 || mode.int8) && model.instance.dtype != to_text(DataType::kF32)) {
+      continue;  // it is in a lower precision already
     }
     if (mode.channels_last && !asked && !has_images(model.graph)) {
       continue;

@@ -19,7 +19,7 @@ namespace plumb {
 /// only the fastest variant); without a time for every layer it is left out. Not asked for any
 /// modes in particular (`wanted` empty), it is plain, fusion, channels_last where there are
 /// convolutions, and what the run has times for: best_variant, best_variant+fusion and, of an f32
-/// model, bf16 and all together.
+/// model, bf16, all together and fusion+int8.
 [[nodiscard]] std::vector<ModeRequest> mode_requests(const PlannedModel& model,
                                                      const ResultSet& results,
                                                      const std::vector<ExecutionMode>& wanted);

@@ -15,6 +15,7 @@
 #include "harness/cli/model_runs.hpp"
 #include "harness/cli/progress_line.hpp"
 #include "harness/plan/run_record.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
 
 namespace plumb {
 namespace {
@@ -111,6 +112,10 @@ LoadExecution execute(Executor& executor,
                       std::optional<Seconds> budget,
                       const LoadLimits& limits,
                       const std::function<void(const LoadProgress&)>& report) {
+  if (wanted.instance().dtype == kInt8) {
+    return refused(wanted,
+                   "in 8 bits a model is loaded as its f32 instance in a mode: --mode fusion+int8");
+  }
   const std::optional<RequestedLoad> load = load_of(wanted.scenario);
   if (!load) {
     return refused(wanted, "limits on tokens are not judged: give a latency limit of the query");

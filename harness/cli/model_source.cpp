@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "harness/base/error.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "suites/zoo/zoo.hpp"
 
@@ -64,16 +65,20 @@ std::vector<PlannedModel> load_models(const ResolvedSuite& suite,
     if (!wanted(model.name)) {
       continue;
     }
-    const std::optional<DataType> type = parse_data_type(model.dtype);
+    const bool int8 = model.dtype == kInt8;
+    const std::optional<DataType> type = int8 ? DataType::kF32 : parse_data_type(model.dtype);
     if (!type || !is_floating(*type)) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("model '{}' asks for dtype '{}', which is none of f32, bf16, f16",
-                              model.name,
-                              model.dtype));
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("model '{}' asks for dtype '{}', which is none of f32, bf16, f16, int8",
+                      model.name,
+                      model.dtype));
     }
     Graph graph = load_graph(model.path ? model.path->string() : model.name,
                              ReadOptions{.batch = model.batch, .dims = model.dims});
-    if (*type != DataType::kF32) {
+    if (int8) {
+      graph = int8_graph(graph).graph;
+    } else if (*type != DataType::kF32) {
       graph = with_precision(graph, *type);
     }
     models.push_back(

@@ -16,11 +16,12 @@ struct ModeWord {
   bool ExecutionMode::*option;
 };
 
-constexpr std::array<ModeWord, 5> kWords{{
+constexpr std::array<ModeWord, 6> kWords{{
     {"best_variant", &ExecutionMode::best_variant},
     {"bf16", &ExecutionMode::bf16},
     {"channels_last", &ExecutionMode::channels_last},
     {"fusion", &ExecutionMode::fusion},
+    {"int8", &ExecutionMode::int8},
     {"parallel_branches", &ExecutionMode::parallel_branches},
 }};
 
@@ -53,7 +54,7 @@ ExecutionMode execution_mode_from(std::string_view text) {
       throw Error(
           Error::Kind::kUser,
           fmt::format("'{}' is no way to execute a model: plain, or best_variant, bf16, "
-                      "channels_last, fusion and parallel_branches, each once, joined by '+'",
+                      "channels_last, fusion, int8 and parallel_branches, each once, joined by '+'",
                       text.substr(0, 200)));
     }
     mode.*(found->option) = true;
@@ -61,6 +62,9 @@ ExecutionMode execution_mode_from(std::string_view text) {
       throw Error(Error::Kind::kUser,
                   "best_variant and channels_last exclude each other: best_variant tries the "
                   "variants with channels last too; use one of them");
+    }
+    if (mode.bf16 && mode.int8) {
+      throw Error(Error::Kind::kUser, "bf16 and int8 exclude each other: use one of them");
     }
     if (end == std::string_view::npos) {
       return mode;
@@ -76,6 +80,7 @@ std::vector<ExecutionMode> default_modes() {
           {.best_variant = true, .fusion = true},
           {.channels_last = true},
           {.bf16 = true},
+          {.fusion = true, .int8 = true},
           {.best_variant = true, .bf16 = true, .fusion = true}};
 }
 

@@ -15,6 +15,7 @@ struct ExecutionMode {
   bool bf16 = false;               ///< tensors in bf16, accumulation in f32
   bool channels_last = false;      ///< images with their channels last wherever a layer can
   bool fusion = false;             ///< layers fused and BatchNorm folded by harness/rewrite's table
+  bool int8 = false;               ///< products with constant weights in 8-bit integers
   bool parallel_branches = false;  ///< branches side by side, the threads parted between them
 
   auto operator<=>(const ExecutionMode&) const = default;
@@ -24,7 +25,7 @@ struct ExecutionMode {
 [[nodiscard]] std::string to_text(const ExecutionMode& mode);
 
 /// Reads what to_text writes, in any order. Throws Error{kUser} listing the words there are, and
-/// for best_variant with channels_last.
+/// for best_variant with channels_last and bf16 with int8.
 [[nodiscard]] ExecutionMode execution_mode_from(std::string_view text);
 
 /// Lists what a run executes unless told otherwise: what each what-if asks about, and all together.

@@ -54,7 +54,7 @@ FusedGraph fused_graph(const Graph& graph, std::span<const Match> matches) {
       covered[id] = &match;
     }
   }
-  FusedGraph fused{graph, {}, {}};
+  FusedGraph fused{graph, {}, {}, {}};
   fused.graph.layers.clear();
   for (LayerId id = 0; id < graph.layers.size(); ++id) {
     const Match* const match = covered[id];

@@ -19,11 +19,35 @@ struct ChannelFolding {
   ValueId folded_bias = 0;
 };
 
+/// Says of what the scale of activations is made: the largest magnitude of these values, as the
+/// graph before quantisation computes them, over the largest integer of the type.
+struct ActivationGrid {
+  std::vector<ValueId> of;
+  ValueId scale = 0;
+  DataType type = DataType::kS8;  ///< s8 or u8
+};
+
+/// Says of what 8-bit weights are made: each output channel over the largest magnitude in it.
+struct QuantizedWeights {
+  ValueId weights = 0;  ///< before
+  ValueId quantized = 0;
+  ValueId scale = 0;
+  bool columns = false;  ///< the channels are the last axis of a matrix, not the first axis
+  bool turned = false;   ///< the matrix before is the transposed one
+};
+
+/// Says of what the constants of layers in 8 bits are made, once, before the model runs.
+struct Quantization {
+  std::vector<ActivationGrid> activations;
+  std::vector<QuantizedWeights> weights;
+};
+
 /// Is a graph in which some layers were replaced by fewer that compute the same.
 struct FusedGraph {
   Graph graph;  ///< values of the graph it was made of keep their ids; folded constants follow
   std::vector<ChannelFolding> foldings;
   std::vector<std::vector<LayerId>> origins;  ///< of each layer: those it was made of, ascending
+  Quantization quantization;                  ///< of quantized_graph()
 };
 
 /// Replaces the layers of each match by its one layer, which stands where the last of them stood

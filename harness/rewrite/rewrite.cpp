@@ -86,4 +86,25 @@ std::vector<Match> matches(const Graph& graph) {
   return all;
 }
 
+std::vector<Match> largest_matches(const Graph& graph,
+                                   const std::function<bool(const Match&)>& accepted) {
+  std::vector<Match> found = matches(graph);
+  std::stable_sort(found.begin(), found.end(), [](const Match& left, const Match& right) {
+    return left.layers.size() > right.layers.size();
+  });
+  std::vector<bool> taken(graph.layers.size(), false);
+  std::erase_if(found, [&](const Match& match) {
+    const bool overlaps = std::any_of(
+        match.layers.begin(), match.layers.end(), [&](LayerId id) { return taken[id]; });
+    if (overlaps || !accepted(match)) {
+      return true;
+    }
+    for (const LayerId id : match.layers) {
+      taken[id] = true;
+    }
+    return false;
+  });
+  return found;
+}
+
 }  // namespace plumb

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -42,6 +43,11 @@ struct Rewrite {
 /// Finds every place where any rule applies; matches may overlap (choosing is the cover's
 /// business). Sorted by first layer, then rule. Linear in the graph for the rules here.
 [[nodiscard]] std::vector<Match> matches(const Graph& graph);
+
+/// Chooses matches that share no layer: those of the most layers first, of all that `accepted` says
+/// may be used.
+[[nodiscard]] std::vector<Match> largest_matches(const Graph& graph,
+                                                 const std::function<bool(const Match&)>& accepted);
 
 /// Returns the graph with every floating tensor of the given type instead of f32 (accumulation
 /// stays f32; index, shape and integer tensors stay). Rebuilds specs, keys and costs. A layer that

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kMaximumBatch = 1'000'000;
 constexpr std::int64_t kMaximumExtent = std::int64_t{1} << 40U;
 constexpr std::int64_t kMaximumVersion = 1'000'000'000;
-constexpr std::array<std::string_view, 6> kDtypes{"f32", "bf16", "f16", "f64", "s8", "u8"};
+constexpr std::array<std::string_view, 5> kDtypes{"f32", "bf16", "f16", "f64", "int8"};
 constexpr std::array<std::string_view, 3> kCaches{"none", "weights", "all"};
 constexpr std::array<std::string_view, 5> kScenarios{
     "single_stream", "multi_stream", "server", "interactive", "offline"};

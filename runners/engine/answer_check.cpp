@@ -11,8 +11,11 @@
 
 namespace plumb {
 
-AnswerCheck::AnswerCheck(ModelExecutor& executor, std::size_t samples, ResponseLog* next)
-    : next_(next) {
+AnswerCheck::AnswerCheck(ModelExecutor& executor,
+                         std::size_t samples,
+                         const ExecutionMode& mode,
+                         ResponseLog* next)
+    : mode_(mode), next_(next) {
   for (std::size_t index = 0; index < samples; ++index) {
     try {
       expected_.emplace_back(executor.answer_alone(index));
@@ -45,7 +48,7 @@ void AnswerCheck::record(std::uint64_t sequence,
   }
   const double difference = largest_difference({&answer, 1}, {&expected, 1});
   agreement_.maximum_difference = std::max(agreement_.maximum_difference, difference);
-  const double most = tolerated_difference({&answer, 1});
+  const double most = tolerated_difference({&answer, 1}, mode_);
   if (difference > most && outcome_.ok()) {
     outcome_ = {Outcome::Kind::kWrongResult,
                 fmt::format("the answer to sample {} under load differs from its answer alone by "

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "harness/results/execution_mode.hpp"
 #include "harness/results/load_execution.hpp"
 #include "harness/scenario/system_under_test.hpp"
 #include "runners/engine/model_executor.hpp"
@@ -16,8 +17,12 @@ namespace plumb {
 class AnswerCheck final : public ResponseLog {
  public:
   /// Executes the first `samples` samples of the data set, one by one; one that has no answer alone
-  /// is not compared. `next` takes each response too; may be nullptr. Keeps the pointer.
-  AnswerCheck(ModelExecutor& executor, std::size_t samples, ResponseLog* next);
+  /// is not compared. `mode` is that of the load. `next` takes each response too; may be nullptr.
+  /// Keeps the pointer.
+  AnswerCheck(ModelExecutor& executor,
+              std::size_t samples,
+              const ExecutionMode& mode,
+              ResponseLog* next);
 
   void record(std::uint64_t sequence,
               std::uint64_t index,
@@ -28,6 +33,7 @@ class AnswerCheck final : public ResponseLog {
   [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
  private:
+  ExecutionMode mode_;
   std::vector<std::optional<Tensor>> expected_;
   ResponseLog* next_;
   LoadAgreement agreement_;

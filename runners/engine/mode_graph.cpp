@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
 
 namespace plumb {
 namespace {
@@ -35,27 +37,6 @@ class Support {
   const Backend& backend_;
   std::unordered_map<LayerKey, bool> known_;
 };
-
-std::vector<Match> largest_matches(const Graph& graph, const Backend& backend) {
-  std::vector<Match> found = matches(graph);
-  std::stable_sort(found.begin(), found.end(), [](const Match& left, const Match& right) {
-    return left.layers.size() > right.layers.size();
-  });
-  std::vector<bool> taken(graph.layers.size(), false);
-  Support support(backend);
-  std::erase_if(found, [&](const Match& match) {
-    const bool overlaps = std::any_of(
-        match.layers.begin(), match.layers.end(), [&](LayerId id) { return taken[id]; });
-    if (overlaps || !support.has(match.key)) {
-      return true;
-    }
-    for (const LayerId id : match.layers) {
-      taken[id] = true;
-    }
-    return false;
-  });
-  return found;
-}
 
 /// Finds the matches that the steps name; a step of one layer is none.
 std::vector<Match> named_matches(const Graph& graph, const std::vector<ModeStep>& steps) {
@@ -82,6 +63,17 @@ std::vector<Match> named_matches(const Graph& graph, const std::vector<ModeStep>
   return result;
 }
 
+/// Lists the values whose magnitudes the scales of activations are made of.
+std::vector<ValueId> observed_values(const Graph& graph, const Quantization& quantization) {
+  std::vector<ValueId> values;
+  for (const ActivationGrid& grid : quantization.activations) {
+    std::copy_if(grid.of.begin(), grid.of.end(), std::back_inserter(values), [&](ValueId value) {
+      return graph.values[value].producer.has_value();  // of inputs it is known
+    });
+  }
+  return values;
+}
+
 LayerVariants channels_last_variants(const Graph& graph, const Backend& backend) {
   LayerVariants result;
   std::set<std::string> seen;
@@ -103,16 +95,25 @@ LayerVariants channels_last_variants(const Graph& graph, const Backend& backend)
 }  // namespace
 
 ModeGraph graph_of_mode(const Graph& graph, const ModeRequest& request, const Backend& backend) {
-  const bool to_bf16 = request.mode.bf16;
-  const Graph typed = to_bf16 ? with_precision(graph, DataType::kBf16) : graph;
+  const Graph typed = request.mode.bf16 ? with_precision(graph, DataType::kBf16) : graph;
   ModeGraph result;
   std::vector<Match> chosen;
-  if (request.mode.best_variant) {
+  if (request.mode.best_variant && !request.mode.int8) {
     chosen = named_matches(typed, request.steps);
   } else if (request.mode.fusion) {
-    chosen = largest_matches(typed, backend);
+    Support support(backend);
+    chosen = largest_matches(typed, [&](const Match& match) { return support.has(match.key); });
   }
   result.fused = fused_graph(typed, chosen);
+  if (request.mode.int8) {
+    result.observed = std::move(result.fused);
+    result.fused = quantized_graph(*result.observed);
+    result.observed->graph.outputs =
+        observed_values(result.observed->graph, result.fused.quantization);
+    if (result.observed->graph.outputs.empty()) {
+      result.observed.reset();
+    }
+  }
   if (request.mode.channels_last) {
     result.variants = channels_last_variants(result.fused.graph, backend);
   }

@@ -99,7 +99,8 @@ void ModelExecution::compare(Mode& mode) {
   }
   const double error = largest_difference(mode.ready.outputs, expected_);
   mode.execution.row.maximum_error = error;
-  const double most = tolerated_difference(mode.ready.outputs);
+  const double most =
+      tolerated_difference(mode.ready.outputs, execution_mode_from(mode.execution.mode));
   if (error > most) {
     mode.execution.row.outcome = {
         Outcome::Kind::kWrongResult,

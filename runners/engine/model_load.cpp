@@ -100,7 +100,8 @@ void run(Backend& backend,
   load.direct = loaded.direct();
   const std::size_t checked = std::min(executor.samples(), data_set_of(request).least);
   heart.enter("checking answers");
-  AnswerCheck before(executor, checked, nullptr);
+  const ExecutionMode& mode = request.buckets.front().model.modes.front().mode;
+  AnswerCheck before(executor, checked, mode, nullptr);
   static_cast<void>(ask_once(loaded, request.load, checked, load_clock, before, load));
   if (!load.outcome.ok()) {
     return;
@@ -121,7 +122,7 @@ void run(Backend& backend,
     heart.enter("accuracy: every sample once");
     std::ofstream file(request.accuracy_log, std::ios::binary);
     MlperfAccuracyLog log(file);
-    AnswerCheck all(executor, executor.samples(), &log);
+    AnswerCheck all(executor, executor.samples(), mode, &log);
     load.accuracy = ask_once(loaded, request.load, executor.samples(), load_clock, all, load);
     log.finish();
     file.close();

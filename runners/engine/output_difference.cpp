@@ -31,11 +31,12 @@ double largest_difference(std::span<const Tensor> outputs, std::span<const Tenso
   return worst;
 }
 
-double tolerated_difference(std::span<const Tensor> outputs) {
-  const bool half = std::any_of(outputs.begin(), outputs.end(), [](const Tensor& output) {
-    return is_floating(output.type.dtype) && output.type.dtype != DataType::kF32;
-  });
-  return half ? 0.5 : 1e-3;
+double tolerated_difference(std::span<const Tensor> outputs, const ExecutionMode& mode) {
+  const bool rough =
+      mode.int8 || std::any_of(outputs.begin(), outputs.end(), [](const Tensor& output) {
+        return is_floating(output.type.dtype) && output.type.dtype != DataType::kF32;
+      });
+  return rough ? 0.5 : 1e-3;
 }
 
 }  // namespace plumb

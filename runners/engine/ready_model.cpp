@@ -27,6 +27,27 @@ Outcome checked(const Graph& graph, const std::vector<Tensor>& outputs) {
   return {};
 }
 
+/// Executes the model before quantisation once, and sees how large the values are.
+Outcome observe(const RequestedModel& model, ReadyModel& ready) {
+  std::vector<Tensor> operands;
+  Outcome outcome = model.operands(*ready.plan.observed, ready.observed.operands, operands);
+  if (!outcome.ok()) {
+    return outcome;
+  }
+  Program& program = *ready.observed.program;
+  program.bind(0, operands, false);
+  program.enqueue(0);
+  program.synchronize();
+  const std::vector<Tensor> outputs = program.outputs(0);
+  const Graph& graph = ready.plan.observed->graph;
+  outcome = checked(graph, outputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    ready.magnitudes.insert_or_assign(graph.outputs[i], magnitude_of(outputs[i]));
+  }
+  ready.observed = {};
+  return outcome;
+}
+
 }  // namespace
 
 ReadyModel prepare_mode(Backend& backend, const RequestedModel& model, const ModeRequest& mode) {
@@ -38,13 +59,24 @@ ReadyModel prepare_mode(Backend& backend, const RequestedModel& model, const Mod
   ready.prepared = backend.prepare_model(ready.plan.fused.graph,
                                          {ready.plan.variants, mode.mode.parallel_branches});
   ready.outcome = ready.prepared.outcome;
+  if (ready.outcome.ok() && ready.plan.observed) {
+    ready.observed = backend.prepare_model(ready.plan.observed->graph, {});
+    ready.outcome = ready.observed.outcome;
+  }
   return ready;
 }
 
 void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& ready) {
   PLUMB_CHECK(ready.outcome.ok());
+  if (ready.plan.observed) {
+    ready.outcome = observe(model, ready);
+    if (!ready.outcome.ok()) {
+      return;
+    }
+  }
   std::vector<Tensor> operands;
-  ready.outcome = model.operands(ready.plan.fused, ready.prepared.operands, operands);
+  ready.outcome =
+      model.operands(ready.plan.fused, ready.prepared.operands, operands, ready.magnitudes);
   if (!ready.outcome.ok()) {
     return;
   }

@@ -15,6 +15,8 @@ struct ReadyModel {
   Outcome outcome;  ///< not ok: why there is no program, or what is wrong with its result
   ModeGraph plan;
   PreparedModel prepared;  ///< slot 0 bound once ready
+  PreparedModel observed;  ///< of plan.observed; gone once ready
+  Magnitudes magnitudes;   ///< that it saw
   std::vector<Tensor> outputs;
   Seconds first_call{};
 };

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -77,12 +78,32 @@ std::vector<Tensor> RequestedModel::inputs_of(std::uint64_t seed) const {
 
 Outcome RequestedModel::operands(const FusedGraph& graph,
                                  const std::vector<ValueId>& wanted,
-                                 std::vector<Tensor>& operands) const {
+                                 std::vector<Tensor>& operands,
+                                 Magnitudes magnitudes) const {
   std::map<ValueId, Tensor> folded;
   for (const ChannelFolding& folding : graph.foldings) {
     if (!fold_channels(folding, graph.graph, values_, folded)) {
       return unknown(graph.graph, folding.weights);
     }
+  }
+  for (const auto& [id, value] : values_) {
+    const bool observed =
+        std::any_of(graph.quantization.activations.begin(),
+                    graph.quantization.activations.end(),
+                    [&, value_id = id](const ActivationGrid& grid) {
+                      return std::find(grid.of.begin(), grid.of.end(), value_id) != grid.of.end();
+                    });
+    if (observed) {
+      magnitudes.try_emplace(id, magnitude_of(value));
+    }
+  }
+  const auto find = [&](ValueId id) -> const Tensor* {
+    const auto made = folded.find(id);
+    const auto given = values_.find(id);
+    return made != folded.end() ? &made->second : given != values_.end() ? &given->second : nullptr;
+  };
+  if (const auto missing = quantize_constants(graph, find, magnitudes, folded)) {
+    return unknown(graph.graph, *missing);
   }
   operands.reserve(operands.size() + wanted.size());
   for (const ValueId id : wanted) {

@@ -10,6 +10,7 @@
 #include "harness/results/outcome.hpp"
 #include "harness/rewrite/fused_graph.hpp"
 #include "harness/worker/execute_request.hpp"
+#include "runners/engine/quantized_constants.hpp"
 
 namespace onnx {
 class ModelProto;
@@ -42,10 +43,12 @@ class RequestedModel {
   [[nodiscard]] std::vector<Tensor> inputs_of(std::uint64_t seed) const;
 
   /// Collects inputs and constants in the types and order in which a program wants them. `graph` is
-  /// the model's own or was made of it. Not ok: the value without elements, by name.
+  /// the model's own or was made of it; what scales of activations are made of, where it has some,
+  /// is in `magnitudes` unless it is an input. Not ok: the value without elements, by name.
   [[nodiscard]] Outcome operands(const FusedGraph& graph,
                                  const std::vector<ValueId>& wanted,
-                                 std::vector<Tensor>& operands) const;
+                                 std::vector<Tensor>& operands,
+                                 Magnitudes magnitudes = {}) const;
 
  private:
   ExecuteRequest request_;

@@ -254,6 +254,28 @@ TEST_P(BackendContract, executes_a_model_alike_in_every_mode) {
   }
 }
 
+TEST_P(BackendContract, executes_a_model_in_eight_bits_nearly_alike) {
+  ExecuteRequest request = lenet(2);
+  request.modes = {{}, {{.int8 = true}, {}, {}}, {{.fusion = true, .int8 = true}, {}, {}}};
+  LayerTiming timing;
+  std::vector<Execution> executions;
+  ModelExecution(*backend_, timing, Bytes{1 << 20}, request).run([&](Execution execution) {
+    executions.push_back(std::move(execution));
+  });
+  ASSERT_EQ(executions.size(), request.modes.size());
+  if (executions[1].row.outcome.kind == Outcome::Kind::kUnsupported) {
+    GTEST_SKIP() << executions[1].row.outcome.reason;
+  }
+  for (std::size_t i = 1; i < executions.size(); ++i) {
+    const Execution& execution = executions[i];
+    EXPECT_TRUE(execution.row.outcome.timed())
+        << execution.mode << ": " << execution.row.outcome.reason;
+    ASSERT_TRUE(execution.row.maximum_error) << execution.mode;
+    EXPECT_GT(*execution.row.maximum_error, 0.0) << "nothing was rounded";
+    EXPECT_LT(*execution.row.maximum_error, 0.05) << execution.mode;
+  }
+}
+
 TEST_P(BackendContract, answers_under_load_as_it_does_alone) {
   for (const LoadScenario scenario : {LoadScenario::kSingleStream,
                                       LoadScenario::kMultiStream,

@@ -2,15 +2,22 @@
 // model_outputs MODULE LIBRARY MODEL.onnx FOLDER MODE…: executes a model once through a oneDNN
 // library as the worker does, in each mode, and writes its inputs, dense, as input_0… into the
 // folder and its outputs, in the graph's type of that mode, as output_0… into the mode's folder
-// below it.
+// below it. A mode that begins with "reference:" is computed layer by layer by the float64
+// reference: what its graph means, whatever the CPU has.
 #include <fmt/core.h>
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <set>
+#include <string_view>
 
+#include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
+#include "runners/engine/quantized_constants.hpp"
 #include "runners/engine/ready_model.hpp"
 #include "runners/onednn/library_loader.hpp"
+#include "tests/support/reference_model.hpp"
 
 namespace {
 
@@ -22,6 +29,57 @@ void write_all(const std::filesystem::path& folder,
     const char* const data = tensors[i].as<char>();
     out.write(data, static_cast<std::streamsize>(tensors[i].data.size()));
   }
+}
+
+/// Makes the graph of a mode and computes it by the reference; scales of activations come from an
+/// execution on the backend.
+std::vector<plumb::Tensor> reference_outputs(plumb::Backend& backend,
+                                             const plumb::RequestedModel& model,
+                                             const plumb::ExecutionMode& mode) {
+  const plumb::ModeGraph plan = graph_of_mode(model.graph(), {mode, {}, {}}, backend);
+  plumb::Magnitudes magnitudes;
+  const auto require = [](const plumb::Outcome& outcome) {
+    if (!outcome.ok()) {
+      throw plumb::Error(plumb::Error::Kind::kEnvironment, outcome.reason);
+    }
+  };
+  std::vector<plumb::Tensor> operands;
+  if (plan.observed) {
+    const plumb::PreparedModel observed = backend.prepare_model(plan.observed->graph, {});
+    require(observed.outcome);
+    require(model.operands(*plan.observed, observed.operands, operands));
+    observed.program->bind(0, operands, false);
+    observed.program->enqueue(0);
+    observed.program->synchronize();
+    const std::vector<plumb::Tensor> values = observed.program->outputs(0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      magnitudes[plan.observed->graph.outputs[i]] = plumb::magnitude_of(values[i]);
+    }
+  }
+  const plumb::Graph& graph = plan.fused.graph;
+  const auto is_given = [&](plumb::ValueId id) {
+    const auto producer = graph.values[id].producer;
+    return !producer || graph.layers[*producer].role == plumb::Layer::Role::kFolded;
+  };
+  std::set<plumb::ValueId> wanted;
+  for (const plumb::Layer& layer : graph.layers) {
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      if (layer.role != plumb::Layer::Role::kFolded && layer.spec.has_input(i) &&
+          is_given(*layer.inputs[i])) {
+        wanted.insert(*layer.inputs[i]);
+      }
+    }
+  }
+  const std::vector<plumb::ValueId> ids(wanted.begin(), wanted.end());
+  operands.clear();
+  require(model.operands(plan.fused, ids, operands, magnitudes));
+  std::map<plumb::ValueId, plumb::Tensor> values;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    values[ids[i]] = std::move(operands[i]);
+  }
+  std::vector<plumb::Tensor> outputs;
+  require(plumb::testing::reference_model_outputs(graph, values, outputs));
+  return outputs;
 }
 
 }  // namespace
@@ -40,19 +98,32 @@ int main(int argc, const char* const* argv) {
     plumb::RequestedModel model(request);
     model.fill();
     write_all(folder, "input", model.inputs());
+    constexpr std::string_view kReference = "reference:";
     for (int i = 5; i < argc; ++i) {
-      const plumb::ExecutionMode mode = plumb::execution_mode_from(argv[i]);
+      const std::string_view name = argv[i];
+      std::filesystem::create_directories(folder / name);
+      if (name.substr(0, kReference.size()) == kReference) {
+        const auto mode = plumb::execution_mode_from(name.substr(kReference.size()));
+        write_all(folder / name, "output", reference_outputs(*backend, model, mode));
+        fmt::print("{{\"mode\": \"{}\"}}\n", name);
+        continue;
+      }
+      const plumb::ExecutionMode mode = plumb::execution_mode_from(name);
       plumb::ReadyModel ready = prepare_mode(*backend, model, {mode, {}});
       if (ready.outcome.ok()) {
         make_ready(model, plumb::steady_clock(), ready);
+      }
+      if (ready.outcome.kind == plumb::Outcome::Kind::kUnsupported) {
+        fmt::print(stderr, "{}: {}\n", name, ready.outcome.reason);
+        fmt::print("{{\"mode\": \"{}\", \"unsupported\": true}}\n", name);
+        continue;
       }
       if (!ready.outcome.ok()) {
         fmt::print(
             stderr, "{}: {}: {}\n", argv[i], to_text(ready.outcome.kind), ready.outcome.reason);
         return 1;
       }
-      std::filesystem::create_directories(folder / argv[i]);
-      write_all(folder / argv[i], "output", ready.outputs);
+      write_all(folder / name, "output", ready.outputs);
       fmt::print(
           "{{\"mode\": \"{}\", \"layers\": {}, \"reorders\": {}, \"memory_bytes\": {}, "
           "\"activation_bytes\": {}}}\n",

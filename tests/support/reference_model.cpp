@@ -28,6 +28,10 @@ Outcome reference_model_outputs(const Graph& graph,
         return unknown(graph, *layer.inputs[i]);
       }
       operands.push_back(layer.spec.has_input(i) ? values.at(*layer.inputs[i]) : Tensor{});
+      const TensorType type = layer.spec.inputs[i].value_or(TensorType{});
+      if (layer.spec.has_input(i) && element_count(type) == element_count(operands[i].type)) {
+        operands[i].type.dims = type.dims;  // a fused bias may lack extents of 1 that its value has
+      }
     }
     std::vector<Tensor> results = reference_outputs(layer.spec, operands);
     for (std::size_t i = 0; i < results.size(); ++i) {

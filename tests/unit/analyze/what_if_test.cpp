@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/results/execution_mode.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "tests/unit/analyze/row_builder.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
@@ -42,13 +43,14 @@ double microseconds(Seconds seconds) {
 }
 
 TEST(WhatIf, table_asks_each_question_once) {
-  ASSERT_THAT(what_ifs(), SizeIs(6));
+  ASSERT_THAT(what_ifs(), SizeIs(7));
   EXPECT_EQ(what_ifs()[0].name, "best_variant");
   EXPECT_EQ(what_ifs()[1].name, "fusion");
   EXPECT_EQ(what_ifs()[2].name, "channels_last");
   EXPECT_EQ(what_ifs()[3].name, "bf16");
-  EXPECT_EQ(what_ifs()[4].name, "parallel_branches");
-  EXPECT_EQ(what_ifs()[5].name, "all");
+  EXPECT_EQ(what_ifs()[4].name, "int8");
+  EXPECT_EQ(what_ifs()[5].name, "parallel_branches");
+  EXPECT_EQ(what_ifs()[6].name, "all");
   for (const WhatIf& row : what_ifs()) {
     EXPECT_NE(execution_mode_from(row.execution_mode), ExecutionMode{}) << row.name;
   }
@@ -177,6 +179,28 @@ TEST(WhatIf, bf16_says_why_the_library_refuses) {
   EXPECT_THAT(result.why_not, HasSubstr("first gemm0: unsupported: bf16 needs avx512_core"));
   EXPECT_EQ(ask("bf16", lower, b, {"handmade", 1, "bf16"}).why_not,
             "the model runs in bf16 already");
+}
+
+TEST(WhatIf, int8_compares_with_the_fused_products_in_8_bits) {
+  const Graph graph = product_and_relu();
+  const Graph lower = int8_graph(graph).graph;
+  ASSERT_THAT(lower.layers, SizeIs(2));  // rounds the input; the product with what follows it
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "f32", 30.0);
+  EXPECT_EQ(ask("int8", graph, b).why_not,
+            "no f32 time for 1 of 2 layers, first eltwise1: not measured in this run");
+  b.choice(graph.layers[1].key, "f32", 10.0);
+  b.choice(lower.layers[1].key, "vnni", 8.0);
+  EXPECT_EQ(ask("int8", graph, b).why_not,
+            "no int8 time for 1 of 2 layers, first x0 (quantize): not measured in this run");
+  b.choice(lower.layers[0].key, "jit", 2.0);
+  const WhatIfResult result = ask("int8", graph, b);
+  EXPECT_THAT(result.why_not, IsEmpty());
+  EXPECT_NEAR(*result.predicted_speedup, 4.0, 1e-12);
+  ASSERT_THAT(result.layers, SizeIs(1));
+  EXPECT_EQ(result.layers[0].layer, "gemm0 + eltwise1");
+  EXPECT_NEAR(microseconds(result.layers[0].before), 40.0, 1e-9);
+  EXPECT_NEAR(microseconds(result.layers[0].after), 8.0, 1e-9);
 }
 
 }  // namespace

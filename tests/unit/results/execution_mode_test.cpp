@@ -44,6 +44,7 @@ TEST(ExecutionMode, executes_by_default_each_what_if_alone_and_all_together) {
                                    "best_variant+fusion",
                                    "channels_last",
                                    "bf16",
+                                   "fusion+int8",
                                    "best_variant+bf16+fusion"));
 }
 

@@ -8,6 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/model/layer_cost.hpp"
 #include "harness/model/layer_spec.hpp"
+#include "harness/model/quantized_product.hpp"
 
 namespace plumb {
 namespace {
@@ -15,6 +16,11 @@ namespace {
 bool is_low_precision(const LayerSpec& spec) {
   const DataType type = spec.outputs.front().dtype;
   return type == DataType::kBf16 || type == DataType::kF16;
+}
+
+/// Tells whether a layer multiplies floating-point numbers: of integers no peak is measured.
+bool multiplies_floats(const LayerSpec& spec, const LayerCost& cost) {
+  return cost.macs > 0 && is_floating(spec.outputs.front().dtype) && !is_integer_product(spec);
 }
 
 /// Counts the operations of a layer's products by the cheapest algorithm class. Only products: a
@@ -108,7 +114,7 @@ Calibration with_reached_peaks(Calibration calibration, std::span<const StoredMe
     try {
       const LayerSpec spec = parse_key(key);
       const LayerCost cost = cost_of(spec);
-      if (cost.macs == 0 || !is_floating(spec.outputs.front().dtype)) {
+      if (!multiplies_floats(spec, cost)) {
         continue;
       }
       double& peak =
@@ -134,9 +140,8 @@ std::optional<HardwareFloor> hardware_floor(const Graph& graph, const Calibratio
       std::max<std::int64_t>(0, floor.compulsory.value - calibration.last_level_cache.value)};
   floor.transfer = beyond / calibration.memory_bandwidth;
   for (const Layer& layer : graph.layers) {
-    if (layer.role != Layer::Role::kCompute || layer.cost.macs == 0 ||
-        !is_floating(layer.spec.outputs.front().dtype)) {
-      continue;  // the peak of integer arithmetic is not measured
+    if (layer.role != Layer::Role::kCompute || !multiplies_floats(layer.spec, layer.cost)) {
+      continue;
     }
     floor.compute += minimum_of_products(layer.cost) /
                      FlopsPerSecond{is_low_precision(layer.spec) ? peak_low : peak_f32};

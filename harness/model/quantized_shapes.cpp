@@ -86,7 +86,7 @@ void require_grid(const LayerSpec& spec) {
 }  // namespace
 
 Dims conv_integer_dims(const LayerSpec& spec) {
-  const Dims result = conv_dims(spec);
+  Dims result = conv_dims(spec);
   require_quantization(spec, result.at(1));
   const DataType bias = spec.has_input(2) ? spec.inputs[2]->dtype : DataType::kS32;
   const bool scaled = spec.has_input(quantized_product(spec).x_scale);
@@ -98,7 +98,7 @@ Dims conv_integer_dims(const LayerSpec& spec) {
 }
 
 Dims matmul_integer_dims(const LayerSpec& spec) {
-  const Dims result = matmul_dims(spec);
+  Dims result = matmul_dims(spec);
   require_quantization(spec, dims(spec, 1).size() < 2 ? 1 : dims(spec, 1).back());
   return result;
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "harness/analyze/hardware_bound.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
 #include "tests/unit/analyze/row_builder.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 
@@ -225,6 +226,22 @@ TEST(Bounds, of_hardware_take_the_peak_that_a_layer_of_the_run_reached) {
   rows.add({"foreign:x"}, "c", 1.0);
   const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 0.25e-3, 1e-12);
+}
+
+TEST(Bounds, of_hardware_do_not_price_products_of_integers_by_a_peak_of_floats) {
+  GraphSketch g;
+  const Graph graph = int8_graph(g.build({g.matmul(g.input({256, 1024}), 512)})).graph;
+  ASSERT_EQ(graph.layers.back().spec.op, "matmul_integer");
+  ASSERT_EQ(graph.layers.back().spec.outputs[0].dtype, DataType::kF32);
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e9};
+  calibration.memory_bandwidth = BytesPerSecond{1'048'576.0 / 1e-3};
+  calibration.last_level_cache = Bytes{0};
+  RowBuilder rows;  // a thousand times the peak of the calibration: no peak of f32
+  rows.add(graph.layers.back().key, "vnni", 0.268435456);
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  const double bytes = 4.0 * 256 * 1024 + 4.0 + 1.0 * 1024 * 512 + 4.0 * 512 + 4.0 * 256 * 512;
+  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1'048'576.0 * 1e-3, 1e-9);
 }
 
 TEST(Bounds, of_hardware_count_the_rows_that_a_gather_reads) {

@@ -9,6 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/attention_shape.hpp"
+#include "harness/model/gradient_layer.hpp"
 #include "harness/model/quantized_product.hpp"
 #include "harness/model/recurrent_shape.hpp"
 
@@ -46,7 +47,7 @@ std::int64_t reduction_of(const LayerSpec& spec) {
   if (a.empty()) {
     return 1;
   }
-  if (spec.op == "gemm") {
+  if (spec.op == "gemm" || spec.op == "gemm_bias_gradient") {
     return spec.integer("trans_a") != 0 ? a.front() : a.back();
   }
   return a.back();
@@ -59,7 +60,11 @@ std::int64_t attended(const LayerSpec& spec) {
 }
 
 std::int64_t macs_of(const LayerSpec& spec) {
-  if (spec.op == "conv" || spec.op == "gemm" || spec.op == "matmul" || is_integer_product(spec)) {
+  if (is_convolution_gradient(spec)) {  // every product of the convolution once more
+    return macs_of(forward_layer(spec));
+  }
+  if (spec.op == "conv" || spec.op == "gemm" || spec.op == "matmul" || is_integer_product(spec) ||
+      spec.op == "gemm_bias_gradient") {
     return product(element_count(spec.outputs[0]), reduction_of(spec));
   }
   if (spec.op == "conv_transpose") {  // each input element meets every filter of its group
@@ -116,12 +121,28 @@ constexpr std::array kWork = std::to_array<WorkRow>({
     {"cast", 1, 0},
     {"quantize", 2, 0},  // scale and round
     {"dequantize", 1, 0},
+    {"eltwise_backward", 2, 0},  // the derivative, and its product with the gradient
+    {"softmax_backward", 4, 0},  // product and sum, then subtract and multiply (log: an exponent)
+    {"batch_norm_backward", 10, 0},  // centre and scale 2, sums 3, result 5
+    {"layer_norm_backward", 13, 0},  // centre and scale 2, by weights 1, sums 6, result 4
 });
 
 double other_flops(const LayerSpec& spec) {
   const auto outputs = static_cast<double>(element_count(spec.outputs[0]));
   if (spec.op == "max_pool" || spec.op == "average_pool" || spec.op == "lp_pool") {
     return outputs * static_cast<double>(kernel_elements(spec)) * (spec.op == "lp_pool" ? 2 : 1);
+  }
+  if (spec.op == "max_pool_backward" || spec.op == "average_pool_backward") {
+    return static_cast<double>(element_count(*spec.inputs[0])) *
+           static_cast<double>(kernel_elements(spec));
+  }
+  if (spec.op == "conv_backward_weights") {
+    return spec.outputs.size() > 1 ? static_cast<double>(element_count(*spec.inputs[0])) : 0.0;
+  }
+  if (spec.op == "gemm_bias_gradient") {  // one addition for each number that is summed
+    const std::string& of = spec.text("of");
+    return of == "y" ? outputs
+                     : static_cast<double>(element_count(*spec.inputs[of == "a" ? 0 : 1]));
   }
   if (spec.op == "lrn") {  // squares and their sum over the window, then scale, add, power, divide
     return outputs * (2.0 * static_cast<double>(spec.integer("size")) + 4.0);
@@ -169,6 +190,9 @@ double epilogue_flops(const LayerSpec& spec) {
 /// are not counted: a bound stays a bound.
 double fewest_ratio(const LayerSpec& spec) {
   constexpr double kFftProducts = 32.0 * 17.0 * 4.0;
+  if (is_convolution_gradient(spec)) {  // transposing a bilinear algorithm keeps its products
+    return fewest_ratio(forward_layer(spec));
+  }
   if (spec.op != "conv" || spec.inputs[0]->dims.size() != 4 || spec.integer("group") != 1 ||
       spec.integers("strides") != std::vector<std::int64_t>{1, 1} ||
       spec.integers("dilations") != std::vector<std::int64_t>{1, 1}) {

@@ -21,6 +21,7 @@ constexpr std::string_view kCoordinates =
     "half_pixel|half_pixel_symmetric|pytorch_half_pixel|align_corners|asymmetric|"
     "tf_half_pixel_for_nn";
 constexpr std::string_view kDirections = "forward|reverse|bidirectional";
+constexpr std::string_view kBackward = "_backward";
 constexpr std::string_view kNearestModes = "round_prefer_floor|round_prefer_ceil|floor|ceil";
 
 // The vocabulary: operator, fewest and most inputs, most outputs, attributes in alphabetical order.
@@ -192,22 +193,76 @@ constexpr std::array kSchemas = std::to_array<OpSchema>({
      {{{"direction", kWord, kDirections},
        {"layout", kInteger, {}},
        {"outputs", kWord, "y|h|c|yh|yc|hc|yhc"}}}},
+    // Gradients: what training adds. The first operand is the gradient of the layer's result.
+    {"conv_backward_data",
+     2,
+     2,
+     1,
+     {{{"dilations", kIntegers, {}},
+       {"group", kInteger, {}},
+       {"pads", kIntegers, {}},
+       {"strides", kIntegers, {}}}}},
+    {"conv_backward_weights",
+     2,
+     2,
+     2,
+     {{{"dilations", kIntegers, {}},
+       {"group", kInteger, {}},
+       {"outputs", kWord, "w|wb"},
+       {"pads", kIntegers, {}},
+       {"strides", kIntegers, {}}}}},
+    {"gemm_bias_gradient",
+     2,
+     2,
+     2,
+     {{{"alpha", kReal, {}},
+       {"of", kWord, "a|b|y"},
+       {"trans_a", kInteger, {}},
+       {"trans_b", kInteger, {}}}}},
+    {"eltwise_backward", 2, 2, 1, {{{"fn", kWord, {}}, {"parameters", kReals, {}}}}},
+    {"softmax_backward",
+     2,
+     2,
+     1,
+     {{{"axis", kInteger, {}}, {"coerce", kInteger, {}}, {"log", kInteger, {}}}}},
+    {"batch_norm_backward", 5, 5, 3, {{{"epsilon", kReal, {}}}}},
+    {"layer_norm_backward", 5, 5, 3, {{{"axis", kInteger, {}}, {"epsilon", kReal, {}}}}},
+    {"max_pool_backward",
+     2,
+     2,
+     1,
+     {{{"ceil_mode", kInteger, {}},
+       {"dilations", kIntegers, {}},
+       {"kernel", kIntegers, {}},
+       {"pads", kIntegers, {}},
+       {"strides", kIntegers, {}}}}},
+    {"average_pool_backward",
+     1,
+     1,
+     1,
+     {{{"ceil_mode", kInteger, {}},
+       {"count_include_pad", kInteger, {}},
+       {"dilations", kIntegers, {}},
+       {"kernel", kIntegers, {}},
+       {"pads", kIntegers, {}},
+       {"strides", kIntegers, {}}}}},
 });
 
 struct EltwiseFunction {
   std::string_view fn;
   std::size_t parameters;
+  bool has_gradient = true;
 };
 
 constexpr std::array kEltwiseFunctions = std::to_array<EltwiseFunction>({
-    {"relu", 0},       {"leaky_relu", 1},   {"elu", 1},        {"selu", 2},
-    {"celu", 1},       {"sigmoid", 0},      {"tanh", 0},       {"softplus", 0},
-    {"softsign", 0},   {"hard_sigmoid", 2}, {"hard_swish", 0}, {"silu", 0},
-    {"gelu_erf", 0},   {"gelu_tanh", 0},    {"mish", 0},       {"thresholded_relu", 1},
-    {"clip", 2},       {"exp", 0},          {"log", 0},        {"sqrt", 0},
-    {"reciprocal", 0}, {"abs", 0},          {"neg", 0},        {"sign", 0},
-    {"floor", 0},      {"ceil", 0},         {"round", 0},      {"erf", 0},
-    {"sin", 0},        {"cos", 0},          {"not", 0},        {"is_nan", 0},
+    {"relu", 0},         {"leaky_relu", 1},   {"elu", 1},          {"selu", 2},
+    {"celu", 1},         {"sigmoid", 0},      {"tanh", 0},         {"softplus", 0},
+    {"softsign", 0},     {"hard_sigmoid", 2}, {"hard_swish", 0},   {"silu", 0},
+    {"gelu_erf", 0},     {"gelu_tanh", 0},    {"mish", 0},         {"thresholded_relu", 1},
+    {"clip", 2},         {"exp", 0},          {"log", 0},          {"sqrt", 0},
+    {"reciprocal", 0},   {"abs", 0},          {"neg", 0},          {"sign", 0, false},
+    {"floor", 0, false}, {"ceil", 0, false},  {"round", 0, false}, {"erf", 0},
+    {"sin", 0},          {"cos", 0},          {"not", 0, false},   {"is_nan", 0, false},
     {"linear", 2},
 });
 
@@ -238,6 +293,19 @@ std::optional<std::size_t> eltwise_parameter_count(std::string_view fn) {
   for (const EltwiseFunction& row : kEltwiseFunctions) {
     if (row.fn == fn) {
       return row.parameters;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> function_of_gradient(std::string_view fn) {
+  if (!fn.ends_with(kBackward)) {
+    return std::nullopt;
+  }
+  fn.remove_suffix(kBackward.size());
+  for (const EltwiseFunction& row : kEltwiseFunctions) {
+    if (row.fn == fn && row.has_gradient) {
+      return row.fn;
     }
   }
   return std::nullopt;

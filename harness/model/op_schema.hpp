@@ -39,6 +39,14 @@ struct OpSchema {
 /// Tells how many parameters an `eltwise` function takes; empty if there is no such function.
 [[nodiscard]] std::optional<std::size_t> eltwise_parameter_count(std::string_view fn);
 
+/// Returns the `eltwise` function whose gradient a fused step or `eltwise_backward` takes:
+/// "relu_backward" is relu's; empty if `fn` is no such name or the function has no gradient.
+[[nodiscard]] std::optional<std::string_view> function_of_gradient(std::string_view fn);
+
+/// Names the fused step that keeps the elements whose bit in its operand is set
+/// (docs/LAYER-KEYS.md).
+inline constexpr std::string_view kBitMask = "bit_mask";
+
 /// Tells whether `fn` is a function of the `binary` operator.
 [[nodiscard]] bool is_binary_function(std::string_view fn);
 

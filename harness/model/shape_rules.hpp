@@ -79,5 +79,13 @@ Dims matmul_integer_dims(const LayerSpec& spec);
 Dims conv_integer_dims(const LayerSpec& spec);
 Dims quantize_dims(const LayerSpec& spec);
 Dims dequantize_dims(const LayerSpec& spec);
+// gradient_layer.cpp
+Dims conv_gradient_dims(const LayerSpec& spec);
+Dims pool_gradient_dims(const LayerSpec& spec);
+Dims gemm_bias_gradient_dims(const LayerSpec& spec);
+Dims eltwise_gradient_dims(const LayerSpec& spec);
+Dims softmax_gradient_dims(const LayerSpec& spec);
+Dims batch_norm_gradient_dims(const LayerSpec& spec);
+Dims layer_norm_gradient_dims(const LayerSpec& spec);
 
 }  // namespace plumb::shape_rules

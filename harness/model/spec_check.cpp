@@ -69,11 +69,19 @@ Problem check_function(const std::string& field, const std::string& fn, std::siz
 
 Problem check_epilogue(const LayerSpec& spec) {
   for (const Epilogue& step : spec.epilogue) {
-    if (is_binary_function(step.fn)) {
+    if (is_binary_function(step.fn) || step.fn == kBitMask) {
       if (!step.operand || !spec.has_input(*step.operand) || !step.parameters.empty()) {
         return problem(
             "epilogue",
             fmt::format("'{}' needs '@' and the index of an operand, and no parameters", step.fn));
+      }
+    } else if (const std::optional<std::string_view> fn = function_of_gradient(step.fn)) {
+      if (Problem wrong = check_function("epilogue", std::string(*fn), step.parameters.size())) {
+        return wrong;
+      }
+      if (!step.operand || !spec.has_input(*step.operand)) {
+        return problem("epilogue",
+                       fmt::format("'{}' needs '@' and the index of an operand", step.fn));
       }
     } else if (Problem wrong = check_function("epilogue", step.fn, step.parameters.size())) {
       return wrong;
@@ -100,10 +108,13 @@ std::optional<SpecProblem> check_spec(const LayerSpec& spec) {
   if (Problem wrong = check_epilogue(spec)) {
     return wrong;
   }
-  if (spec.op == "eltwise") {
+  if (spec.op == "eltwise" || spec.op == "eltwise_backward") {
     if (Problem wrong = check_function("fn", spec.text("fn"), spec.reals("parameters").size())) {
       return wrong;
     }
+  }
+  if (spec.op == "eltwise_backward" && !function_of_gradient(spec.text("fn") + "_backward")) {
+    return problem("fn", fmt::format("'{}' has no gradient", spec.text("fn")));
   }
   return check_shapes(spec);
 }

@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "harness/model/op_schema.hpp"
 #include "harness/model/shape_rules.hpp"
 
 namespace plumb {
@@ -73,6 +74,20 @@ namespace {
 
 using namespace shape_rules;  // NOLINT(google-build-using-namespace): the table below is its index
 
+/// Checks a mask of one bit an element: rows are filled up to 128 bits.
+void require_bits(const TensorType& mask, const Dims& result) {
+  constexpr std::int64_t kRowBits = 128;
+  constexpr std::int64_t kByteBits = 8;
+  Dims expected = result;
+  require(!expected.empty(), "epilogue", "a scalar has no rows for '{}'", kBitMask);
+  expected.back() = (expected.back() + kRowBits - 1) / kRowBits * (kRowBits / kByteBits);
+  require(mask.dtype == DataType::kU8 && mask.dims == expected,
+          "in",
+          "the operand of '{}' is not u8[{}]",
+          kBitMask,
+          fmt::join(expected, ","));
+}
+
 struct ShapeRow {
   std::string_view op;
   Dims (*dims)(const LayerSpec&);
@@ -123,6 +138,15 @@ constexpr std::array kShapes = std::to_array<ShapeRow>({
     {"dequantize", dequantize_dims},
     {"max", sum_dims},
     {"min", sum_dims},
+    {"conv_backward_data", conv_gradient_dims},
+    {"conv_backward_weights", conv_gradient_dims},
+    {"gemm_bias_gradient", gemm_bias_gradient_dims},
+    {"eltwise_backward", eltwise_gradient_dims},
+    {"softmax_backward", softmax_gradient_dims},
+    {"batch_norm_backward", batch_norm_gradient_dims},
+    {"layer_norm_backward", layer_norm_gradient_dims},
+    {"max_pool_backward", pool_gradient_dims},
+    {"average_pool_backward", pool_gradient_dims},
 });
 
 }  // namespace
@@ -140,7 +164,9 @@ std::optional<SpecProblem> check_shapes(const LayerSpec& spec) {
       }
     }
     for (const Epilogue& step : spec.epilogue) {
-      if (step.operand) {
+      if (step.fn == kBitMask) {
+        require_bits(*spec.inputs[*step.operand], spec.outputs[0].dims);
+      } else if (step.operand) {
         require_broadcast_to(*spec.inputs[*step.operand], spec.outputs[0].dims);
       }
     }

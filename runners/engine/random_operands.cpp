@@ -6,6 +6,7 @@
 #include <initializer_list>
 #include <string_view>
 
+#include "harness/model/op_schema.hpp"
 #include "harness/model/quantized_product.hpp"
 #include "harness/model/recurrent_shape.hpp"
 #include "runners/engine/number_formats.hpp"
@@ -24,6 +25,7 @@ enum class Role {
   kFew,       ///< few different numbers, so that some are equal
   kIndex,     ///< [0, extent)
   kFlag,      ///< 0 or 1
+  kBits,      ///< eight flags a byte
   kMask,      ///< 1 for the first key, mostly 1 for the others: no query without a key
 };
 
@@ -48,6 +50,12 @@ Role role_of_binary(const std::string& fn, std::size_t operand) {
     return Role::kFew;
   }
   return fn == "pow" && operand == 0 ? Role::kPositive : Role::kSigned;
+}
+
+bool reads_bits(const LayerSpec& spec, std::size_t operand) {
+  return std::any_of(spec.epilogue.begin(), spec.epilogue.end(), [&](const Epilogue& step) {
+    return step.fn == kBitMask && step.operand == operand;
+  });
 }
 
 bool is_unsigned(DataType type) {
@@ -76,8 +84,16 @@ Role role_of(const LayerSpec& spec, std::size_t operand) {
   if (spec.op == "binary") {
     return role_of_binary(spec.text("fn"), operand);
   }
-  if (spec.op == "batch_norm" && operand == 4) {
+  if ((spec.op == "batch_norm" || spec.op == "batch_norm_backward" ||
+       spec.op == "layer_norm_backward") &&
+      operand == 4) {
     return Role::kPositive;
+  }
+  if (spec.op == "eltwise_backward" && operand == 1) {
+    return role_of_eltwise(spec.text("fn"));
+  }
+  if (reads_bits(spec, operand)) {
+    return Role::kBits;
   }
   if (spec.op == "reduce" && operand == 0) {
     const std::string& fn = spec.text("fn");
@@ -158,7 +174,8 @@ std::uint64_t index_bound(const LayerSpec& spec) {
 Tensor random_operand(const LayerSpec& spec, std::size_t operand, const RandomStream& random) {
   const TensorType& type = *spec.inputs[operand];
   const Role role = role_of(spec, operand);
-  const std::uint64_t bound = role == Role::kIndex ? index_bound(spec) : 2;
+  const std::uint64_t bound =
+      role == Role::kIndex ? index_bound(spec) : (role == Role::kBits ? 256 : 2);
   const std::optional<OperandNumbers> numbers = operand_numbers(spec, operand);
   const auto count = static_cast<std::size_t>(element_count(type));
   Tensor tensor{type, std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value))};
@@ -171,7 +188,7 @@ Tensor random_operand(const LayerSpec& spec, std::size_t operand, const RandomSt
       if (role == Role::kMask) {
         const auto keys = static_cast<std::size_t>(type.dims.back());
         piece[i] = at % keys == 0 || random.below(at, 4) != 0 ? 1.0 : 0.0;
-      } else if (role == Role::kIndex || role == Role::kFlag) {
+      } else if (role == Role::kIndex || role == Role::kFlag || role == Role::kBits) {
         piece[i] = static_cast<double>(random.below(at, bound));
       } else if (!numbers) {
         piece[i] = role == Role::kFew ? one_of_few(random.bits(at)) : 1.0;
@@ -191,7 +208,7 @@ std::optional<OperandNumbers> operand_numbers(const LayerSpec& spec, std::size_t
   const Role role = role_of(spec, operand);
   const DataType type = spec.inputs.at(operand).value().dtype;
   const double scale = scale_of(spec, operand);
-  if (role == Role::kIndex || role == Role::kFlag || role == Role::kMask) {
+  if (role == Role::kIndex || role == Role::kFlag || role == Role::kMask || role == Role::kBits) {
     return std::nullopt;
   }
   if (!is_floating(type)) {

@@ -187,6 +187,21 @@ std::string output_hash(std::span<const Tensor> outputs) {
 
 std::int64_t reduction_length(const LayerSpec& spec) {
   const TensorType& x = spec.inputs.at(0).value();
+  if (spec.op == "conv_backward_data") {  // of one group: the result's channels × the kernel
+    const TensorType& w = spec.inputs.at(1).value();
+    return extents(w, 0) / std::max<std::int64_t>(
+                               1, w.dims.at(1) * std::max<std::int64_t>(1, spec.integer("group")));
+  }
+  if (spec.op == "conv_backward_weights") {
+    return extents(x, 0) / std::max<std::int64_t>(1, x.dims.at(1));
+  }
+  if (spec.op == "batch_norm_backward") {
+    return extents(x, 0) / std::max<std::int64_t>(1, x.dims.at(1));
+  }
+  if (spec.op == "gemm_bias_gradient") {  // the bias' sums may be the longer ones
+    const std::int64_t depth = x.dims.at(spec.integer("trans_a") != 0 ? 0 : 1);
+    return std::max(depth, spec.outputs.at(0).dims.at(0));
+  }
   if (spec.op == "conv" || spec.op == "conv_integer") {
     return extents(spec.inputs.at(1).value(), 1);
   }
@@ -209,10 +224,16 @@ std::int64_t reduction_length(const LayerSpec& spec) {
     const RecurrentShape shape = recurrent_shape(spec);
     return shape.input + shape.hidden;
   }
-  if (spec.op == "max_pool" || spec.op == "average_pool" || spec.op == "lp_pool") {
+  if (spec.op == "max_pool" || spec.op == "average_pool" || spec.op == "lp_pool" ||
+      spec.op == "max_pool_backward" || spec.op == "average_pool_backward") {
     return volume(spec.integers("kernel"));
   }
-  if (spec.op == "layer_norm" || spec.op == "rms_norm" || spec.op == "softmax") {
+  if (spec.op == "layer_norm_backward") {  // along rows, and of the weights over all rows
+    const std::int64_t row = extents(x, static_cast<std::size_t>(spec.integer("axis")));
+    return std::max(row, extents(x, 0) / std::max<std::int64_t>(1, row));
+  }
+  if (spec.op == "layer_norm" || spec.op == "rms_norm" || spec.op == "softmax" ||
+      spec.op == "softmax_backward") {
     return extents(x, static_cast<std::size_t>(spec.integer("axis")));
   }
   if (spec.op == "instance_norm" || spec.op == "group_norm") {

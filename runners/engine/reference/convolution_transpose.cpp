@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "harness/model/gradient_layer.hpp"
 #include "runners/engine/reference/convolution_shape.hpp"
 #include "runners/engine/reference/matrix_panel.hpp"
 #include "runners/engine/reference/operators.hpp"
@@ -46,18 +47,14 @@ std::vector<double> transposed_weights(const double* stored, std::size_t depth, 
   return weights;
 }
 
-}  // namespace
-
-// As the definition has it: every input position throws its channels × weights at the output.
-Numbers convolution_transpose(const LayerSpec& spec, Operands operands) {
-  const ConvolutionShape shape = convolution_shape(spec);
+// As the definition has it: every grid position throws its channels × weights at the image.
+void throw_at_image(const ConvolutionShape& shape, Operands operands, Numbers& y) {
   const std::int64_t positions = ConvolutionShape::volume(shape.grid);
   const std::int64_t in_channels = shape.grid_channels / shape.group;
   const std::int64_t out_channels = shape.image_channels / shape.group;
   const auto depth = static_cast<std::size_t>(in_channels);
   const auto rows = static_cast<std::size_t>(out_channels * ConvolutionShape::volume(shape.kernel));
 
-  Numbers y = bias_in_every_element(spec, operands);
   std::vector<double> panel(depth * kPanelColumns);
   std::vector<double> thrown(rows * kPanelColumns);
   constexpr auto kStep = static_cast<std::int64_t>(kPanelColumns);
@@ -85,7 +82,22 @@ Numbers convolution_transpose(const LayerSpec& spec, Operands operands) {
       }
     }
   }
+}
+
+}  // namespace
+
+Numbers convolution_transpose(const LayerSpec& spec, Operands operands) {
+  Numbers y = bias_in_every_element(spec, operands);
+  throw_at_image(convolution_shape(spec), operands, y);
   return y;
+}
+
+// The same sums: a convolution's gradient by its data is the transposed convolution of its
+// result's.
+Numbers convolution_data_gradient(const LayerSpec& spec, Operands operands) {
+  Numbers gradient = zeros_like_output(spec);
+  throw_at_image(convolution_shape(forward_layer(spec)), operands, gradient);
+  return gradient;
 }
 
 }  // namespace plumb::reference

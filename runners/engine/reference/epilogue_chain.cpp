@@ -1,10 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/reference/epilogue_chain.hpp"
 
+#include "harness/model/op_schema.hpp"
 #include "harness/model/quantized_product.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::reference {
+
+namespace {
+
+/// Reads the bit of an element: rows begin at a byte, and the lowest bit is the first.
+bool bit_of(const Tensor& mask, std::size_t row, std::size_t element) {
+  const auto bytes_of_row = static_cast<std::size_t>(mask.type.dims.back());
+  const std::size_t column = element % row;
+  const std::byte byte = mask.data.at(element / row * bytes_of_row + column / 8);
+  return ((byte >> (column % 8)) & std::byte{1}) != std::byte{0};
+}
+
+}  // namespace
 
 EpilogueChain::EpilogueChain(const LayerSpec& spec, std::span<const Tensor> operands)
     : requantization_(spec, operands),
@@ -16,9 +29,25 @@ EpilogueChain::EpilogueChain(const LayerSpec& spec, std::span<const Tensor> oper
               spec,
               "an epilogue's operand is missing");
       step.operand = &operands[*epilogue.operand];
+      if (epilogue.fn == kBitMask) {
+        require(!spec.outputs[0].dims.empty(), spec, "a scalar has no mask of bits");
+        step.row = static_cast<std::size_t>(spec.outputs[0].dims.back());
+        steps_.push_back(std::move(step));
+        continue;
+      }
+      step.broadcast.emplace(spec, step.operand->type.dims, spec.outputs[0].dims);
+      if (const std::optional<std::string_view> fn = function_of_gradient(epilogue.fn)) {
+        const std::optional<Unary> derivative = find_derivative(*fn);
+        require(derivative && derivative->parameters == epilogue.parameters.size(),
+                spec,
+                "an epilogue's gradient or its parameters are unknown");
+        step.derivative = derivative->function;
+        step.parameters = epilogue.parameters;
+        steps_.push_back(std::move(step));
+        continue;
+      }
       step.binary = find_binary(epilogue.fn, !is_floating(step.operand->type.dtype));
       require(step.binary != nullptr, spec, "an epilogue's binary function is unknown");
-      step.broadcast.emplace(spec, step.operand->type.dims, spec.outputs[0].dims);
     } else {
       const std::optional<Unary> unary = find_unary(epilogue.fn);
       require(unary && unary->parameters == epilogue.parameters.size(),
@@ -34,9 +63,15 @@ EpilogueChain::EpilogueChain(const LayerSpec& spec, std::span<const Tensor> oper
 double EpilogueChain::operator()(double value, std::size_t element) const {
   value = requantization_.real(value, element);
   for (const Step& step : steps_) {
-    value = step.unary != nullptr
-                ? step.unary(value, step.parameters)
-                : step.binary(value, number_at(*step.operand, (*step.broadcast)(element)));
+    if (step.unary != nullptr) {
+      value = step.unary(value, step.parameters);
+    } else if (step.row != 0) {
+      value = bit_of(*step.operand, step.row, element) ? value : 0.0;
+    } else {
+      const double other = number_at(*step.operand, (*step.broadcast)(element));
+      value = step.derivative != nullptr ? value * step.derivative(other, step.parameters)
+                                         : step.binary(value, other);
+    }
   }
   return requantization_.stored(value);
 }

@@ -28,7 +28,9 @@ class EpilogueChain {
   struct Step {
     UnaryFunction unary = nullptr;  // either this one, with its parameters…
     std::vector<double> parameters;
-    BinaryFunction binary = nullptr;  // …or this one, with its operand
+    BinaryFunction binary = nullptr;  // …or this one, with its operand, or none: a mask of bits
+    UnaryFunction derivative = nullptr;  // …or this one's product, at its operand
+    std::size_t row = 0;                 // of a mask of bits: elements of a row of the output
     const Tensor* operand = nullptr;
     std::optional<Broadcast> broadcast;
   };

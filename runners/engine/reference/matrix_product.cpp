@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "harness/model/gradient_layer.hpp"
 #include "runners/engine/reference/matrix_panel.hpp"
 #include "runners/engine/reference/matrix_shape.hpp"
 #include "runners/engine/reference/operators.hpp"
@@ -52,6 +53,32 @@ Numbers general_matrix_product(const LayerSpec& spec, Operands operands) {
     }
   }
   return y;
+}
+
+std::vector<Numbers> product_and_bias_gradient(const LayerSpec& spec, Operands operands) {
+  const LayerSpec product = product_of(spec);
+  const MatrixShape shape = matrix_shape(product);
+  std::vector<Numbers> results{general_matrix_product(product, operands),
+                               zeros_like_output(spec, 1)};
+  std::vector<double>& bias = results[1].values;
+  const std::string& of = spec.text("of");
+  require(bias.size() == (of == "a" ? shape.rows : shape.columns),
+          spec,
+          "the bias' gradient has another length than what is summed");
+  for (std::size_t i = 0; of != "y" && i < bias.size(); ++i) {
+    for (std::size_t k = 0; k < shape.depth; ++k) {
+      bias[i] += of == "a" ? operands[0].values[i * shape.a_row + k * shape.a_depth]
+                           : operands[1].values[i * shape.b_column + k * shape.b_depth];
+    }
+  }
+  return results;
+}
+
+void add_up_columns(const Numbers& result, Numbers& bias) {
+  std::fill(bias.values.begin(), bias.values.end(), 0.0);
+  for (std::size_t i = 0; i < result.values.size(); ++i) {
+    bias.values[i % bias.values.size()] += result.values[i];
+  }
 }
 
 Numbers batched_matrix_product(const LayerSpec& spec, Operands operands) {

@@ -18,10 +18,32 @@ namespace plumb::reference {
 [[nodiscard]] Numbers convolution(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers convolution_transpose(const LayerSpec& spec, Operands operands);
 
+[[nodiscard]] Numbers convolution_data_gradient(const LayerSpec& spec, Operands operands);
+// convolution_gradient.cpp
+[[nodiscard]] std::vector<Numbers> convolution_weights_gradient(const LayerSpec& spec,
+                                                                Operands operands);
+/// Computes some elements of output 0 (the weights' gradient) or 1 (the bias').
+[[nodiscard]] std::vector<double> convolution_weights_elements(
+    const LayerSpec& spec,
+    std::span<const Tensor> operands,
+    std::size_t output,
+    std::span<const std::size_t> elements);
+
 // matrix_product.cpp
+/// Computes the product of a `gemm_bias_gradient`, and the sums of one of its factors.
+[[nodiscard]] std::vector<Numbers> product_and_bias_gradient(const LayerSpec& spec,
+                                                             Operands operands);
+/// Adds up the columns of the result, fused steps included: the bias gradient of `of=y`.
+void add_up_columns(const Numbers& result, Numbers& bias);
 [[nodiscard]] Numbers general_matrix_product(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers batched_matrix_product(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers integer_matrix_product(const LayerSpec& spec, Operands operands);
+
+// normalization_gradient.cpp
+[[nodiscard]] std::vector<Numbers> batch_normalization_gradient(const LayerSpec& spec,
+                                                                Operands operands);
+[[nodiscard]] std::vector<Numbers> layer_normalization_gradient(const LayerSpec& spec,
+                                                                Operands operands);
 
 // normalization.cpp
 [[nodiscard]] Numbers batch_normalization(const LayerSpec& spec, Operands operands);
@@ -36,6 +58,10 @@ namespace plumb::reference {
 [[nodiscard]] Numbers average_pooling(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers lp_pooling(const LayerSpec& spec, Operands operands);
 
+// pooling_gradient.cpp
+[[nodiscard]] Numbers max_pooling_gradient(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers average_pooling_gradient(const LayerSpec& spec, Operands operands);
+
 // elementwise.cpp
 using UnaryFunction = double (*)(double x, std::span<const double> parameters);
 struct Unary {
@@ -45,6 +71,10 @@ struct Unary {
 /// Finds a function of the `eltwise` operator.
 [[nodiscard]] std::optional<Unary> find_unary(std::string_view fn);
 [[nodiscard]] Numbers elementwise(const LayerSpec& spec, Operands operands);
+// elementwise_gradient.cpp
+/// Finds the derivative of a function of the `eltwise` operator.
+[[nodiscard]] std::optional<Unary> find_derivative(std::string_view fn);
+[[nodiscard]] Numbers elementwise_gradient(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers parametric_relu(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers cast(const LayerSpec& spec, Operands operands);
 
@@ -58,6 +88,7 @@ using BinaryFunction = double (*)(double a, double b);
 
 // softmax.cpp, reduction.cpp, resize.cpp
 [[nodiscard]] Numbers softmax(const LayerSpec& spec, Operands operands);
+[[nodiscard]] Numbers softmax_gradient(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers reduce(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers arg_reduce(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers resize(const LayerSpec& spec, Operands operands);

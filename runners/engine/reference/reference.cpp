@@ -69,6 +69,15 @@ constexpr std::array kTable = std::to_array<Row>({
     {"rnn", 3, nullptr, nullptr, reference::recurrent},
     {"gru", 3, nullptr, nullptr, reference::recurrent},
     {"lstm", 3, nullptr, nullptr, reference::recurrent},
+    {"conv_backward_data", 2, reference::convolution_data_gradient},
+    {"conv_backward_weights", 2, nullptr, nullptr, reference::convolution_weights_gradient},
+    {"gemm_bias_gradient", 2, nullptr, nullptr, reference::product_and_bias_gradient},
+    {"eltwise_backward", 2, reference::elementwise_gradient},
+    {"softmax_backward", 2, reference::softmax_gradient},
+    {"batch_norm_backward", 5, nullptr, nullptr, reference::batch_normalization_gradient},
+    {"layer_norm_backward", 5, nullptr, nullptr, reference::layer_normalization_gradient},
+    {"max_pool_backward", 2, reference::max_pooling_gradient},
+    {"average_pool_backward", 1, reference::average_pooling_gradient},
 });
 
 const Row* find_row(std::string_view op) {
@@ -160,6 +169,9 @@ std::vector<Tensor> reference_outputs(const LayerSpec& spec, std::span<const Ten
     results.push_back(row.compute(own, numbers));
   }
   apply(epilogue, results[0].values);
+  if (spec.op == "gemm_bias_gradient" && spec.text("of") == "y") {
+    reference::add_up_columns(results[0], results.at(1));
+  }
   std::vector<Tensor> outputs;
   for (std::size_t i = 0; i < results.size(); ++i) {
     outputs.push_back(tensor_from(spec.outputs[i], results[i].values));

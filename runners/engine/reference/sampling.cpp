@@ -4,6 +4,7 @@
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/model/gradient_layer.hpp"
 #include "harness/model/quantized_product.hpp"
 #include "harness/model/recurrent_shape.hpp"
 #include "runners/engine/number_formats.hpp"
@@ -101,7 +102,7 @@ double convolution_element(const LayerSpec& spec,
                            const ConvolutionShape& shape,
                            std::span<const Tensor> operands,
                            std::size_t element) {
-  const bool transposed = spec.op == "conv_transpose";
+  const bool transposed = spec.op != "conv";  // or the gradient by the data: the same sums
   const ConvolutionShape::Spatial& out = transposed ? shape.image : shape.grid;
   const ConvolutionShape::Spatial& in = transposed ? shape.grid : shape.image;
   const std::int64_t in_channels = transposed ? shape.grid_channels : shape.image_channels;
@@ -175,12 +176,61 @@ double matrix_element(const LayerSpec& spec,
   return result;
 }
 
+/// Samples a convolution's gradient by the weights, and by the bias.
+std::vector<SampledElement> weights_gradient_samples(const LayerSpec& spec,
+                                                     std::span<const Tensor> operands,
+                                                     std::size_t count,
+                                                     std::uint64_t seed) {
+  std::vector<SampledElement> samples;
+  for (std::size_t output = 0; output < spec.outputs.size(); ++output) {
+    const std::vector<std::size_t> picked =
+        picked_elements(spec.outputs[output].dims, count, seed + output);
+    const std::vector<double> values =
+        reference::convolution_weights_elements(spec, operands, output, picked);
+    for (std::size_t i = 0; i < picked.size(); ++i) {
+      samples.push_back({output, picked[i], values[i]});
+    }
+  }
+  return samples;
+}
+
+/// Samples the bias gradient that a product has beside it. Sums over the result, fused steps
+/// included, take whole columns: as many of them as `count` elements of the result make.
+void add_bias_gradient_samples(const LayerSpec& spec,
+                               const reference::MatrixShape& shape,
+                               const reference::EpilogueChain& epilogue,
+                               std::span<const Tensor> operands,
+                               std::size_t count,
+                               std::uint64_t seed,
+                               std::vector<SampledElement>& samples) {
+  const std::string& of = spec.text("of");
+  const std::size_t most =
+      of == "y" ? std::max<std::size_t>(1, count / std::max<std::size_t>(1, shape.rows)) : count;
+  const LayerSpec product = reference::without_epilogue(product_of(spec));
+  for (const std::size_t element : picked_elements(spec.outputs.at(1).dims, most, seed + 1)) {
+    double total = 0.0;
+    if (of == "y") {
+      for (std::size_t row = 0; row < shape.rows; ++row) {
+        const std::size_t at = row * shape.columns + element;
+        total += epilogue(matrix_element(product, shape, operands, at), at);
+      }
+    } else {
+      const std::size_t first = element * (of == "a" ? shape.a_row : shape.b_column);
+      const std::size_t step = of == "a" ? shape.a_depth : shape.b_depth;
+      for (std::size_t k = 0; k < shape.depth; ++k) {
+        total += number_at(operands[of == "a" ? 0 : 1], first + k * step);
+      }
+    }
+    samples.push_back({1, element, total});
+  }
+}
+
 }  // namespace
 
 bool has_sampled_reference(const LayerSpec& spec) {
-  return spec.op == "conv" || spec.op == "conv_transpose" || spec.op == "gemm" ||
-         spec.op == "matmul" || is_integer_product(spec) || spec.op == "attention" ||
-         is_recurrent(spec);
+  return is_convolution_gradient(spec) || spec.op == "gemm_bias_gradient" || spec.op == "conv" ||
+         spec.op == "conv_transpose" || spec.op == "gemm" || spec.op == "matmul" ||
+         is_integer_product(spec) || spec.op == "attention" || is_recurrent(spec);
 }
 
 std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
@@ -201,17 +251,27 @@ std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
     }
     return samples;
   }
+  if (spec.op == "conv_backward_weights") {
+    return weights_gradient_samples(own, operands, count, seed);
+  }
+  const bool gradient = spec.op == "conv_backward_data";
   const bool is_convolution =
-      spec.op == "conv" || spec.op == "conv_integer" || spec.op == "conv_transpose";
+      spec.op == "conv" || spec.op == "conv_integer" || spec.op == "conv_transpose" || gradient;
+  const bool biased = spec.op == "gemm_bias_gradient";
+  const LayerSpec plain = biased ? product_of(own) : own;
   const ConvolutionShape convolution =
-      is_convolution ? reference::convolution_shape(own) : ConvolutionShape{};
+      is_convolution ? reference::convolution_shape(gradient ? forward_layer(own) : own)
+                     : ConvolutionShape{};
   const reference::MatrixShape matrix =
-      is_convolution ? reference::MatrixShape{} : reference::matrix_shape(own);
+      is_convolution ? reference::MatrixShape{} : reference::matrix_shape(plain);
   std::vector<SampledElement> samples;
   for (const std::size_t element : picked_elements(spec.outputs[0].dims, count, seed)) {
     const double value = is_convolution ? convolution_element(own, convolution, operands, element)
-                                        : matrix_element(own, matrix, operands, element);
+                                        : matrix_element(plain, matrix, operands, element);
     samples.push_back({0, element, epilogue(value, element)});
+  }
+  if (biased) {
+    add_bias_gradient_samples(spec, matrix, epilogue, operands, count, seed, samples);
   }
   return samples;
 }

@@ -90,6 +90,36 @@ TEST(LayerCost, counts_a_recurrent_layer_by_steps) {
             7 * 2 * 2 * 3 * 3 * (5 + 3));
 }
 
+TEST(LayerCost, counts_gradients_of_a_convolution_as_the_convolution) {
+  const std::string rest =
+      ";acc=f32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]";
+  const std::string biased =
+      ";acc=f32;math=strict;dilations=[1,1];group=1;outputs=wb;pads=[1,1,1,1];strides=[1,1]";
+  const LayerCost data =
+      cost(("v1:conv_backward_data;in=f32[8,64,56,56],f32[64,64,3,3];out=f32[8,64,56,56]" + rest)
+               .c_str());
+  EXPECT_EQ(data.macs, std::int64_t{8} * 115605504);
+  EXPECT_DOUBLE_EQ(data.flops.value, 2.0 * 8 * 115605504);
+  EXPECT_DOUBLE_EQ(data.minimum_flops.value, data.flops.value / 4);
+  EXPECT_EQ(data.input_bytes.value, 4 * (8 * 64 * 56 * 56 + 64 * 64 * 9));
+  EXPECT_EQ(data.output_bytes.value, 4 * 8 * 64 * 56 * 56);
+  const LayerCost weights = cost(("v1:conv_backward_weights;in=f32[8,64,56,56],f32[8,64,56,56];"
+                                  "out=f32[64,64,3,3],f32[64]" +
+                                  biased)
+                                     .c_str());
+  EXPECT_EQ(weights.macs, data.macs);
+  EXPECT_DOUBLE_EQ(weights.flops.value, data.flops.value + 8 * 64 * 56 * 56);  // the bias' sums
+  EXPECT_EQ(weights.output_bytes.value, 4 * (64 * 64 * 9 + 64));
+}
+
+TEST(LayerCost, counts_a_bias_gradient_beside_the_product) {
+  const LayerCost found = cost(
+      "v1:gemm_bias_gradient;in=f32[128,768],f32[128,3072];out=f32[768,3072],f32[768];acc=f32;"
+      "math=strict;alpha=1.0;of=a;trans_a=1;trans_b=0");
+  EXPECT_EQ(found.macs, std::int64_t{768} * 3072 * 128);
+  EXPECT_DOUBLE_EQ(found.flops.value, 2.0 * 768 * 3072 * 128 + 128 * 768);
+}
+
 TEST(LayerCost, charges_views_nothing_and_a_gather_what_it_reads) {
   const LayerCost view = cost("v1:view;in=f32[1,512,7,7];out=f32[1,25088];acc=f32;math=strict");
   EXPECT_EQ(view.flops.value, 0.0);

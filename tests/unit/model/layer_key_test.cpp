@@ -170,6 +170,55 @@ TEST(LayerKey, names_the_field_of_a_bad_key) {
   EXPECT_THAT(error_of(key + std::string(70000, 'x')), HasSubstr("longer"));
 }
 
+TEST(LayerKey, refuses_gradients_that_do_not_belong_to_a_layer) {
+  const std::string data =
+      "v1:conv_backward_data;in=f32[2,32,5,5],f32[32,16,3,3];out=f32[2,16,10,10];acc=f32;"
+      "math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[2,2]";
+  EXPECT_EQ(error_of(data), "no error");
+  EXPECT_EQ(error_of(replaced(data, "out=f32[2,16,10,10]", "out=f32[2,16,9,9]")), "no error")
+      << "two images have this result";
+  EXPECT_THAT(error_of(replaced(data, "out=f32[2,16,10,10]", "out=f32[2,16,11,11]")),
+              HasSubstr("where the layer's result is [2,32,6,6]"));
+  EXPECT_THAT(error_of(replaced(data, "f32[32,16,3,3]", "f32[31,16,3,3]")),
+              HasSubstr("where the layer's result is [2,31,5,5]"));
+  const std::string weights =
+      "v1:conv_backward_weights;in=f32[2,32,5,5],f32[2,16,10,10];out=f32[32,16,3,3],f32[32];"
+      "acc=f32;math=strict;dilations=[1,1];group=1;outputs=wb;pads=[1,1,1,1];strides=[2,2]";
+  EXPECT_EQ(error_of(weights), "no error");
+  EXPECT_THAT(error_of(replaced(weights, "outputs=wb", "outputs=w")), HasSubstr("2 outputs"));
+  EXPECT_THAT(error_of(replaced(weights, "outputs=wb", "outputs=b")), HasSubstr("none of w|wb"));
+  EXPECT_THAT(error_of(replaced(weights, "f32[32];acc", "f32[16];acc")),
+              HasSubstr("output 1 is not [32]"));
+  const std::string norm =
+      "v1:layer_norm_backward;in=f32[2,7,32],f32[2,7,32],f32[32],f32[2,7,1],f32[2,7,1];"
+      "out=f32[2,7,32],f32[32],f32[32];acc=f32;math=strict;axis=2;epsilon=0.001";
+  EXPECT_EQ(error_of(norm), "no error");
+  EXPECT_THAT(error_of(replaced(norm, "f32[2,7,1],f32[2,7,1]", "f32[2,7,1],f32[2,7,2]")),
+              HasSubstr("operand 4 is not [2,7,1]"));
+}
+
+TEST(LayerKey, reads_fused_gradients_and_masks_of_bits) {
+  const std::string key =
+      "v1:gemm;in=f32[6,24],f32[24,40],-,f32[6,40];out=f32[6,40];acc=f32;math=strict;alpha=1.0;"
+      "beta=1.0;trans_a=0;trans_b=0;epilogue=clip_backward(0.0,6.0)@3";
+  EXPECT_EQ(to_key(parse_key({key})).text, key);
+  EXPECT_THAT(error_of(replaced(key, "clip_backward(0.0,6.0)@3", "clip_backward@3")),
+              HasSubstr("takes 2 parameters"));
+  EXPECT_THAT(error_of(replaced(key, "clip_backward(0.0,6.0)@3", "relu_backward@2")),
+              HasSubstr("'epilogue'"));
+  EXPECT_THAT(error_of(replaced(key, "clip_backward(0.0,6.0)@3", "floor_backward@3")),
+              HasSubstr("'epilogue'"));
+  EXPECT_THAT(error_of(replaced(key, "clip_backward(0.0,6.0)@3", "bit_mask@3")),
+              HasSubstr("not u8[6,16]"));
+  EXPECT_EQ(
+      error_of(replaced(
+          replaced(key, "clip_backward(0.0,6.0)@3", "bit_mask@3"), "-,f32[6,40]", "-,u8[6,16]")),
+      "no error");
+  EXPECT_THAT(error_of("v1:eltwise_backward;in=f32[4],f32[4];out=f32[4];acc=f32;math=strict;"
+                       "fn=floor;parameters=[]"),
+              HasSubstr("no gradient"));
+}
+
 TEST(LayerKey, refuses_every_truncation_of_a_key) {
   const std::string key = kConvKey;
   for (std::size_t size = 0; size < key.size(); ++size) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runners/engine/memory_plan.hpp"
+#include "runners/onednn/mapped_step.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -107,32 +108,22 @@ void PlanBuilder::add_part(const LayerPlan& part, const std::vector<std::size_t>
     }
   }
   model_.plan.scratchpad_bytes = std::max(model_.plan.scratchpad_bytes, part.scratchpad_bytes);
+  const auto touch = [&](Touched& touched, std::size_t buffer) {
+    const bool input = part.buffers[buffer].role == Buffer::Role::kInput;
+    (input ? touched.read : touched.written).push_back(map[buffer]);
+  };
   for (const Step& step : part.steps) {
-    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
-      Touched touched;
-      for (std::size_t i = 0; i < map.size(); ++i) {
-        const bool input = part.buffers[i].role == Buffer::Role::kInput;
-        (input ? touched.read : touched.written).push_back(map[i]);
-      }
-      append(touched,
-             KernelStep([kernel = *kernel, map, own = std::vector<std::byte*>(map.size())](
-                            std::span<std::byte* const> buffers) mutable {
-               for (std::size_t i = 0; i < map.size(); ++i) {
-                 own[i] = buffers[map[i]];
-               }
-               kernel(own);
-             }),
-             false);
-      continue;
-    }
-    auto primitive = std::get<PrimitiveStep>(step);
     Touched touched;
-    for (PrimitiveStep::Argument& argument : primitive.arguments) {
-      const bool input = part.buffers[argument.buffer].role == Buffer::Role::kInput;
-      argument.buffer = map[argument.buffer];
-      (input ? touched.read : touched.written).push_back(argument.buffer);
+    if (const auto* primitive = std::get_if<PrimitiveStep>(&step)) {
+      for (const PrimitiveStep::Argument& argument : primitive->arguments) {
+        touch(touched, argument.buffer);
+      }
+    } else {
+      for (std::size_t i = 0; i < map.size(); ++i) {
+        touch(touched, i);
+      }
     }
-    append(touched, std::move(primitive), false);
+    append(touched, mapped_step(step, map), false);
   }
 }
 

@@ -22,6 +22,10 @@ FUSED = (
     "v1:conv;in=f32[1,16,8,8],f32[16,16,3,3]c,f32[16]c,f32[1,16,8,8];out=f32[1,16,8,8];acc=f32;math=strict;"
     "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1];epilogue=add@3,relu"
 )
+GRADIENT = (
+    "v1:conv_backward_weights;in=f32[2,16,5,5],f32[2,8,10,10];out=f32[16,8,3,3],f32[16];acc=f32;math=strict;"
+    "dilations=[1,1];group=1;outputs=wb;pads=[1,1,1,1];strides=[2,2]"
+)
 MATMUL = "v1:matmul;in=f32[64,256],f32[256,128]c;out=f32[64,128];acc=f32;math=strict"
 FACTOR = 50.0  # between two times on a host where anything else may run: only a wrong unit or another kernel is beyond it
 
@@ -67,6 +71,10 @@ class Reproducers(Command):
 
     def test_a_product(self):
         _, rows, output = self.reproduce(MATMUL)
+        self.check_same(rows, output)
+
+    def test_a_gradient_whose_descriptor_hangs_on_the_layers_own(self):
+        _, rows, output = self.reproduce(GRADIENT)
         self.check_same(rows, output)
 
     def test_one_variant_of_a_fused_layer(self):

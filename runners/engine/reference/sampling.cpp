@@ -102,7 +102,8 @@ double convolution_element(const LayerSpec& spec,
                            const ConvolutionShape& shape,
                            std::span<const Tensor> operands,
                            std::size_t element) {
-  const bool transposed = spec.op != "conv";  // or the gradient by the data: the same sums
+  // A gradient by the data has the same sums as a transposed convolution.
+  const bool transposed = spec.op == "conv_transpose" || spec.op == "conv_backward_data";
   const ConvolutionShape::Spatial& out = transposed ? shape.image : shape.grid;
   const ConvolutionShape::Spatial& in = transposed ? shape.grid : shape.image;
   const std::int64_t in_channels = transposed ? shape.grid_channels : shape.image_channels;

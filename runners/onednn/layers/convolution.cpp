@@ -8,6 +8,7 @@
 #include "runners/onednn/attributes.hpp"
 #include "runners/onednn/descriptor.hpp"
 #include "runners/onednn/integer_operands.hpp"
+#include "runners/onednn/layers/convolution_problem.hpp"
 #include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
@@ -19,29 +20,6 @@ struct Algorithm {
   dnnl_alg_kind_t kind;
   const char* name;
 };
-
-/// Is a convolution in oneDNN's terms.
-struct Problem {
-  Dims strides, dilations, begins, ends;
-  Dims weights;
-  dnnl::memory::desc weights_view;
-};
-
-/// Checks ranks before they become array lengths of a C API.
-void check_shapes(const LayerSpec& spec) {
-  if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.size() != 1) {
-    throw Unsupported(fmt::format("{} needs x, w and one output", spec.op));
-  }
-  const std::size_t rank = spec.inputs[0]->dims.size();
-  const std::size_t spatial = rank - 2;
-  if (rank < 3 || rank > 5 || spec.inputs[1]->dims.size() != rank ||
-      spec.outputs[0].dims.size() != rank || spec.integers("strides").size() != spatial ||
-      spec.integers("dilations").size() != spatial || spec.integers("pads").size() != 2 * spatial ||
-      spec.integer("group") < 1) {
-    throw Unsupported(fmt::format(
-        "oneDNN has {} over 1 to 3 spatial dimensions, with attributes of that length", spec.op));
-  }
-}
 
 /// Refuses what no primitive takes of an integer convolution.
 void check_integers(const LayerSpec& spec) {
@@ -91,35 +69,8 @@ void scale_bias(const LayerSpec& spec,
   plan.steps = std::move(steps);
 }
 
-/// The begins are as the key says; the ends are what the output's extent needs, since
-/// output_padding is an end pad.
-Problem problem_of(const LayerSpec& spec) {
-  Problem problem;
-  problem.strides = spec.integers("strides");
-  for (const std::int64_t dilation : spec.integers("dilations")) {
-    problem.dilations.push_back(dilation - 1);
-  }
-  const Dims& pads = spec.integers("pads");
-  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(pads.size() / 2);
-  problem.begins.assign(pads.begin(), middle);
-  problem.ends.assign(middle, pads.end());
-  return problem;
-}
-
-/// Reads [O, I/g, k…] as [g, O/g, I/g, k…] (same bytes).
-void add_convolution_weights(const LayerSpec& spec, Problem& problem) {
-  const TensorType& type = *spec.inputs[1];
-  const std::int64_t group = spec.integer("group");
-  problem.weights = type.dims;
-  if (group > 1) {
-    problem.weights[0] /= group;
-    problem.weights.insert(problem.weights.begin(), group);
-  }
-  problem.weights_view = dense(type.dtype, problem.weights);
-}
-
 /// Reads [I, O/g, k…] as [g, O/g, I/g, k…]: the two channel strides change places.
-void add_deconvolution_weights(const LayerSpec& spec, Problem& problem) {
+void add_deconvolution_weights(const LayerSpec& spec, ConvolutionProblem& problem) {
   const TensorType& type = *spec.inputs[1];
   const std::int64_t group = spec.integer("group");
   Dims dims = type.dims;
@@ -154,7 +105,7 @@ using Create = dnnl_status_t (*)(dnnl_primitive_desc_t*,
 void offer_all(const LayerSpec& spec,
                const Device& device,
                OfferList& list,
-               const Problem& problem,
+               const ConvolutionProblem& problem,
                std::span<const Algorithm> algorithms,
                Create create) {
   const TensorType& x = *spec.inputs[0];
@@ -223,9 +174,8 @@ void offer_convolution(const LayerSpec& spec, const Device& device, OfferList& l
   constexpr Algorithm kAlgorithms[] = {{dnnl_convolution_direct, "direct"},
                                        {dnnl_convolution_winograd, "winograd"},
                                        {dnnl_convolution_auto, "auto"}};
-  check_shapes(spec);
   check_integers(spec);
-  Problem problem = problem_of(spec);
+  ConvolutionProblem problem = convolution_problem(spec);
   add_convolution_weights(spec, problem);
   offer_all(
       spec, device, list, problem, kAlgorithms, dnnl_convolution_forward_primitive_desc_create);
@@ -238,8 +188,7 @@ void offer_convolution(const LayerSpec& spec, const Device& device, OfferList& l
 void offer_deconvolution(const LayerSpec& spec, const Device& device, OfferList& list) {
   constexpr Algorithm kAlgorithms[] = {{dnnl_deconvolution_direct, "direct"},
                                        {dnnl_deconvolution_winograd, "winograd"}};
-  check_shapes(spec);
-  Problem problem = problem_of(spec);
+  ConvolutionProblem problem = convolution_problem(spec);
   add_deconvolution_weights(spec, problem);
   const Dims& extra = spec.integers("output_padding");
   if (extra.size() != problem.ends.size()) {

@@ -59,6 +59,15 @@ constexpr std::array kFamilies = std::to_array<LayerFamily>({
     {"rnn", offer_recurrent, nullptr},
     {"gru", offer_recurrent, nullptr},
     {"lstm", offer_recurrent, nullptr},
+    {"conv_backward_data", offer_convolution_data_gradient, nullptr},
+    {"conv_backward_weights", offer_convolution_weights_gradient, nullptr},
+    {"gemm_bias_gradient", offer_product_gradient, nullptr},
+    {"eltwise_backward", offer_eltwise_gradient, nullptr},
+    {"softmax_backward", offer_softmax_gradient, nullptr},
+    {"batch_norm_backward", offer_batch_norm_gradient, nullptr},
+    {"layer_norm_backward", offer_layer_norm_gradient, nullptr},
+    {"max_pool_backward", offer_max_pool_gradient, nullptr},
+    {"average_pool_backward", offer_average_pool_gradient, nullptr},
 });
 
 /// Runs one column of the table; returns why it has nothing, or an empty text.

@@ -40,6 +40,22 @@ void offer_view(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_attention(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_recurrent(const LayerSpec& spec, const Device& device, OfferList& list);
 
+// Gradients.
+void offer_convolution_data_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_convolution_weights_gradient(const LayerSpec& spec,
+                                        const Device& device,
+                                        OfferList& list);
+void offer_product_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
+/// Tells whether a product has a bias gradient beside it or fused steps of training behind it: it
+/// is offer_product_gradient's.
+[[nodiscard]] bool has_gradient_steps(const LayerSpec& spec);
+void offer_eltwise_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_softmax_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_batch_norm_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_layer_norm_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_max_pool_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
+void offer_average_pool_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
+
 // Kernels of ours, in kernels/, for what the library lacks.
 void normalize_layers(const LayerSpec& spec, const Device& device, OfferList& list);
 void normalize_groups(const LayerSpec& spec, const Device& device, OfferList& list);

@@ -146,6 +146,9 @@ void add_c(const LayerSpec& spec, Product& product) {
 }  // namespace
 
 void offer_gemm(const LayerSpec& spec, const Device& device, OfferList& list) {
+  if (has_gradient_steps(spec)) {
+    return offer_product_gradient(spec, device, list);
+  }
   if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.size() != 1 ||
       spec.inputs[0]->dims.size() != 2 || spec.inputs[1]->dims.size() != 2) {
     throw Unsupported("gemm needs two matrices and one output");
@@ -170,6 +173,9 @@ void offer_gemm(const LayerSpec& spec, const Device& device, OfferList& list) {
 }
 
 void offer_matmul(const LayerSpec& spec, const Device& device, OfferList& list) {
+  if (has_gradient_steps(spec)) {
+    return offer_product_gradient(spec, device, list);
+  }
   if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.size() != 1 ||
       spec.inputs[0]->dims.empty() || spec.inputs[1]->dims.empty()) {
     throw Unsupported("matmul needs two operands of at least one dimension and one output");

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "harness/model/gradient_layer.hpp"
 #include "runners/onednn/attributes.hpp"
 #include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/layers/forward_hint.hpp"
 #include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
@@ -85,7 +87,133 @@ void offer_pooling(const LayerSpec& spec,
   }
 }
 
+/// Makes the descriptor of the pool itself in training. Throws Unsupported if there is none.
+dnnl::primitive_desc_base training_pool(const LayerSpec& forward,
+                                        const Window& window,
+                                        dnnl_alg_kind_t kind,
+                                        Layout layout,
+                                        const Device& device) {
+  const auto source = activation(forward.inputs[0]->dtype, forward.inputs[0]->dims, layout);
+  const auto result = activation(forward.outputs[0].dtype, forward.outputs[0].dims, layout);
+  const dnnl::primitive_attr attributes = attributes_of(forward);
+  dnnl_primitive_desc_t made = nullptr;
+  const dnnl_status_t status = dnnl_pooling_forward_primitive_desc_create(&made,
+                                                                          device.engine.get(),
+                                                                          dnnl_forward_training,
+                                                                          kind,
+                                                                          source.get(),
+                                                                          result.get(),
+                                                                          window.strides.data(),
+                                                                          window.kernel.data(),
+                                                                          window.dilations.data(),
+                                                                          window.begins.data(),
+                                                                          window.ends.data(),
+                                                                          attributes.get());
+  return forward_hint(status, made);
+}
+
+Buffer intermediate(const dnnl::memory::desc& layout) {
+  Buffer buffer;
+  buffer.role = Buffer::Role::kIntermediate;
+  buffer.view = buffer.layout = layout;
+  buffer.bytes = layout.get_size();
+  return buffer;
+}
+
+/// Puts the pool itself before its gradient, which reads where the largest elements were: the
+/// library alone knows how it writes that down.
+void add_forward_step(const LayerSpec& spec,
+                      const dnnl::primitive_desc_base& forward,
+                      const dnnl::memory::desc& data_layout,
+                      LayerPlan& plan) {
+  Buffer data;
+  data.operand = 1;
+  data.view = dense(*spec.inputs[1]);
+  data.layout = data_layout;
+  data.bytes = data_layout.get_size();
+  const auto result = forward.query_md(dnnl::query::exec_arg_md, DNNL_ARG_DST);
+  const auto places = forward.query_md(dnnl::query::exec_arg_md, DNNL_ARG_WORKSPACE);
+  const std::size_t first = plan.buffers.size();
+  plan.buffers.push_back(std::move(data));
+  plan.buffers.push_back(intermediate(result));
+  plan.buffers.push_back(intermediate(places));
+  PrimitiveStep step;
+  step.primitive = make_primitive(forward, plan);
+  step.arguments = {{DNNL_ARG_SRC, first, data_layout, 0},
+                    {DNNL_ARG_DST, first + 1, result, 0},
+                    {DNNL_ARG_WORKSPACE, first + 2, places, 0}};
+  std::get<PrimitiveStep>(plan.steps.front())
+      .arguments.push_back({DNNL_ARG_WORKSPACE, first + 2, places, 0});
+  plan.steps.insert(plan.steps.begin(), std::move(step));
+}
+
+void offer_pool_gradient(const LayerSpec& spec,
+                         const Device& device,
+                         OfferList& list,
+                         dnnl_alg_kind_t kind) {
+  const bool of_largest = kind == dnnl_pooling_max;
+  if (!spec.has_input(0) || (of_largest && !spec.has_input(1)) || spec.outputs.size() != 1 ||
+      !spec.epilogue.empty()) {
+    throw Unsupported(fmt::format("{} with its operands, one output and nothing fused", spec.op));
+  }
+  const TensorType& dy = *spec.inputs[0];
+  const TensorType& dx = spec.outputs[0];
+  LayerSpec forward = forward_layer(spec);
+  if (of_largest) {
+    forward.inputs[0] = spec.inputs[1];
+  }
+  const Window window = window_of(forward);
+  if (window.grown && kind == dnnl_pooling_avg_include_padding) {
+    throw Unsupported("oneDNN would count the pad that ceil_mode adds in an average over its pads");
+  }
+  for (const Layout layout : given_layouts(dx.dims.size())) {
+    const auto gradient = activation(dy.dtype, dy.dims, layout);
+    const auto result = activation(dx.dtype, dx.dims, layout);
+    const dnnl::primitive_desc_base hint = training_pool(forward, window, kind, layout, device);
+    const dnnl::primitive_attr attributes = attributes_of(spec);
+    dnnl_primitive_desc_t first = nullptr;
+    const dnnl_status_t status =
+        dnnl_pooling_backward_primitive_desc_create(&first,
+                                                    device.engine.get(),
+                                                    kind,
+                                                    result.get(),
+                                                    gradient.get(),
+                                                    window.strides.data(),
+                                                    window.kernel.data(),
+                                                    window.dilations.data(),
+                                                    window.begins.data(),
+                                                    window.ends.data(),
+                                                    hint.get(),
+                                                    attributes.get());
+    std::function<void(LayerPlan&)> finish;
+    if (of_largest) {
+      finish = [spec, hint, layout](LayerPlan& plan) {
+        add_forward_step(
+            spec, hint, activation(spec.inputs[1]->dtype, spec.inputs[1]->dims, layout), plan);
+      };
+    }
+    list.add_implementations(
+        status,
+        first,
+        {input(spec, DNNL_ARG_DIFF_DST, 0, dense(dy)), output(DNNL_ARG_DIFF_SRC, 0, dense(dx))},
+        fmt::format("layout={}{}", to_text(layout), of_largest ? ";steps=with_forward" : ""),
+        finish);
+  }
+}
+
 }  // namespace
+
+void offer_max_pool_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+  offer_pool_gradient(spec, device, list, dnnl_pooling_max);
+}
+
+void offer_average_pool_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+  offer_pool_gradient(spec,
+                      device,
+                      list,
+                      spec.integer("count_include_pad") != 0 ? dnnl_pooling_avg_include_padding
+                                                             : dnnl_pooling_avg_exclude_padding);
+}
 
 void offer_max_pool(const LayerSpec& spec, const Device& device, OfferList& list) {
   offer_pooling(spec, device, list, dnnl_pooling_max);

@@ -11,103 +11,13 @@
 
 #include "harness/base/cpp_literal.hpp"
 #include "harness/base/error.hpp"
-#include "runners/onednn/reproducer/descriptor_text.hpp"
+#include "runners/onednn/reproducer/gradient_text.hpp"
+#include "runners/onednn/reproducer/primitive_description.hpp"
 
 namespace plumb::onednn {
 namespace {
 
-/// Reads a primitive's descriptor: what it was made of, by the library's own account.
-class Description {
- public:
-  explicit Description(const dnnl::primitive& primitive, LeftToLibrary left = {}) : left_(left) {
-    dnnl::error::wrap_c_api(dnnl_primitive_get_primitive_desc(primitive.get(), &handle_),
-                            "a primitive without a descriptor");
-  }
-
-  template <typename Value>
-  [[nodiscard]] Value value(dnnl_query_t what) const {
-    Value value{};
-    dnnl::error::wrap_c_api(dnnl_primitive_desc_query(handle_, what, 0, &value),
-                            "the library does not tell what a primitive was made of");
-    return value;
-  }
-
-  /// Writes extents of the primitive: strides, pads, a window.
-  [[nodiscard]] std::string extents(dnnl_query_t what) const {
-    const auto* const dims = value<const dnnl_dims_t*>(what);
-    const int count = memory(DNNL_ARG_SRC).get_ndims() - 2;
-    return dims_text({*dims, *dims + std::max(count, 0)});
-  }
-
-  [[nodiscard]] dnnl::memory::desc memory(int argument) const {
-    const_dnnl_memory_desc_t found =
-        dnnl_primitive_desc_query_md(handle_, dnnl_query_exec_arg_md, argument);
-    dnnl_memory_desc_t copy = nullptr;
-    if (found != nullptr) {
-      dnnl::error::wrap_c_api(dnnl_memory_desc_clone(&copy, found), "a descriptor without a copy");
-    }
-    return copy != nullptr ? dnnl::memory::desc(copy) : dnnl::memory::desc();
-  }
-
-  [[nodiscard]] bool has(int argument) const {
-    const dnnl::memory::desc found = memory(argument);
-    return found.get() != nullptr && found.get_ndims() > 0;
-  }
-  [[nodiscard]] std::string argument(int index) const {
-    const std::string text = descriptor_text(memory(index));
-    const bool left = index == DNNL_ARG_WEIGHTS
-                          ? left_.weights
-                          : left_.activations && (index == DNNL_ARG_SRC || index == DNNL_ARG_DST);
-    return left ? fmt::format("or_any(free, {})", text) : text;
-  }
-  [[nodiscard]] std::string bias() const {
-    return has(DNNL_ARG_BIAS) ? argument(DNNL_ARG_BIAS) + ", " : "";
-  }
-  /// Writes the descriptors of all first operands of a concat or a sum.
-  [[nodiscard]] std::string sources(int* count = nullptr) const {
-    std::vector<std::string> all;
-    while (has(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(all.size()))) {
-      all.push_back(argument(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(all.size())));
-    }
-    if (count != nullptr) {
-      *count = static_cast<int>(all.size());
-    }
-    return fmt::format("{{{}}}", fmt::join(all, ", "));
-  }
-  [[nodiscard]] std::string propagation() const {
-    return fmt::format("dnnl::prop_kind::{}",
-                       dnnl_prop_kind2str(value<dnnl_prop_kind_t>(dnnl_query_prop_kind)));
-  }
-  [[nodiscard]] std::string algorithm() const {
-    return fmt::format("dnnl::algorithm::{}",
-                       dnnl_alg_kind2str(value<dnnl_alg_kind_t>(dnnl_query_alg_kind)));
-  }
-  [[nodiscard]] std::string number(dnnl_query_t what) const {
-    return fmt::format("{:.9g}", value<float>(what));
-  }
-  [[nodiscard]] std::string flags() const {
-    return fmt::format("static_cast<dnnl::normalization_flags>({})",
-                       value<unsigned>(dnnl_query_flags));
-  }
-  [[nodiscard]] dnnl_primitive_kind_t kind() const {
-    return value<dnnl_primitive_kind_t>(dnnl_query_primitive_kind);
-  }
-  [[nodiscard]] std::string implementation() const {
-    return value<const char*>(dnnl_query_impl_info_str);
-  }
-  [[nodiscard]] const_dnnl_primitive_attr_t attributes() const {
-    const_dnnl_primitive_attr_t found = nullptr;
-    dnnl::error::wrap_c_api(dnnl_primitive_desc_get_attr(handle_, &found),
-                            "a primitive without attributes");
-    return found;
-  }
-
- private:
-  const_dnnl_primitive_desc_t handle_ = nullptr;
-  LeftToLibrary left_;
-};
-
-using Made = std::string (*)(const Description&);
+using Made = std::string (*)(const PrimitiveDescription&);
 
 /// Is one kind of primitive: its class, and the arguments between engine and attributes.
 struct Kind {
@@ -116,11 +26,11 @@ struct Kind {
   Made arguments;
 };
 
-std::string source_and_result(const Description& d) {
+std::string source_and_result(const PrimitiveDescription& d) {
   return d.argument(DNNL_ARG_SRC) + ", " + d.argument(DNNL_ARG_DST);
 }
 
-std::string convolution(const Description& d) {
+std::string convolution(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}, {}, {}{}, {}, {}, {}, {}",
                      d.propagation(),
                      d.algorithm(),
@@ -134,7 +44,7 @@ std::string convolution(const Description& d) {
                      d.extents(dnnl_query_padding_r));
 }
 
-std::string product(const Description& d) {
+std::string product(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}{}",
                      d.argument(DNNL_ARG_SRC),
                      d.argument(DNNL_ARG_WEIGHTS),
@@ -142,11 +52,11 @@ std::string product(const Description& d) {
                      d.argument(DNNL_ARG_DST));
 }
 
-std::string inner_product(const Description& d) {
+std::string inner_product(const PrimitiveDescription& d) {
   return d.propagation() + ", " + product(d);
 }
 
-std::string pooling(const Description& d) {
+std::string pooling(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}, {}, {}, {}, {}, {}",
                      d.propagation(),
                      d.algorithm(),
@@ -158,7 +68,7 @@ std::string pooling(const Description& d) {
                      d.extents(dnnl_query_padding_r));
 }
 
-std::string softmax(const Description& d) {
+std::string softmax(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}, {}",
                      d.propagation(),
                      d.algorithm(),
@@ -166,7 +76,7 @@ std::string softmax(const Description& d) {
                      d.value<int>(dnnl_query_axis_s32));
 }
 
-std::string normalization(const Description& d) {
+std::string normalization(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}F, {}",
                      d.propagation(),
                      source_and_result(d),
@@ -174,7 +84,7 @@ std::string normalization(const Description& d) {
                      d.flags());
 }
 
-std::string local_response(const Description& d) {
+std::string local_response(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}, {}, {}, {}, {}",
                      d.propagation(),
                      d.algorithm(),
@@ -185,7 +95,7 @@ std::string local_response(const Description& d) {
                      d.number(dnnl_query_k_f32));
 }
 
-std::string eltwise(const Description& d) {
+std::string eltwise(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}, {}, {}",
                      d.propagation(),
                      d.algorithm(),
@@ -194,7 +104,7 @@ std::string eltwise(const Description& d) {
                      d.number(dnnl_query_beta_f32));
 }
 
-std::string binary(const Description& d) {
+std::string binary(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}, {}",
                      d.algorithm(),
                      d.argument(DNNL_ARG_SRC_0),
@@ -202,11 +112,11 @@ std::string binary(const Description& d) {
                      d.argument(DNNL_ARG_DST));
 }
 
-std::string prelu(const Description& d) {
+std::string prelu(const PrimitiveDescription& d) {
   return d.propagation() + ", " + product(d);
 }
 
-std::string reduction(const Description& d) {
+std::string reduction(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}, {}",
                      d.algorithm(),
                      source_and_result(d),
@@ -214,12 +124,12 @@ std::string reduction(const Description& d) {
                      d.number(dnnl_query_epsilon_f32));
 }
 
-std::string resampling(const Description& d) {
+std::string resampling(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}", d.propagation(), d.algorithm(), source_and_result(d));
 }
 
 /// The library does not tell the axis: along it, the result is longer than a part.
-std::string concat(const Description& d) {
+std::string concat(const PrimitiveDescription& d) {
   const dnnl::memory::dims part = d.memory(DNNL_ARG_MULTIPLE_SRC).get_dims();
   const dnnl::memory::dims whole = d.memory(DNNL_ARG_DST).get_dims();
   const auto longer = std::mismatch(part.begin(), part.end(), whole.begin()).first;
@@ -228,14 +138,14 @@ std::string concat(const Description& d) {
 }
 
 /// The library does not tell a sum's factors; ours are always 1.
-std::string sum(const Description& d) {
+std::string sum(const PrimitiveDescription& d) {
   int count = 0;
   const std::string sources = d.sources(&count);
   return fmt::format(
       "{}, std::vector<float>({}, 1.0F), {}", d.argument(DNNL_ARG_DST), count, sources);
 }
 
-std::string reorder(const Description& d) {
+std::string reorder(const PrimitiveDescription& d) {
   return fmt::format("{}, engine, {}", d.argument(DNNL_ARG_FROM), d.argument(DNNL_ARG_TO));
 }
 
@@ -259,7 +169,7 @@ constexpr std::array<Kind, 17> kKinds{{
     {dnnl_reorder, "reorder", reorder},
 }};
 
-const Kind& kind_of(const Description& description) {
+const Kind& kind_of(const PrimitiveDescription& description) {
   const dnnl_primitive_kind_t wanted = description.kind();
   const auto* const found = std::find_if(
       kKinds.begin(), kKinds.end(), [&](const Kind& kind) { return kind.kind == wanted; });
@@ -278,7 +188,9 @@ const Kind& kind_of(const Description& description) {
   return *found;
 }
 
-std::string post_operation(const_dnnl_post_ops_t list, int index, const Description& description) {
+std::string post_operation(const_dnnl_post_ops_t list,
+                           int index,
+                           const PrimitiveDescription& description) {
   const dnnl_primitive_kind_t kind = dnnl_post_ops_get_kind(list, index);
   dnnl_alg_kind_t algorithm = dnnl_alg_kind_undef;
   if (kind == dnnl_eltwise) {
@@ -316,7 +228,7 @@ std::string post_operation(const_dnnl_post_ops_t list, int index, const Descript
                   dnnl_prim_kind2str(kind)));
 }
 
-std::string attributes_text(const Description& description, bool deterministic) {
+std::string attributes_text(const PrimitiveDescription& description, bool deterministic) {
   const_dnnl_primitive_attr_t attributes = description.attributes();
   dnnl_fpmath_mode_t mode = dnnl_fpmath_mode_strict;
   dnnl::error::wrap_c_api(dnnl_primitive_attr_get_fpmath_mode(attributes, &mode), "the math mode");
@@ -344,21 +256,30 @@ std::string attributes_text(const Description& description, bool deterministic) 
 }  // namespace
 
 std::string class_text(const dnnl::primitive& primitive) {
-  return fmt::format("dnnl::{}", kind_of(Description(primitive)).name);
+  const PrimitiveDescription description(primitive);
+  return fmt::format("dnnl::{}",
+                     description.is_backward() ? gradient_text(description).name
+                                               : std::string(kind_of(description).name));
 }
 
 std::string primitive_text(const dnnl::primitive& primitive,
                            bool deterministic,
                            LeftToLibrary left) {
-  const Description description(primitive, left);
-  const Kind& kind = kind_of(description);
+  const PrimitiveDescription description(primitive, left);
+  GradientText made;
+  if (description.is_backward()) {
+    made = gradient_text(description);
+  } else {
+    const Kind& kind = kind_of(description);
+    made = {std::string(kind.name), kind.arguments(description)};
+  }
   return fmt::format(
       "{}    auto description = choose({}, [&]([[maybe_unused]] bool free) {{\n"
       "      return dnnl::{}::primitive_desc(engine, {}, attributes);\n    }});\n",
       attributes_text(description, deterministic),
       cpp_literal(description.implementation()),
-      kind.name,
-      kind.arguments(description));
+      made.name,
+      made.arguments);
 }
 
 std::string argument_text(int index) {
@@ -390,6 +311,20 @@ std::string argument_text(int index) {
       return "DNNL_ARG_SCALE";
     case DNNL_ARG_SHIFT:
       return "DNNL_ARG_SHIFT";
+    case DNNL_ARG_WORKSPACE:
+      return "DNNL_ARG_WORKSPACE";
+    case DNNL_ARG_DIFF_SRC:
+      return "DNNL_ARG_DIFF_SRC";
+    case DNNL_ARG_DIFF_DST:
+      return "DNNL_ARG_DIFF_DST";
+    case DNNL_ARG_DIFF_WEIGHTS:
+      return "DNNL_ARG_DIFF_WEIGHTS";
+    case DNNL_ARG_DIFF_BIAS:
+      return "DNNL_ARG_DIFF_BIAS";
+    case DNNL_ARG_DIFF_SCALE:
+      return "DNNL_ARG_DIFF_SCALE";
+    case DNNL_ARG_DIFF_SHIFT:
+      return "DNNL_ARG_DIFF_SHIFT";
     default:
       return std::to_string(index);
   }

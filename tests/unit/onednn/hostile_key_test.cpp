@@ -81,6 +81,24 @@ INSTANTIATE_TEST_SUITE_P(
         "v1:max_pool;in=f32[1,4,4,4];out=f32[1,4,4,4];acc=f32;math=strict;ceil_mode=0;dilations=[1,"
         "1];kernel=[0,0];"
         "pads=[0,0,0,0];strides=[0,0]",
+        "v1:conv_backward_data;in=f32[1,4,2,2],f32[4,4,3,3];out=f32[1,4,9,4];acc=f32;math=strict;"
+        "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]",
+        "v1:conv_backward_data;in=f32[1,4,2,2],f32[4,0,3,3];out=f32[1,0,4,4];acc=f32;math=strict;"
+        "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]",
+        "v1:conv_backward_weights;in=f32[0,4,2,2],f32[0,4,4,4];out=f32[4,4,3,3],f32[4];acc=f32;"
+        "math=strict;dilations=[1,1];group=1;outputs=wb;pads=[0,0,0,0];strides=[1,1]",
+        "v1:gemm_bias_gradient;in=f32[4,0],f32[0,6];out=f32[4,6],f32[6];acc=f32;math=strict;"
+        "alpha=1.0;of=b;trans_a=0;trans_b=0",
+        "v1:gemm;in=f32[2,3],f32[3,0],-,u8[2,0];out=f32[2,0];acc=f32;math=strict;alpha=1.0;"
+        "beta=1.0;trans_a=0;trans_b=0;epilogue=bit_mask@3",
+        "v1:gemm;in=f32[2,3],f32[3,4],-,f32[4];out=f32[2,4];acc=f32;math=strict;alpha=1.0;"
+        "beta=1.0;trans_a=0;trans_b=0;epilogue=relu_backward@3",
+        "v1:gemm;in=f32[2,3],f32[3,4],-,bf16[2,4];out=f32[2,4];acc=f32;math=strict;alpha=1.0;"
+        "beta=1.0;trans_a=0;trans_b=0;epilogue=relu_backward@3",
+        "v1:layer_norm_backward;in=f32[0,4],f32[0,4],f32[4],f32[0,1],f32[0,1];"
+        "out=f32[0,4],f32[4],f32[4];acc=f32;math=strict;axis=1;epsilon=1e-05",
+        "v1:max_pool_backward;in=f32[1,1,2],f32[1,1,4];out=f32[1,1,4];acc=f32;math=strict;"
+        "ceil_mode=0;dilations=[1073741824];kernel=[1073741824];pads=[0,0];strides=[1073741824]",
         "v1:lp_pool;in=f32[1,1,4];out=f32[1,1,4];acc=f32;math=strict;ceil_mode=0;dilations=[1];"
         "kernel=[2];p=1;"
         "pads=[4611686018427387904,0];strides=[1]",

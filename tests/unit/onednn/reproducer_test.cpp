@@ -79,6 +79,21 @@ TEST_F(OnednnReproducer, covers_every_kind_of_primitive_that_layers_are_made_of)
       {"binary;in=f32[4,10],f32[4,10];out=f32[4,10];acc=f32;math=strict;fn=add",
        "dnnl::algorithm::binary_add"},
       {"transpose;in=f32[4,10];out=f32[10,4];acc=f32;math=strict;perm=[1,0]", "dnnl::reorder::"},
+      {"conv_backward_weights;in=f32[2,16,5,5],f32[2,8,10,10];out=f32[16,8,3,3],f32[16];acc=f32;"
+       "math=strict;dilations=[1,1];group=1;outputs=wb;pads=[1,1,1,1];strides=[2,2]",
+       "dnnl::convolution_backward_weights::"},
+      {"conv_backward_data;in=f32[2,16,5,5],f32[16,8,3,3];out=f32[2,8,10,10];acc=f32;math=strict;"
+       "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[2,2]",
+       "dnnl::convolution_backward_data::"},
+      {"batch_norm_backward;in=f32[2,16,5,5],f32[2,16,5,5],f32[16],f32[16],f32[16];"
+       "out=f32[2,16,5,5],f32[16],f32[16];acc=f32;math=strict;epsilon=0.001",
+       "dnnl::batch_normalization_backward::"},
+      {"max_pool_backward;in=f32[1,8,5,5],f32[1,8,9,9];out=f32[1,8,9,9];acc=f32;math=strict;"
+       "ceil_mode=0;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];strides=[2,2]",
+       "DNNL_ARG_WORKSPACE"},
+      {"gemm_bias_gradient;in=f32[20,32],f32[20,24];out=f32[32,24],f32[32];acc=f32;math=strict;"
+       "alpha=1.0;of=a;trans_a=1;trans_b=0",
+       "dnnl::inner_product_backward_weights::"},
   };
   for (const auto& [key, expected] : kinds) {
     EXPECT_THAT(source_of("v1:" + key), HasSubstr(expected)) << key;

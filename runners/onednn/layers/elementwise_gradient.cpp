@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "runners/onednn/attributes.hpp"
+#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/layers/forward_hint.hpp"
+#include "runners/onednn/layers/layers.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+void check_two(const LayerSpec& spec) {
+  if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.size() != 1 ||
+      !spec.epilogue.empty() || spec.inputs[0]->dims != spec.inputs[1]->dims ||
+      spec.inputs[0]->dims != spec.outputs[0].dims) {
+    throw Unsupported(fmt::format(
+        "{} needs two operands and an output of one shape, and nothing fused", spec.op));
+  }
+}
+
+}  // namespace
+
+void offer_eltwise_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+  check_two(spec);
+  const std::string& fn = spec.text("fn");
+  const auto function = eltwise_algorithm(fn, spec.reals("parameters"));
+  if (!function) {
+    throw Unsupported(fmt::format("oneDNN has no gradient of eltwise fn={}", fn));
+  }
+  const auto gradient = dense(*spec.inputs[0]);
+  const auto data = dense(*spec.inputs[1]);
+  const auto result = dense(spec.outputs[0]);
+  const dnnl::primitive_attr attributes = attributes_of(spec);
+  dnnl_primitive_desc_t forward = nullptr;
+  const dnnl_status_t made = dnnl_eltwise_forward_primitive_desc_create(&forward,
+                                                                        device.engine.get(),
+                                                                        dnnl_forward_training,
+                                                                        function->kind,
+                                                                        data.get(),
+                                                                        data.get(),
+                                                                        function->alpha,
+                                                                        function->beta,
+                                                                        attributes.get());
+  const dnnl::primitive_desc_base hint = forward_hint(made, forward);
+  dnnl_primitive_desc_t first = nullptr;
+  const dnnl_status_t status = dnnl_eltwise_backward_primitive_desc_create(&first,
+                                                                           device.engine.get(),
+                                                                           function->kind,
+                                                                           result.get(),
+                                                                           gradient.get(),
+                                                                           data.get(),
+                                                                           function->alpha,
+                                                                           function->beta,
+                                                                           hint.get(),
+                                                                           attributes.get());
+  list.add_implementations(status,
+                           first,
+                           {input(spec, DNNL_ARG_DIFF_DST, 0, gradient),
+                            input(spec, DNNL_ARG_SRC, 1, data),
+                            output(DNNL_ARG_DIFF_SRC, 0, result)},
+                           "");
+}
+
+void offer_softmax_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+  check_two(spec);
+  Dims dims = dense(*spec.inputs[0]).get_dims();
+  std::int64_t axis = spec.integer("axis");
+  if (axis < 0 || axis >= static_cast<std::int64_t>(dims.size())) {
+    throw Unsupported(fmt::format("softmax has no axis {} of {}", axis, dims.size()));
+  }
+  if (spec.integer("coerce") != 0) {
+    Dims flat{1, 1};
+    for (std::size_t index = 0; index < dims.size(); ++index) {
+      flat[static_cast<std::int64_t>(index) < axis ? 0 : 1] *= dims[index];
+    }
+    dims = flat;
+    axis = 1;
+  }
+  const auto gradient = dense(spec.inputs[0]->dtype, dims);
+  const auto data = dense(spec.inputs[1]->dtype, dims);
+  const auto result = dense(spec.outputs[0].dtype, dims);
+  const dnnl_alg_kind_t kind = spec.integer("log") != 0 ? dnnl_softmax_log : dnnl_softmax_accurate;
+  const dnnl::primitive_attr attributes = attributes_of(spec);
+  dnnl_primitive_desc_t forward = nullptr;
+  const dnnl_status_t made = dnnl_softmax_forward_primitive_desc_create(&forward,
+                                                                        device.engine.get(),
+                                                                        dnnl_forward_training,
+                                                                        kind,
+                                                                        data.get(),
+                                                                        data.get(),
+                                                                        static_cast<int>(axis),
+                                                                        attributes.get());
+  const dnnl::primitive_desc_base hint = forward_hint(made, forward);
+  dnnl_primitive_desc_t first = nullptr;
+  const dnnl_status_t status = dnnl_softmax_backward_primitive_desc_create(&first,
+                                                                           device.engine.get(),
+                                                                           kind,
+                                                                           result.get(),
+                                                                           gradient.get(),
+                                                                           data.get(),
+                                                                           static_cast<int>(axis),
+                                                                           hint.get(),
+                                                                           attributes.get());
+  list.add_implementations(status,
+                           first,
+                           {input(spec, DNNL_ARG_DIFF_DST, 0, gradient),
+                            input(spec, DNNL_ARG_DST, 1, data),
+                            output(DNNL_ARG_DIFF_SRC, 0, result)},
+                           "");
+}
+
+}  // namespace plumb::onednn

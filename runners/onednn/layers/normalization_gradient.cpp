@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "runners/onednn/attributes.hpp"
+#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/layers/forward_hint.hpp"
+#include "runners/onednn/layers/layers.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+constexpr unsigned kFlags = dnnl_use_scale | dnnl_use_shift;
+
+void check_normalization(const LayerSpec& spec) {
+  bool complete = spec.inputs.size() == 5 && spec.outputs.size() == 3 && spec.epilogue.empty();
+  for (std::size_t index = 0; complete && index < spec.inputs.size(); ++index) {
+    complete = spec.has_input(index);
+  }
+  if (!complete) {
+    throw Unsupported(fmt::format("{} needs five operands and three outputs", spec.op));
+  }
+  for (const TensorType& type :
+       {*spec.inputs[2], *spec.inputs[3], *spec.inputs[4], spec.outputs[1], spec.outputs[2]}) {
+    if (type.dtype != DataType::kF32) {
+      throw Unsupported(
+          fmt::format("oneDNN has scale, statistics and their gradients in f32, not {}",
+                      plumb::to_text(type.dtype)));
+    }
+  }
+}
+
+/// Ties the operands and outputs of a key to the library's arguments; `data` are views of dy, x and
+/// dx, `row` of scale, `sets` of mean and variance.
+std::vector<Argument> arguments_of(const LayerSpec& spec,
+                                   const Dims& data,
+                                   const Dims& row,
+                                   const Dims& sets) {
+  return {input(spec, DNNL_ARG_DIFF_DST, 0, dense(spec.inputs[0]->dtype, data)),
+          input(spec, DNNL_ARG_SRC, 1, dense(spec.inputs[1]->dtype, data)),
+          input(spec, DNNL_ARG_SCALE, 2, dense(DataType::kF32, row)),
+          input(spec, DNNL_ARG_MEAN, 3, dense(DataType::kF32, sets)),
+          input(spec, DNNL_ARG_VARIANCE, 4, dense(DataType::kF32, sets)),
+          output(DNNL_ARG_DIFF_SRC, 0, dense(spec.outputs[0].dtype, data)),
+          output(DNNL_ARG_DIFF_SCALE, 1, dense(DataType::kF32, row)),
+          output(DNNL_ARG_DIFF_SHIFT, 2, dense(DataType::kF32, row))};
+}
+
+}  // namespace
+
+void offer_batch_norm_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+  check_normalization(spec);
+  const TensorType& x = *spec.inputs[1];
+  if (x.dims.size() < 2 || x.dims.size() > 5) {
+    throw Unsupported("oneDNN has batch_norm of 2 to 5 dimensions");
+  }
+  const auto epsilon = static_cast<float>(spec.real("epsilon"));
+  const dnnl::primitive_attr attributes = attributes_of(spec);
+  for (const Layout layout : given_layouts(x.dims.size())) {
+    const auto gradient = activation(spec.inputs[0]->dtype, x.dims, layout);
+    const auto source = activation(x.dtype, x.dims, layout);
+    const auto result = activation(spec.outputs[0].dtype, x.dims, layout);
+    dnnl_primitive_desc_t forward = nullptr;
+    const dnnl_status_t made =
+        dnnl_batch_normalization_forward_primitive_desc_create(&forward,
+                                                               device.engine.get(),
+                                                               dnnl_forward_training,
+                                                               source.get(),
+                                                               source.get(),
+                                                               epsilon,
+                                                               kFlags,
+                                                               attributes.get());
+    const dnnl::primitive_desc_base hint = forward_hint(made, forward);
+    dnnl_primitive_desc_t first = nullptr;
+    const dnnl_status_t status =
+        dnnl_batch_normalization_backward_primitive_desc_create(&first,
+                                                                device.engine.get(),
+                                                                dnnl_backward,
+                                                                result.get(),
+                                                                gradient.get(),
+                                                                source.get(),
+                                                                epsilon,
+                                                                kFlags,
+                                                                hint.get(),
+                                                                attributes.get());
+    list.add_implementations(status,
+                             first,
+                             arguments_of(spec, x.dims, {x.dims[1]}, {x.dims[1]}),
+                             fmt::format("layout={}", to_text(layout)));
+  }
+}
+
+/// The library normalizes over the last dimension: everything from the key's axis on is seen as
+/// one.
+void offer_layer_norm_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+  check_normalization(spec);
+  const TensorType& x = *spec.inputs[1];
+  const std::int64_t axis = spec.integer("axis");
+  if (axis < 0 || axis >= static_cast<std::int64_t>(x.dims.size())) {
+    throw Unsupported("layer_norm's axis and shapes do not fit together");
+  }
+  Dims dims{1, 1};
+  for (std::size_t index = 0; index < x.dims.size(); ++index) {
+    dims[static_cast<std::int64_t>(index) < axis ? 0 : 1] *= x.dims[index];
+  }
+  const auto gradient = dense(spec.inputs[0]->dtype, dims);
+  const auto source = dense(x.dtype, dims);
+  const auto result = dense(spec.outputs[0].dtype, dims);
+  const auto statistics = dense(DataType::kF32, Dims{dims[0]});
+  const auto epsilon = static_cast<float>(spec.real("epsilon"));
+  const dnnl::primitive_attr attributes = attributes_of(spec);
+  dnnl_primitive_desc_t forward = nullptr;
+  const dnnl_status_t made =
+      dnnl_layer_normalization_forward_primitive_desc_create(&forward,
+                                                             device.engine.get(),
+                                                             dnnl_forward_training,
+                                                             source.get(),
+                                                             source.get(),
+                                                             statistics.get(),
+                                                             epsilon,
+                                                             kFlags,
+                                                             attributes.get());
+  const dnnl::primitive_desc_base hint = forward_hint(made, forward);
+  dnnl_primitive_desc_t first = nullptr;
+  const dnnl_status_t status =
+      dnnl_layer_normalization_backward_primitive_desc_create(&first,
+                                                              device.engine.get(),
+                                                              dnnl_backward,
+                                                              result.get(),
+                                                              gradient.get(),
+                                                              source.get(),
+                                                              statistics.get(),
+                                                              epsilon,
+                                                              kFlags,
+                                                              hint.get(),
+                                                              attributes.get());
+  std::vector<Argument> arguments = arguments_of(spec, dims, Dims{dims[1]}, Dims{dims[0]});
+  // Of this primitive the library wants a shift, which no gradient reads: the scale stands for it.
+  arguments.push_back(input(spec, DNNL_ARG_SHIFT, 2, dense(DataType::kF32, Dims{dims[1]})));
+  list.add_implementations(status, first, arguments, "");
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of training: the library's product, and behind it, as steps of their own, what it cannot
+// fuse: gradients of activations, masks of bits, bias gradients.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/model/gradient_layer.hpp"
+#include "harness/model/op_schema.hpp"
+#include "runners/onednn/attributes.hpp"
+#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/held_value.hpp"
+#include "runners/onednn/layers/forward_hint.hpp"
+#include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/mapped_step.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+/// Is a layer behind the product, on buffers of its plan.
+struct Part {
+  LayerSpec spec;
+  std::vector<std::size_t> buffers;  ///< of its operands, then of its output
+};
+
+/// Finds the first way to execute a part on dense operands that is not the library's slow
+/// reference, or else that.
+LayerPlan part_plan(const LayerSpec& spec, const Device& device) {
+  const OfferList offers = offers_of(spec, device);
+  const Offer* chosen = nullptr;
+  for (const Offer& offer : offers.offers()) {
+    bool dense = true;
+    for (std::size_t i = 0; i < offer.arguments.size(); ++i) {
+      dense = dense && same_bytes(offer.arguments[i].view, offer.layouts[i]);
+    }
+    if (dense && (chosen == nullptr || (chosen->is_reference() && !offer.is_reference()))) {
+      chosen = &offer;
+    }
+  }
+  if (chosen == nullptr) {
+    throw Unsupported(fmt::format("{} behind a product: none takes dense operands", spec.op));
+  }
+  return chosen->build();
+}
+
+void append_part(LayerPlan& plan, const Part& part, const Device& device) {
+  const LayerPlan own = part_plan(part.spec, device);
+  std::vector<std::size_t> map;
+  for (const Buffer& buffer : own.buffers) {
+    if (buffer.role == Buffer::Role::kIntermediate) {
+      map.push_back(plan.buffers.size());
+      plan.buffers.push_back(buffer);
+    } else {
+      map.push_back(buffer.role == Buffer::Role::kInput ? part.buffers.at(buffer.operand)
+                                                        : part.buffers.back());
+    }
+  }
+  for (const Step& step : own.steps) {
+    plan.steps.push_back(mapped_step(step, map));
+  }
+  plan.scratchpad_bytes = std::max(plan.scratchpad_bytes, own.scratchpad_bytes);
+  plan.creation += own.creation;
+  plan.implementation += "+" + own.implementation;
+}
+
+/// Makes the buffer of an operand or an output, dense.
+std::size_t add_dense(LayerPlan& plan,
+                      Buffer::Role role,
+                      std::size_t operand,
+                      const TensorType& type) {
+  Buffer buffer;
+  buffer.role = role;
+  buffer.operand = operand;
+  buffer.weight = role == Buffer::Role::kInput && type.constant;
+  buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
+  plan.buffers.push_back(std::move(buffer));
+  return plan.buffers.size() - 1;
+}
+
+/// Finds the buffer that holds an operand dense, or adds it.
+std::size_t operand_buffer(LayerPlan& plan, const LayerSpec& spec, std::size_t operand) {
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    const Buffer& buffer = plan.buffers[i];
+    if (buffer.role == Buffer::Role::kInput && buffer.operand == operand && !buffer.pack &&
+        same_bytes(buffer.view, buffer.layout)) {
+      return i;
+    }
+  }
+  return add_dense(plan, Buffer::Role::kInput, operand, spec.inputs.at(operand).value());
+}
+
+LayerSpec step_layer(const LayerSpec& spec, const char* op) {
+  LayerSpec layer;
+  layer.op = op;
+  layer.accumulate = spec.accumulate;
+  layer.math = spec.math;
+  return layer;
+}
+
+/// Clears the elements of a dense matrix whose bit is 0.
+KernelStep bit_mask(const LayerSpec& spec,
+                    std::size_t operand,
+                    std::size_t mask,
+                    std::size_t result) {
+  const TensorType& y = spec.outputs[0];
+  const auto columns = static_cast<std::size_t>(y.dims.back());
+  const std::size_t rows =
+      static_cast<std::size_t>(element_count(y)) / std::max<std::size_t>(1, columns);
+  const auto size = static_cast<std::size_t>(element_bytes(y.dtype));
+  const auto row_bytes = static_cast<std::size_t>(spec.inputs[operand]->dims.back());
+  return [=](std::span<std::byte* const> buffers) {
+    for (std::size_t row = 0; row < rows; ++row) {
+      const std::byte* const bits = buffers[mask] + row * row_bytes;
+      std::byte* const to = buffers[result] + row * columns * size;
+      for (std::size_t column = 0; column < columns; ++column) {
+        if (((bits[column / 8] >> (column % 8)) & std::byte{1}) == std::byte{0}) {
+          std::fill_n(to + column * size, size, std::byte{0});
+        }
+      }
+    }
+  };
+}
+
+/// Writes a fused step, other than a mask of bits, as a layer on the result.
+LayerSpec step_spec(const LayerSpec& spec, const Epilogue& step) {
+  const std::optional<std::string_view> gradient = function_of_gradient(step.fn);
+  LayerSpec layer =
+      step_layer(spec, gradient ? "eltwise_backward" : (step.operand ? "binary" : "eltwise"));
+  layer.inputs = {spec.outputs[0]};
+  layer.outputs = {spec.outputs[0]};
+  layer.attributes["fn"] = gradient ? std::string(*gradient) : step.fn;
+  if (step.operand) {
+    layer.inputs.push_back(spec.inputs.at(*step.operand));
+  }
+  if (layer.op != "binary") {
+    layer.attributes["parameters"] = step.parameters;
+  }
+  return layer;
+}
+
+/// Appends one fused step as a step of its own, in place on the result.
+void append_step(LayerPlan& plan,
+                 const LayerSpec& spec,
+                 const Epilogue& step,
+                 std::size_t result,
+                 const Device& device) {
+  if (step.fn == kBitMask) {
+    const std::size_t mask = operand_buffer(plan, spec, *step.operand);
+    plan.steps.emplace_back(bit_mask(spec, *step.operand, mask, result));
+    plan.implementation += "+plumb:bit_mask";
+    return;
+  }
+  std::vector<std::size_t> buffers{result};
+  if (step.operand) {
+    buffers.push_back(operand_buffer(plan, spec, *step.operand));
+  }
+  buffers.push_back(result);
+  append_part(plan, {step_spec(spec, step), std::move(buffers)}, device);
+}
+
+/// Writes the sums that the key asks for as a layer on the result or on a factor.
+LayerSpec bias_spec(const LayerSpec& spec) {
+  const std::string& of = spec.text("of");
+  const bool of_a = of == "a";
+  LayerSpec layer = step_layer(spec, "reduce");
+  std::int64_t axis = 0;
+  layer.inputs = {spec.outputs[0]};
+  if (of != "y") {
+    layer.inputs = {spec.inputs[of_a ? 0 : 1]};
+    axis = (spec.integer(of_a ? "trans_a" : "trans_b") != 0) == of_a ? 0 : 1;
+  }
+  layer.outputs = {spec.outputs.at(1)};
+  layer.attributes["axes"] = std::vector<std::int64_t>{axis};
+  layer.attributes["fn"] = std::string("sum");
+  layer.attributes["keepdims"] = std::int64_t{0};
+  return layer;
+}
+
+/// Appends the sums of what the key says.
+void append_bias_gradient(LayerPlan& plan,
+                          const LayerSpec& spec,
+                          std::size_t result,
+                          const Device& device) {
+  const std::string& of = spec.text("of");
+  const std::size_t from = of == "y" ? result : operand_buffer(plan, spec, of == "a" ? 0 : 1);
+  const std::size_t bias = add_dense(plan, Buffer::Role::kOutput, 1, spec.outputs[1]);
+  plan.outputs.push_back(bias);
+  append_part(plan, {bias_spec(spec), {from, bias}}, device);
+}
+
+/// Throws Unsupported if a step behind the product has no way here.
+void check_parts(const LayerSpec& spec, const std::vector<Epilogue>& behind, const Device& device) {
+  for (const Epilogue& step : behind) {
+    if (step.fn != kBitMask) {
+      static_cast<void>(offers_of(step_spec(spec, step), device));
+    }
+  }
+  if (spec.op == "gemm_bias_gradient") {
+    static_cast<void>(offers_of(bias_spec(spec), device));
+  }
+}
+
+bool is_apart(const Epilogue& step) {
+  return step.fn == kBitMask || function_of_gradient(step.fn).has_value();
+}
+
+/// Adds the library's own way to a linear layer's gradients by weights and bias, where the product
+/// is one: dyᵀ·x, with the sums of dy.
+void offer_inner_product_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+  if (spec.text("of") != "a" || spec.integer("trans_a") == 0 || spec.integer("trans_b") != 0 ||
+      spec.real("alpha") != 1.0 || !spec.epilogue.empty()) {
+    return;
+  }
+  const TensorType& dy = *spec.inputs[0];
+  const TensorType& x = *spec.inputs[1];
+  const TensorType& dw = spec.outputs[0];
+  const auto bias = dense(spec.outputs[1]);
+  const dnnl::primitive_attr attributes = attributes_of(spec);
+  for (const Layout layout : {Layout::kAny, Layout::kPlain}) {
+    const auto described = [&](const TensorType& type) {
+      return layout == Layout::kAny ? any(type.dtype, type.dims) : dense(type);
+    };
+    dnnl_primitive_desc_t forward = nullptr;
+    const dnnl_status_t made =
+        dnnl_inner_product_forward_primitive_desc_create(&forward,
+                                                         device.engine.get(),
+                                                         dnnl_forward_training,
+                                                         described(x).get(),
+                                                         any(x.dtype, dw.dims).get(),
+                                                         any(dy.dtype, spec.outputs[1].dims).get(),
+                                                         described(dy).get(),
+                                                         attributes.get());
+    try {
+      const dnnl::primitive_desc_base hint = forward_hint(made, forward);
+      dnnl_primitive_desc_t first = nullptr;
+      const dnnl_status_t status =
+          dnnl_inner_product_backward_weights_primitive_desc_create(&first,
+                                                                    device.engine.get(),
+                                                                    described(x).get(),
+                                                                    described(dw).get(),
+                                                                    bias.get(),
+                                                                    described(dy).get(),
+                                                                    hint.get(),
+                                                                    attributes.get());
+      list.add_implementations(
+          status,
+          first,
+          {input(spec, DNNL_ARG_DIFF_DST, 0, dense(dy)),
+           input(spec, DNNL_ARG_SRC, 1, dense(x)),
+           output(DNNL_ARG_DIFF_WEIGHTS, 0, dense(dw)),
+           output(DNNL_ARG_DIFF_BIAS, 1, bias)},
+          fmt::format("kind=inner_product_backward;layout={}", to_text(layout)));
+    } catch (const Unsupported&) {
+      continue;  // the product itself is another way
+    }
+  }
+}
+
+}  // namespace
+
+bool has_gradient_steps(const LayerSpec& spec) {
+  return spec.op == "gemm_bias_gradient" ||
+         std::any_of(spec.epilogue.begin(), spec.epilogue.end(), is_apart);
+}
+
+void offer_product_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+  const bool biased = spec.op == "gemm_bias_gradient";
+  if (biased && spec.outputs.size() != 2) {
+    throw Unsupported("gemm_bias_gradient has two outputs");
+  }
+  LayerSpec product = biased ? product_of(spec) : spec;
+  const auto first = std::find_if(product.epilogue.begin(), product.epilogue.end(), is_apart);
+  const std::vector<Epilogue> behind(first, product.epilogue.end());
+  product.epilogue.erase(first, product.epilogue.end());
+  if (biased) {
+    product.inputs.resize(2);
+  }
+  if (biased) {
+    offer_inner_product_gradient(spec, device, list);
+  }
+  check_parts(spec, behind, device);
+  OfferList products;
+  (product.op == "matmul" ? offer_matmul : offer_gemm)(product, device, products);
+  for (const Offer& alone : products.offers()) {
+    Offer offer = alone;
+    offer.number = 1;
+    offer.details +=
+        fmt::format("{};steps=apart", alone.number > 1 ? fmt::format(";of={}", alone.number) : "");
+    offer.build = [spec, behind, biased, build = alone.build, &device] {
+      LayerPlan plan = build();
+      const std::size_t result = plan.outputs.at(0);
+      if (!same_bytes(plan.buffers[result].view, plan.buffers[result].layout)) {
+        throw Unsupported("steps behind a result that the library lays out its own way");
+      }
+      for (const Epilogue& step : behind) {
+        append_step(plan, spec, step, result, device);
+      }
+      if (biased) {
+        append_bias_gradient(plan, spec, result, device);
+      }
+      return plan;
+    };
+    list.add(std::move(offer));
+  }
+  if (list.empty()) {
+    throw Unsupported(products.refusal());
+  }
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "runners/onednn/reproducer/primitive_description.hpp"
+
+namespace plumb::onednn {
+
+/// Is how a gradient's primitive is asked for in C++: its class, and the arguments between engine
+/// and attributes, among them the descriptor of the layer itself.
+struct GradientText {
+  std::string name;
+  std::string arguments;
+};
+
+/// Writes it. Throws Error{kUser} for a kind that is not covered.
+[[nodiscard]] GradientText gradient_text(const PrimitiveDescription& description);
+
+}  // namespace plumb::onednn

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/model/gradient_layer.hpp"
 #include "runners/cuda/cudnn_type.hpp"
 #include "runners/cuda/index_space.hpp"
 
@@ -24,27 +25,46 @@ class Translation {
     if (input.dtype != operand(1).dtype || input.dtype != output.dtype) {
       throw Unsupported("input, weights and output are of different types");
     }
+    if (spec_.outputs.size() > 1) {
+      throw Unsupported("the bias' gradient beside the weights'");
+    }
     if (input.dims.size() < 3 || input.dims.size() > 5) {
       throw Unsupported(fmt::format("an input of rank {}", input.dims.size()));
     }
     ConvolutionOperation operation;
-    operation.input = add(input.dtype, input.dims, 0);
-    operation.weights = add(operand(1).dtype, operand(1).dims, 1);
-    operation.output = add(output.dtype, output.dims, std::nullopt);
+    const std::size_t left = add(input.dtype, input.dims, 0);
+    const std::size_t right = add(operand(1).dtype, operand(1).dims, 1);
+    last_ = add(output.dtype, output.dims, std::nullopt);
     operation.strides = spatial("strides", 1);
     operation.dilations = spatial("dilations", 1);
     read_pads(operation);
+    place(operation, left, right);
     if (spec_.op == "conv_transpose") {
-      operation.direction = ConvolutionOperation::Direction::kBackwardData;
       take_from_pads(operation, spatial("output_padding", 0));
     }
-    last_ = operation.output;
     graph_.operations.emplace_back(std::move(operation));
     add_steps();
     return std::move(graph_);
   }
 
  private:
+  /// Says which of the operands and the result is image, weights and grid.
+  void place(ConvolutionOperation& operation, std::size_t left, std::size_t right) const {
+    using Direction = ConvolutionOperation::Direction;
+    if (spec_.op == "conv_backward_weights") {
+      operation.direction = Direction::kBackwardWeights;
+      operation.grid = left;
+      operation.image = right;
+      operation.weights = last_;
+      return;
+    }
+    const bool forward = spec_.op == "conv";
+    operation.direction = forward ? Direction::kForward : Direction::kBackwardData;
+    operation.image = forward ? left : last_;
+    operation.weights = right;
+    operation.grid = forward ? last_ : left;
+  }
+
   const TensorType& operand(std::size_t index) const {
     if (!spec_.has_input(index)) {
       throw Unsupported(fmt::format("operand {} is missing", index));
@@ -187,7 +207,7 @@ class Translation {
 }  // namespace
 
 TensorGraph convolution_graph(const LayerSpec& spec, TensorLayout layout) {
-  if (spec.op != "conv" && spec.op != "conv_transpose") {
+  if (spec.op != "conv" && spec.op != "conv_transpose" && !is_convolution_gradient(spec)) {
     throw Unsupported(
         fmt::format("cuDNN answers for '{}' only where the driver is: without a device it is asked "
                     "for convolutions",

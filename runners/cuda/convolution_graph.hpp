@@ -7,7 +7,8 @@
 
 namespace plumb::cuda {
 
-/// Translates a `conv` or `conv_transpose`. Bias, addition and activation become pointwise
+/// Translates a `conv` or `conv_transpose`, or a convolution's gradient by its data or weights (the
+/// first output). Bias, addition and activation become pointwise
 /// operations, each on the result before; an addition stands before the bias, where cuDNN's own
 /// fused kernels have it. One spatial axis becomes two, the first of extent 1. Throws Unsupported,
 /// saying what cuDNN cannot be asked for.

@@ -58,7 +58,7 @@ std::vector<DeviceOffer> convolution_offers(const LayerSpec& spec,
                                             const KernelStep& kernel) {
   std::vector<DeviceOffer> offers;
   std::string refusal = add_offers(offers, spec, false, handle, kernel);
-  const bool has_steps = spec.has_input(2) || !spec.epilogue.empty();
+  const bool has_steps = spec.has_input(2) || !spec.epilogue.empty() || spec.outputs.size() > 1;
   if (has_steps && (offers.empty() || spec.op == "conv_transpose")) {
     const std::string other = add_offers(offers, spec, true, handle, kernel);
     refusal = refusal.empty() ? other : refusal;

@@ -7,10 +7,11 @@
 
 namespace plumb::cuda {
 
-/// Lists the ways of cuDNN to execute a `conv` or `conv_transpose`, with operands in NCHW and in
-/// NHWC, that keep the layer's promise of precision. First: what heuristic A ranks first for NCHW.
-/// Where cuDNN fuses nothing, and of every transposed convolution, also with bias and fused steps
-/// by kernels of ours behind it. Throws Unsupported with cuDNN's words if there is none.
+/// Lists the ways of cuDNN to execute a `conv`, a `conv_transpose` or a convolution's gradient,
+/// with operands in NCHW and in NHWC, that keep the layer's promise of precision. First: what
+/// heuristic A ranks first for NCHW. Where cuDNN fuses nothing, and of every transposed
+/// convolution, also with bias and fused steps by kernels of ours behind it. Throws Unsupported
+/// with cuDNN's words if there is none.
 [[nodiscard]] std::vector<DeviceOffer> convolution_offers(const LayerSpec& spec,
                                                           CudnnHandle& handle,
                                                           const KernelStep& kernel);

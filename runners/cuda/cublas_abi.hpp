@@ -42,6 +42,8 @@ enum class LtProductAttribute : int {
   kTransposeB = 4,
   kEpilogue = 7,
   kBiasPointer = 8,
+  kAuxPointer = 11,
+  kAuxLeading = 12,
 };
 /// Is cublasLtMatrixLayoutAttribute_t.
 enum class LtMatrixAttribute : int { kBatchCount = 5, kBatchStride = 6 };
@@ -55,6 +57,12 @@ enum class LtEpilogue : int {
   kReluBias = 6,
   kGelu = 32,
   kGeluBias = 36,
+  kReluGradient = 136,
+  kReluGradientBias = 152,
+  kGeluGradient = 192,
+  kGeluGradientBias = 208,
+  kBiasGradientA = 256,
+  kBiasGradientB = 512,
 };
 /// Is cublasLtMatmulAlgoConfigAttributes_t.
 enum class LtSetting : int {

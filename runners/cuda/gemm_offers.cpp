@@ -102,10 +102,14 @@ DevicePlan built(const LayerSpec& spec,
     const CublasLibrary& library = handle.library();
     // Each slot has descriptors of its own: the bias' address is one of their attributes.
     const auto lt = std::make_shared<const LtProduct>(lt_product(library, problem));
-    if (problem.bias) {
-      const abi::DevicePointer bias = buffers[*problem.bias];
-      set_attribute(
-          library, lt->product.get(), abi::LtProductAttribute::kBiasPointer, &bias, sizeof bias);
+    const auto point = [&](abi::LtProductAttribute name, std::size_t buffer) {
+      set_attribute(library, lt->product.get(), name, &buffers[buffer], sizeof buffers[buffer]);
+    };
+    if (const auto bias = problem.bias ? problem.bias : problem.bias_gradient) {
+      point(abi::LtProductAttribute::kBiasPointer, *bias);
+    }
+    if (problem.saved) {
+      point(abi::LtProductAttribute::kAuxPointer, problem.saved->buffer);
     }
     const auto at = [&](std::size_t buffer) { return abi::address_of(buffers[buffer]); };
     return DeviceLaunch([lt,
@@ -142,36 +146,58 @@ DevicePlan built(const LayerSpec& spec,
   return plan;
 }
 
+/// Adds what the heuristic offers for one form of a product.
+void add_offers(std::vector<DeviceOffer>& offers,
+                std::map<std::string, int>& names,
+                const LayerSpec& spec,
+                const GemmProblem& problem,
+                const CublasHandle& handle,
+                const KernelStep& kernel) {
+  for (const abi::LtChoice& choice : choices(handle, lt_product(handle.library(), problem))) {
+    if (!keeps_promise(spec, handle.library(), choice.algorithm)) {
+      continue;
+    }
+    DeviceOffer offer;
+    offer.text = algorithm_text(handle.library(), choice.algorithm) + own_part_text(problem);
+    if (const int number = ++names[offer.text]; number > 1) {
+      offer.text += fmt::format(";number={}", number);
+    }
+    offer.inputs.assign(spec.inputs.size(), TensorLayout::kChannelsFirst);
+    offer.outputs.assign(spec.outputs.size(), TensorLayout::kChannelsFirst);
+    offer.build = [spec, problem, choice, &handle, kernel] {
+      return built(spec, problem, choice, handle, kernel);
+    };
+    offers.push_back(std::move(offer));
+  }
+}
+
 }  // namespace
 
 std::vector<DeviceOffer> gemm_offers(const LayerSpec& spec,
                                      const CublasHandle& handle,
                                      const KernelStep& kernel) {
-  const GemmProblem problem = gemm_problem(spec);
   std::vector<DeviceOffer> offers;
   std::map<std::string, int> names;
-  try {
-    for (const abi::LtChoice& choice : choices(handle, lt_product(handle.library(), problem))) {
-      if (!keeps_promise(spec, handle.library(), choice.algorithm)) {
-        continue;
-      }
-      DeviceOffer offer;
-      offer.text = algorithm_text(handle.library(), choice.algorithm) + own_part_text(problem);
-      if (const int number = ++names[offer.text]; number > 1) {
-        offer.text += fmt::format(";number={}", number);
-      }
-      offer.inputs.assign(spec.inputs.size(), TensorLayout::kChannelsFirst);
-      offer.outputs.assign(spec.outputs.size(), TensorLayout::kChannelsFirst);
-      offer.build = [spec, problem, choice, &handle, kernel] {
-        return built(spec, problem, choice, handle, kernel);
-      };
-      offers.push_back(std::move(offer));
+  std::string refusal;
+  const auto add = [&](auto translate) {
+    try {
+      const GemmProblem problem = translate(spec);
+      add_offers(offers, names, spec, problem, handle, kernel);
+      return problem.saved.has_value() || problem.bias_gradient.has_value();
+    } catch (const Unsupported& reason) {
+      refusal = refusal.empty() ? reason.what() : refusal;
+    } catch (const CublasRefusal& words) {
+      refusal = refusal.empty() ? words.what() : refusal;
     }
-  } catch (const CublasRefusal& refusal) {
-    throw Unsupported(refusal.what());
+    return spec.outputs.size() > 1 || !spec.epilogue.empty();
+  };
+  if (add(gemm_problem)) {  // fused gradients, or none at all: the other way beside it
+    add(gemm_problem_with_gradients_apart);
   }
   if (offers.empty()) {
-    throw Unsupported("cuBLASLt: its heuristic offers nothing that keeps the promise of precision");
+    throw Unsupported(refusal.empty() ? "cuBLASLt: its heuristic offers nothing that keeps the "
+                                        "promise of precision"
+                                      : refusal);
   }
   return offers;
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "harness/model/op_schema.hpp"
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/split_layer.hpp"
 
@@ -70,23 +71,80 @@ void check_types(const LayerSpec& spec) {
   }
 }
 
-void read_epilogue(const LayerSpec& spec, bool fused, GemmProblem& problem) {
-  const std::string fn = fused && spec.epilogue.size() == 1 ? spec.epilogue[0].fn : "";
-  if (fn == "relu") {
-    problem.activation = GemmProblem::Activation::kRelu;
-  } else if (fn == "gelu_tanh") {
-    problem.activation = GemmProblem::Activation::kGeluTanh;
-  } else {
-    LayerSpec steps = spec;
-    if (spec.op == "gemm" && steps.inputs.size() > 2) {
-      steps.inputs[2].reset();  // C is the product's own
-    }
-    problem.behind = split_layer(steps).behind;
-  }
-}
+/// Says what cuBLASLt is asked to do behind the product itself.
+struct Fusing {
+  bool steps = true;
+  bool gradients = true;
+};
 
 std::size_t result_buffer(const LayerSpec& spec) {
   return spec.inputs.size();
+}
+
+/// Takes a gradient of an activation as cuBLASLt's own, if it is one.
+bool fuse_gradient(const LayerSpec& spec, const Epilogue& step, GemmProblem& problem) {
+  constexpr std::int64_t kByteBits = 8;
+  constexpr std::int64_t kColumnStep = 8;  // of the saved operand's columns, in elements
+  if (!step.operand || problem.batch != 1) {
+    return false;
+  }
+  const TensorType& saved = operand(spec, *step.operand);
+  if (step.fn == kBitMask) {
+    problem.activation = GemmProblem::Activation::kReluGradient;
+    problem.saved = GemmMatrix{
+        saved.dtype, *step.operand, problem.m, problem.n, saved.dims.back() * kByteBits, 0, false};
+    return true;
+  }
+  if (step.fn != "gelu_tanh_backward" || saved.dims != spec.outputs[0].dims ||
+      saved.dtype != problem.d.type || problem.m % kColumnStep != 0) {
+    return false;
+  }
+  problem.activation = GemmProblem::Activation::kGeluTanhGradient;
+  problem.saved = by_columns(saved.dtype, *step.operand, problem.n, problem.m);
+  return true;
+}
+
+/// Takes a bias gradient as cuBLASLt's own, if it is one: of a factor alone, or behind an
+/// activation's gradient.
+bool fuse_bias_gradient(const LayerSpec& spec, GemmProblem& problem) {
+  if (spec.outputs.at(1).dtype != problem.d.type) {
+    return false;
+  }
+  const std::string& of = spec.text("of");
+  if ((of == "y") != problem.saved.has_value() || (of != "y" && !spec.epilogue.empty())) {
+    return false;
+  }
+  // The layer's left factor is the product's right one.
+  problem.summed = of == "y" ? GemmProblem::Summed::kD
+                             : (of == "a" ? GemmProblem::Summed::kB : GemmProblem::Summed::kA);
+  problem.bias_gradient = result_buffer(spec) + 1;
+  return true;
+}
+
+/// Fuses what cuBLASLt has; the rest are kernels of ours behind.
+void read_epilogue(const LayerSpec& spec, const Fusing& fusing, GemmProblem& problem) {
+  LayerSpec rest = spec;
+  const std::string fn = spec.epilogue.size() == 1 ? spec.epilogue[0].fn : "";
+  bool fused = false;
+  if (fusing.steps && fn == "relu") {
+    problem.activation = GemmProblem::Activation::kRelu;
+    fused = true;
+  } else if (fusing.steps && fn == "gelu_tanh") {
+    problem.activation = GemmProblem::Activation::kGeluTanh;
+    fused = true;
+  } else if (fusing.gradients && !fn.empty()) {
+    fused = fuse_gradient(spec, spec.epilogue[0], problem);
+  }
+  if (fused) {
+    rest.epilogue.clear();
+  }
+  if (spec.op == "gemm_bias_gradient" && fusing.gradients && fuse_bias_gradient(spec, problem)) {
+    rest.outputs.resize(1);
+  }
+  if (spec.op == "gemm" && rest.inputs.size() > 2) {
+    rest.inputs[2].reset();  // C is the product's own
+  }
+  problem.behind = split_layer(rest).behind;
 }
 
 /// Adds a step that makes a tensor of an operand, and returns its buffer.
@@ -212,7 +270,7 @@ void read_addend(const LayerSpec& spec, bool fused, GemmProblem& problem) {
   }
 }
 
-GemmProblem general_product(const LayerSpec& spec, bool fused) {
+GemmProblem general_product(const LayerSpec& spec, const Fusing& fusing) {
   const TensorType& a = operand(spec, 0);
   const TensorType& b = operand(spec, 1);
   if (a.dims.size() != 2 || b.dims.size() != 2) {
@@ -230,17 +288,20 @@ GemmProblem general_product(const LayerSpec& spec, bool fused) {
   problem.b.transposed = transpose_left;
   problem.d = by_columns(a.dtype, result_buffer(spec), problem.n, problem.m);
   problem.alpha = spec.real("alpha");
-  read_addend(spec, fused, problem);
+  if (spec.op == "gemm") {
+    read_addend(spec, fusing.steps, problem);
+  }
   return problem;
 }
 
-GemmProblem translated(const LayerSpec& spec, bool fused) {
+GemmProblem translated(const LayerSpec& spec, const Fusing& fusing) {
   check_types(spec);
-  if (spec.op != "gemm" && spec.op != "matmul" && spec.op != "matmul_integer") {
+  const bool general = spec.op == "gemm" || spec.op == "gemm_bias_gradient";
+  if (!general && spec.op != "matmul" && spec.op != "matmul_integer") {
     throw Unsupported(fmt::format("'{}' is no product", spec.op));
   }
-  GemmProblem problem = spec.op == "gemm" ? general_product(spec, fused) : matrix_product(spec);
-  read_epilogue(spec, fused, problem);
+  GemmProblem problem = general ? general_product(spec, fusing) : matrix_product(spec);
+  read_epilogue(spec, fusing, problem);
   problem.tf32 = operand(spec, 0).dtype == DataType::kF32 &&
                  (spec.math == MathClass::kTf32 || spec.math == MathClass::kDownConvert);
   if (problem.m <= 0 || problem.n <= 0 || problem.k <= 0 || problem.batch <= 0) {
@@ -252,11 +313,15 @@ GemmProblem translated(const LayerSpec& spec, bool fused) {
 }  // namespace
 
 GemmProblem gemm_problem(const LayerSpec& spec) {
-  return translated(spec, true);
+  return translated(spec, {});
+}
+
+GemmProblem gemm_problem_with_gradients_apart(const LayerSpec& spec) {
+  return translated(spec, {true, false});
 }
 
 GemmProblem plain_gemm_problem(const LayerSpec& spec) {
-  return translated(spec, false);
+  return translated(spec, {false, false});
 }
 
 }  // namespace plumb::cuda

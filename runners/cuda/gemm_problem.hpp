@@ -25,7 +25,9 @@ struct GemmMatrix {
 /// makes our rows their columns: D is the result transposed, A the layer's right operand, B its
 /// left. A value that needs no library.
 struct GemmProblem {
-  enum class Activation { kNone, kRelu, kGeluTanh };
+  enum class Activation { kNone, kRelu, kGeluTanh, kReluGradient, kGeluTanhGradient };
+  /// Says what a bias gradient adds up: along k of a factor, or D's columns.
+  enum class Summed { kA, kB, kD };
   std::int64_t m = 0;
   std::int64_t n = 0;
   std::int64_t k = 0;
@@ -35,6 +37,11 @@ struct GemmProblem {
   std::optional<GemmMatrix> c;      ///< of D's extents
   std::optional<std::size_t> bias;  ///< buffer of m numbers, one for each of D's rows
   GemmMatrix d;
+  /// Of an activation's gradient: what the activation was taken of, as D lies; of ReLU's: a bit an
+  /// element, set where it was positive, `leading` of them a column.
+  std::optional<GemmMatrix> saved;
+  std::optional<std::size_t> bias_gradient;  ///< buffer of as many numbers as `summed` leaves
+  Summed summed = Summed::kD;
   double alpha = 1.0;
   double beta = 0.0;
   Activation activation = Activation::kNone;
@@ -44,10 +51,15 @@ struct GemmProblem {
   std::vector<OwnStep> behind;
 };
 
-/// Translates a `gemm`, `matmul` or `matmul_integer`. What cuBLASLt cannot read or do is brought
-/// into a form that it can by kernels of ours before it (operands or C broadcast, integers' right
-/// operand on its side), or done behind it. Throws Unsupported, saying what is left.
+/// Translates a `gemm`, `matmul`, `matmul_integer` or `gemm_bias_gradient`. What cuBLASLt cannot
+/// read or do is brought into a form that it can by kernels of ours before it (operands or C
+/// broadcast, integers' right operand on its side), or done behind it. Throws Unsupported, saying
+/// what is left.
 [[nodiscard]] GemmProblem gemm_problem(const LayerSpec& spec);
+
+/// The same with gradients of activations and biases by kernels of ours behind the product. Throws
+/// Unsupported where a mask of bits makes that impossible.
+[[nodiscard]] GemmProblem gemm_problem_with_gradients_apart(const LayerSpec& spec);
 
 /// The same as cuBLAS' older calls have it: C := alpha · A · B + beta · C in place, all that
 /// follows by kernels of ours.

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <utility>
 
+#include "harness/model/gradient_layer.hpp"
 #include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/blas_offers.hpp"
 #include "runners/cuda/convolution_offers.hpp"
@@ -78,7 +79,8 @@ std::vector<DeviceOffer> own_offers(const LayerSpec& spec, KernelLibrary& kernel
 }
 
 bool is_product(const LayerSpec& spec) {
-  return spec.op == "gemm" || spec.op == "matmul" || spec.op == "matmul_integer";
+  return spec.op == "gemm" || spec.op == "matmul" || spec.op == "matmul_integer" ||
+         spec.op == "gemm_bias_gradient";
 }
 
 std::vector<DeviceOffer> products_of(const LayerSpec& spec, const OfferSources& sources) {
@@ -90,7 +92,7 @@ std::vector<DeviceOffer> products_of(const LayerSpec& spec, const OfferSources& 
 
 /// Lists what does a layer first: the library made for it.
 std::vector<DeviceOffer> library_offers(const LayerSpec& spec, const OfferSources& sources) {
-  if (spec.op == "conv" || spec.op == "conv_transpose") {
+  if (spec.op == "conv" || spec.op == "conv_transpose" || is_convolution_gradient(spec)) {
     return convolution_offers(spec, sources.cudnn, kernel_step(sources.kernels));
   }
   if (is_product(spec)) {

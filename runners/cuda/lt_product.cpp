@@ -61,13 +61,22 @@ OwnedDescriptor matrix(const CublasLibrary& library, const GemmMatrix& value, st
 abi::LtEpilogue epilogue_of(const GemmProblem& problem) {
   using Activation = GemmProblem::Activation;
   const bool bias = problem.bias.has_value();
+  const bool gradient = problem.bias_gradient.has_value();
   switch (problem.activation) {
+    case Activation::kReluGradient:
+      return gradient ? abi::LtEpilogue::kReluGradientBias : abi::LtEpilogue::kReluGradient;
+    case Activation::kGeluTanhGradient:
+      return gradient ? abi::LtEpilogue::kGeluGradientBias : abi::LtEpilogue::kGeluGradient;
     case Activation::kRelu:
       return bias ? abi::LtEpilogue::kReluBias : abi::LtEpilogue::kRelu;
     case Activation::kGeluTanh:
       return bias ? abi::LtEpilogue::kGeluBias : abi::LtEpilogue::kGelu;
     case Activation::kNone:
       break;
+  }
+  if (gradient) {
+    return problem.summed == GemmProblem::Summed::kA ? abi::LtEpilogue::kBiasGradientA
+                                                     : abi::LtEpilogue::kBiasGradientB;
   }
   return bias ? abi::LtEpilogue::kBias : abi::LtEpilogue::kDefault;
 }
@@ -86,6 +95,10 @@ OwnedDescriptor product(const CublasLibrary& library, const GemmProblem& problem
   set_attribute(library, handle, abi::LtProductAttribute::kTransposeA, &a, sizeof a);
   set_attribute(library, handle, abi::LtProductAttribute::kTransposeB, &b, sizeof b);
   set_attribute(library, handle, abi::LtProductAttribute::kEpilogue, &epilogue, sizeof epilogue);
+  if (problem.saved) {
+    const std::int64_t leading = problem.saved->leading;
+    set_attribute(library, handle, abi::LtProductAttribute::kAuxLeading, &leading, sizeof leading);
+  }
   return owned;
 }
 

@@ -52,6 +52,45 @@ Descriptor convolution(const CudnnLibrary& library, const ConvolutionOperation& 
   return result;
 }
 
+/// Is what the attributes of a convolution's operation are called.
+struct ConvolutionNames {
+  DescriptorType type;
+  Attribute convolution, image, weights, grid, alpha, beta;
+};
+
+const ConvolutionNames& names_of(ConvolutionOperation::Direction direction) {
+  static constexpr ConvolutionNames kForward{DescriptorType::kConvolutionForward,
+                                             Attribute::kForwardConvolution,
+                                             Attribute::kForwardInput,
+                                             Attribute::kForwardWeights,
+                                             Attribute::kForwardOutput,
+                                             Attribute::kForwardAlpha,
+                                             Attribute::kForwardBeta};
+  static constexpr ConvolutionNames kData{DescriptorType::kConvolutionBackwardData,
+                                          Attribute::kBackwardDataConvolution,
+                                          Attribute::kBackwardDataInputGradient,
+                                          Attribute::kBackwardDataWeights,
+                                          Attribute::kBackwardDataOutputGradient,
+                                          Attribute::kBackwardDataAlpha,
+                                          Attribute::kBackwardDataBeta};
+  static constexpr ConvolutionNames kWeights{DescriptorType::kConvolutionBackwardWeights,
+                                             Attribute::kBackwardWeightsConvolution,
+                                             Attribute::kBackwardWeightsInput,
+                                             Attribute::kBackwardWeightsGradient,
+                                             Attribute::kBackwardWeightsOutputGradient,
+                                             Attribute::kBackwardWeightsAlpha,
+                                             Attribute::kBackwardWeightsBeta};
+  switch (direction) {
+    case ConvolutionOperation::Direction::kBackwardData:
+      return kData;
+    case ConvolutionOperation::Direction::kBackwardWeights:
+      return kWeights;
+    case ConvolutionOperation::Direction::kForward:
+      break;
+  }
+  return kForward;
+}
+
 Descriptor pointwise(const CudnnLibrary& library, const PointwiseOperation& value) {
   Descriptor result(library, DescriptorType::kPointwise);
   result.set_enumerator(
@@ -116,21 +155,15 @@ class Assembly {
 
  private:
   void add(const ConvolutionOperation& value) {
-    const bool forward = value.direction == ConvolutionOperation::Direction::kForward;
-    Descriptor& operation = operations_.emplace_back(
-        library_,
-        forward ? DescriptorType::kConvolutionForward : DescriptorType::kConvolutionBackwardData);
+    const ConvolutionNames& names = names_of(value.direction);
+    Descriptor& operation = operations_.emplace_back(library_, names.type);
     parts_.push_back(convolution(library_, value));
-    operation.set(forward ? Attribute::kForwardConvolution : Attribute::kBackwardDataConvolution,
-                  parts_.back());
-    operation.set(forward ? Attribute::kForwardInput : Attribute::kBackwardDataOutputGradient,
-                  tensors_[value.input]);
-    operation.set(forward ? Attribute::kForwardWeights : Attribute::kBackwardDataWeights,
-                  tensors_[value.weights]);
-    operation.set(forward ? Attribute::kForwardOutput : Attribute::kBackwardDataInputGradient,
-                  tensors_[value.output]);
-    operation.set(forward ? Attribute::kForwardAlpha : Attribute::kBackwardDataAlpha, 1.0F);
-    operation.set(forward ? Attribute::kForwardBeta : Attribute::kBackwardDataBeta, 0.0F);
+    operation.set(names.convolution, parts_.back());
+    operation.set(names.image, tensors_[value.image]);
+    operation.set(names.weights, tensors_[value.weights]);
+    operation.set(names.grid, tensors_[value.grid]);
+    operation.set(names.alpha, 1.0F);
+    operation.set(names.beta, 0.0F);
     operation.finish("the convolution operation");
   }
 

@@ -44,8 +44,13 @@ void append_product(
   if (problem.c) {
     step.buffers.push_back(problem.c->buffer);
   }
-  if (problem.bias) {
-    step.buffers.push_back(*problem.bias);
+  for (const std::optional<std::size_t>& other : {problem.bias, problem.bias_gradient}) {
+    if (other) {
+      step.buffers.push_back(*other);
+    }
+  }
+  if (problem.saved) {
+    step.buffers.push_back(problem.saved->buffer);
   }
   step.buffers.push_back(problem.d.buffer);
   step.bind = std::move(bind);

@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "harness/model/op_schema.hpp"
 #include "runners/cuda/index_space.hpp"
 
 namespace plumb::cuda {
@@ -48,19 +49,89 @@ OwnStep activation(const LayerSpec& layer, const Epilogue& step) {
   return result;
 }
 
+/// Takes an activation's gradient at an operand of the layer.
+OwnStep activation_gradient(const LayerSpec& layer, const Epilogue& step, std::string_view fn) {
+  if (!step.operand || !layer.has_input(*step.operand)) {
+    throw Unsupported(fmt::format("the operand of the fused '{}' is missing", step.fn));
+  }
+  OwnStep result = step_on_result(layer, "eltwise_backward", std::string(fn));
+  result.spec.attributes["parameters"] = step.parameters;
+  result.inputs.push_back(*step.operand);
+  result.spec.inputs.push_back(layer.inputs[*step.operand]);
+  return result;
+}
+
+OwnStep step_behind(const LayerSpec& layer, const Epilogue& step) {
+  if (step.fn == kBitMask) {
+    throw Unsupported(
+        fmt::format("'{}' apart from the product: cuBLASLt alone has it, fused", kBitMask));
+  }
+  if (const std::optional<std::string_view> fn = function_of_gradient(step.fn)) {
+    return activation_gradient(layer, step, *fn);
+  }
+  return step.operand ? binary(layer, step.fn, *step.operand) : activation(layer, step);
+}
+
+/// Adds up a tensor of the plan along some axes, which remain as extents of 1.
+OwnStep summed(const LayerSpec& layer,
+               const TensorType& from,
+               std::size_t buffer,
+               const std::vector<std::int64_t>& axes) {
+  TensorType sums = layer.outputs.at(1);
+  if (sums.dtype != from.dtype) {
+    throw Unsupported("a bias' gradient of another type than what it adds up");
+  }
+  sums.dims = from.dims;
+  for (const std::int64_t axis : axes) {
+    sums.dims.at(static_cast<std::size_t>(axis)) = 1;
+  }
+  OwnStep step{{}, {buffer}, layer.inputs.size() + 1};
+  step.spec.op = "reduce";
+  step.spec.accumulate = layer.accumulate;
+  step.spec.inputs = {from};
+  step.spec.outputs = {std::move(sums)};
+  step.spec.attributes = {
+      {"axes", axes}, {"fn", std::string("sum")}, {"keepdims", std::int64_t{1}}};
+  return step;
+}
+
+/// Adds up what the bias was added to: the result's gradient over all but the channels, of products
+/// what the key says.
+OwnStep bias_gradient(const LayerSpec& layer) {
+  if (layer.op == "gemm_bias_gradient") {
+    const std::string& of = layer.text("of");
+    if (of == "y") {
+      return summed(layer, layer.outputs.at(0), layer.inputs.size(), {0});
+    }
+    const std::size_t factor = of == "a" ? 0 : 1;
+    const bool transposed = layer.integer(of == "a" ? "trans_a" : "trans_b") != 0;
+    return summed(
+        layer, layer.inputs.at(factor).value(), factor, {transposed == (of == "a") ? 0 : 1});
+  }
+  const TensorType& gradient = layer.inputs.at(0).value();
+  std::vector<std::int64_t> axes{0};
+  for (std::size_t axis = 2; axis < gradient.dims.size(); ++axis) {
+    axes.push_back(static_cast<std::int64_t>(axis));
+  }
+  return summed(layer, gradient, 0, axes);
+}
+
 }  // namespace
 
 SplitLayer split_layer(const LayerSpec& spec) {
   SplitLayer result{spec, {}};
   result.alone.inputs.resize(kBias);
+  result.alone.outputs.resize(1);
   result.alone.epilogue.clear();
   const bool has_bias = spec.op == "conv" || spec.op == "conv_transpose" || spec.op == "gemm";
   if (has_bias && spec.has_input(kBias)) {
     result.behind.push_back(bias(spec));
   }
   for (const Epilogue& step : spec.epilogue) {
-    result.behind.push_back(step.operand ? binary(spec, step.fn, *step.operand)
-                                         : activation(spec, step));
+    result.behind.push_back(step_behind(spec, step));
+  }
+  if (spec.outputs.size() > 1) {
+    result.behind.push_back(bias_gradient(spec));
   }
   return result;
 }

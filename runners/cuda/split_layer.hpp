@@ -13,8 +13,8 @@ struct SplitLayer {
   std::vector<OwnStep> behind;  ///< in place on the result
 };
 
-/// Splits a convolution or product with bias or fused steps; buffers are the layer's operands, then
-/// its result. Throws Unsupported if an operand is missing.
+/// Splits a convolution or product with bias or fused steps, or with a bias gradient beside it;
+/// buffers are the layer's operands, then its results. Throws Unsupported if an operand is missing.
 [[nodiscard]] SplitLayer split_layer(const LayerSpec& spec);
 
 }  // namespace plumb::cuda

@@ -24,17 +24,18 @@ struct GraphTensor {
   [[nodiscard]] bool is_result() const { return !is_virtual && !value && !operand; }
 };
 
-/// Is a convolution, or what propagates a convolution's gradient to its data: a transposed one.
-/// Tensors are indices into TensorGraph::tensors.
+/// Is a convolution, or what propagates a convolution's gradient to its data (a transposed one) or
+/// to its weights. Tensors are indices into TensorGraph::tensors; the direction says which is made.
 struct ConvolutionOperation {
-  enum class Direction { kForward, kBackwardData };
+  enum class Direction { kForward, kBackwardData, kBackwardWeights };
   Direction direction = Direction::kForward;
-  std::size_t input = 0;
+  std::size_t image = 0;  ///< the convolution's data, or their gradient
   std::size_t weights = 0;
-  std::size_t output = 0;
+  std::size_t grid = 0;  ///< the convolution's result, or its gradient
   std::vector<std::int64_t> strides;
   std::vector<std::int64_t> dilations;
-  std::vector<std::int64_t> pads_before;  ///< of the convolution, thus of a transposed one's output
+  std::vector<std::int64_t>
+      pads_before;  ///< of the convolution: of its image, also where that is the result
   std::vector<std::int64_t> pads_after;
 };
 

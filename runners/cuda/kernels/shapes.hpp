@@ -81,6 +81,20 @@ struct PoolShape {
   double power;
 };
 
+/// Of pools' gradients: the space is the data's, with the strides of the result, of the gradient of
+/// the pool's result and of the data along its axes; always three spatial ones.
+struct PoolGradientShape {
+  Space space;
+  Index data[3];
+  Index windows[3];  // extents of the pool's result
+  Index kernel[3];
+  Index strides[3];
+  Index dilations[3];
+  Index pads[3];
+  Index end_pads[3];
+  int include_pad;
+};
+
 /// Of local response normalisation over channels: axis 1 of the space.
 struct ResponseShape {
   Space space;

@@ -6,39 +6,12 @@
 #include <string_view>
 
 #include "runners/cuda/own/own_layer.hpp"
+#include "runners/cuda/own/row_parting.hpp"
 
 namespace plumb::cuda {
 namespace {
 
 using kernels::RowShape;
-
-/// Parts the axes of operands into those that count rows and those that make up one.
-struct Parting {
-  Dimensions row_extents;
-  Dimensions line_extents;
-  std::vector<Dimensions> row_strides;
-  std::vector<Dimensions> line_strides;
-
-  /// `strides` of each operand along all axes; `in_line` says which axes make up a row.
-  Parting(const Dimensions& extents,
-          const std::vector<Dimensions>& strides,
-          const std::vector<bool>& in_line)
-      : row_strides(strides.size()), line_strides(strides.size()) {
-    for (std::size_t axis = 0; axis < extents.size(); ++axis) {
-      (in_line[axis] ? line_extents : row_extents).push_back(extents[axis]);
-      for (std::size_t operand = 0; operand < strides.size(); ++operand) {
-        (in_line[axis] ? line_strides : row_strides)[operand].push_back(strides[operand][axis]);
-      }
-    }
-  }
-
-  [[nodiscard]] RowShape shape() const {
-    RowShape shape{};
-    shape.rows = joined_space(row_extents, row_strides);
-    shape.line = joined_space(line_extents, line_strides);
-    return shape;
-  }
-};
 
 const TensorType& real_input(const OwnOperands& operands) {
   const TensorType& x = operands.input(0);
@@ -46,14 +19,6 @@ const TensorType& real_input(const OwnOperands& operands) {
     throw Unsupported(fmt::format("an input of {}", to_text(x.dtype)));
   }
   return x;
-}
-
-std::vector<bool> from_axis(std::size_t rank, std::size_t first, std::size_t end) {
-  std::vector<bool> in_line(rank, false);
-  for (std::size_t axis = first; axis < std::min(end, rank); ++axis) {
-    in_line[axis] = true;
-  }
-  return in_line;
 }
 
 KernelLaunch normalized(const OwnOperands& operands, RowShape shape, bool centred, bool biased) {
@@ -81,9 +46,9 @@ std::vector<KernelLaunch> row_softmax(const OwnOperands& operands) {
   const TensorType& x = real_input(operands);
   const auto axis = static_cast<std::size_t>(operands.spec().integer("axis"));
   const bool coerce = operands.spec().integer("coerce") != 0;
-  const Parting parting(x.dims,
-                        {operands.output_strides(), operands.input_strides(0)},
-                        from_axis(x.dims.size(), axis, coerce ? x.dims.size() : axis + 1));
+  const RowParting parting(x.dims,
+                           {operands.output_strides(), operands.input_strides(0)},
+                           from_axis(x.dims.size(), axis, coerce ? x.dims.size() : axis + 1));
   RowShape shape = parting.shape();
   shape.flag = static_cast<int>(operands.spec().integer("log"));
   return {row_launch(fmt::format("softmax<{}, {}>", compute_name(x.dtype), element_name(x.dtype)),
@@ -101,7 +66,7 @@ std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands) {
         broadcast_strides(operands.input(from).dims, operands.input_strides(from), x.dims));
   }
   const auto axis = static_cast<std::size_t>(operands.spec().integer("axis"));
-  const Parting parting(x.dims, strides, from_axis(x.dims.size(), axis, x.dims.size()));
+  const RowParting parting(x.dims, strides, from_axis(x.dims.size(), axis, x.dims.size()));
   return {normalized(operands, parting.shape(), operands.spec().op == "layer_norm", biased)};
 }
 
@@ -138,7 +103,7 @@ std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands) {
         parted(Dimensions(x.dims.size(), 0), a_channel ? in_group : 1, a_channel ? 1 : 0));
   }
   std::vector<bool> in_line = from_axis(x.dims.size() + 1, 2, x.dims.size() + 1);
-  const Parting parting(parted(x.dims, groups, in_group), strides, in_line);
+  const RowParting parting(parted(x.dims, groups, in_group), strides, in_line);
   return {normalized(operands, parting.shape(), true, true)};
 }
 
@@ -177,8 +142,10 @@ std::vector<KernelLaunch> row_reduce(const OwnOperands& operands) {
   for (std::size_t axis = 0; axis < kept.size(); ++axis) {
     kept[axis] = in_line[axis] ? 1 : kept[axis];
   }
-  const Parting parting(
-      x.dims, {strides_of(kept, TensorLayout::kChannelsFirst), operands.input_strides(0)}, in_line);
+  const Dimensions to = operands.spec().integer("keepdims") != 0
+                            ? operands.output_strides()
+                            : strides_of(kept, TensorLayout::kChannelsFirst);
+  const RowParting parting(x.dims, {to, operands.input_strides(0)}, in_line);
   RowShape shape = parting.shape();
   shape.parameter = row->neutral;
   shape.flag = row->first_is_neutral ? 1 : 0;
@@ -196,9 +163,10 @@ std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands) {
   const auto axis = static_cast<std::size_t>(operands.spec().integer("axis"));
   Dimensions kept = x.dims;
   kept.at(axis) = 1;
-  const Parting parting(x.dims,
-                        {strides_of(kept, TensorLayout::kChannelsFirst), operands.input_strides(0)},
-                        from_axis(x.dims.size(), axis, axis + 1));
+  const RowParting parting(
+      x.dims,
+      {strides_of(kept, TensorLayout::kChannelsFirst), operands.input_strides(0)},
+      from_axis(x.dims.size(), axis, axis + 1));
   RowShape shape = parting.shape();
   shape.parameter = operands.spec().text("fn") == "argmin" ? -1.0 : 1.0;
   shape.flag = static_cast<int>(operands.spec().integer("select_last"));

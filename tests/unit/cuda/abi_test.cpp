@@ -71,6 +71,28 @@ static_assert(same(Attribute::kBackwardDataInputGradient,
                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX));
 static_assert(same(Attribute::kBackwardDataOutputGradient,
                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY));
+static_assert(same(LtProductAttribute::kAuxPointer, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER));
+static_assert(same(LtProductAttribute::kAuxLeading, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD));
+static_assert(same(LtEpilogue::kReluGradient, CUBLASLT_EPILOGUE_DRELU));
+static_assert(same(LtEpilogue::kReluGradientBias, CUBLASLT_EPILOGUE_DRELU_BGRAD));
+static_assert(same(LtEpilogue::kGeluGradient, CUBLASLT_EPILOGUE_DGELU));
+static_assert(same(LtEpilogue::kGeluGradientBias, CUBLASLT_EPILOGUE_DGELU_BGRAD));
+static_assert(same(LtEpilogue::kBiasGradientA, CUBLASLT_EPILOGUE_BGRADA));
+static_assert(same(LtEpilogue::kBiasGradientB, CUBLASLT_EPILOGUE_BGRADB));
+static_assert(same(DescriptorType::kConvolutionBackwardWeights,
+                   CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR));
+static_assert(same(Attribute::kBackwardWeightsAlpha,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA));
+static_assert(same(Attribute::kBackwardWeightsBeta,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA));
+static_assert(same(Attribute::kBackwardWeightsConvolution,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC));
+static_assert(same(Attribute::kBackwardWeightsGradient,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW));
+static_assert(same(Attribute::kBackwardWeightsInput,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X));
+static_assert(same(Attribute::kBackwardWeightsOutputGradient,
+                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY));
 static_assert(same(Attribute::kDeviceJson, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION));
 static_assert(same(Type::kBfloat16, CUDNN_DATA_BFLOAT16));
 static_assert(same(HeuristicMode::kA, CUDNN_HEUR_MODE_A));

@@ -48,11 +48,11 @@ const PointwiseOperation& step_of(const TensorGraph& graph, std::size_t i) {
 
 TEST(ConvolutionGraph, keeps_shapes_groups_and_pads_that_differ_by_side) {
   const TensorGraph graph = graph_of(kPlain);
-  EXPECT_THAT(tensor_of(graph, convolution_of(graph).input).dimensions, ElementsAre(2, 8, 5, 7));
+  EXPECT_THAT(tensor_of(graph, convolution_of(graph).image).dimensions, ElementsAre(2, 8, 5, 7));
   EXPECT_THAT(tensor_of(graph, convolution_of(graph).weights).dimensions, ElementsAre(16, 4, 3, 3));
-  EXPECT_THAT(tensor_of(graph, convolution_of(graph).output).dimensions, ElementsAre(2, 16, 3, 8));
-  EXPECT_EQ(tensor_of(graph, convolution_of(graph).output).type, abi::Type::kHalf);
-  EXPECT_FALSE(tensor_of(graph, convolution_of(graph).output).is_virtual);
+  EXPECT_THAT(tensor_of(graph, convolution_of(graph).grid).dimensions, ElementsAre(2, 16, 3, 8));
+  EXPECT_EQ(tensor_of(graph, convolution_of(graph).grid).type, abi::Type::kHalf);
+  EXPECT_FALSE(tensor_of(graph, convolution_of(graph).grid).is_virtual);
   EXPECT_THAT(convolution_of(graph).pads_before, ElementsAre(0, 1));
   EXPECT_THAT(convolution_of(graph).pads_after, ElementsAre(0, 2));
   EXPECT_EQ(graph.operations.size(), 1U);
@@ -69,11 +69,11 @@ TEST(ConvolutionGraph, bias_and_activation_follow_on_values_that_are_never_store
   const TensorGraph graph = graph_of(fused("relu"));
   ASSERT_EQ(graph.operations.size(), 3U);
   EXPECT_EQ(step_of(graph, 0).mode, abi::PointwiseMode::kAdd);
-  EXPECT_EQ(step_of(graph, 0).input, convolution_of(graph).output);
+  EXPECT_EQ(step_of(graph, 0).input, convolution_of(graph).grid);
   EXPECT_THAT(graph.tensors[*step_of(graph, 0).operand].dimensions, ElementsAre(1, 16, 1, 1));
   EXPECT_EQ(step_of(graph, 1).mode, abi::PointwiseMode::kRelu);
   EXPECT_EQ(step_of(graph, 1).input, step_of(graph, 0).output);
-  EXPECT_TRUE(tensor_of(graph, convolution_of(graph).output).is_virtual);
+  EXPECT_TRUE(tensor_of(graph, convolution_of(graph).grid).is_virtual);
   EXPECT_TRUE(graph.tensors[step_of(graph, 0).output].is_virtual);
   EXPECT_FALSE(graph.tensors[step_of(graph, 1).output].is_virtual);
 }
@@ -84,7 +84,7 @@ TEST(ConvolutionGraph, values_between_half_precision_operations_are_f32) {
     key.replace(place, 3, "f16");
   }
   const TensorGraph graph = graph_of(key);
-  EXPECT_EQ(tensor_of(graph, convolution_of(graph).output).type, abi::Type::kFloat);
+  EXPECT_EQ(tensor_of(graph, convolution_of(graph).grid).type, abi::Type::kFloat);
   EXPECT_EQ(graph.tensors.back().type, abi::Type::kHalf);
 }
 
@@ -106,7 +106,7 @@ TEST(ConvolutionGraph, one_spatial_axis_becomes_two) {
   const TensorGraph graph = graph_of(
       "v1:conv;in=f32[1,8,20],f32[16,8,3]c;out=f32[1,16,20];acc=f32;math=strict;dilations=[2];"
       "group=1;pads=[2,2];strides=[1]");
-  EXPECT_THAT(tensor_of(graph, convolution_of(graph).input).dimensions, ElementsAre(1, 8, 1, 20));
+  EXPECT_THAT(tensor_of(graph, convolution_of(graph).image).dimensions, ElementsAre(1, 8, 1, 20));
   EXPECT_THAT(convolution_of(graph).dilations, ElementsAre(1, 2));
   EXPECT_THAT(convolution_of(graph).pads_before, ElementsAre(0, 2));
 }
@@ -116,8 +116,8 @@ TEST(ConvolutionGraph, a_transposed_convolution_is_what_a_convolution_hands_back
       "v1:conv_transpose;in=f32[1,8,5,5],f32[8,4,3,3]c;out=f32[1,4,10,10];acc=f32;math=strict;"
       "dilations=[1,1];group=1;output_padding=[1,1];pads=[1,1,1,1];strides=[2,2]");
   EXPECT_EQ(convolution_of(graph).direction, ConvolutionOperation::Direction::kBackwardData);
-  EXPECT_THAT(tensor_of(graph, convolution_of(graph).input).dimensions, ElementsAre(1, 8, 5, 5));
-  EXPECT_THAT(tensor_of(graph, convolution_of(graph).output).dimensions, ElementsAre(1, 4, 10, 10));
+  EXPECT_THAT(tensor_of(graph, convolution_of(graph).grid).dimensions, ElementsAre(1, 8, 5, 5));
+  EXPECT_THAT(tensor_of(graph, convolution_of(graph).image).dimensions, ElementsAre(1, 4, 10, 10));
   EXPECT_THAT(convolution_of(graph).pads_after, ElementsAre(1, 1));
 }
 

@@ -81,9 +81,9 @@ TEST(EngineSearch, lists_each_engine_with_its_knobs_once) {
   EXPECT_EQ(plan.integer(abi::Attribute::kPlanWorkspace), found.front().facts.workspace->value);
 }
 
-class TransposedConvolutions : public ::testing::TestWithParam<const char*> {};
+class BackwardConvolutions : public ::testing::TestWithParam<const char*> {};
 
-TEST_P(TransposedConvolutions, have_engines_and_plans_in_both_layouts) {
+TEST_P(BackwardConvolutions, have_engines_and_plans_in_both_layouts) {
   [[maybe_unused]] const VendorMemory vendors{};
   const std::optional<CudnnLibrary> library = toolkit();
   if (!library) {
@@ -111,7 +111,7 @@ TEST_P(TransposedConvolutions, have_engines_and_plans_in_both_layouts) {
 
 INSTANTIATE_TEST_SUITE_P(
     Keys,
-    TransposedConvolutions,
+    BackwardConvolutions,
     ::testing::Values(
         "v1:conv_transpose;in=f32[1,8,5,5],f32[8,4,3,3]c,f32[4]c;out=f32[1,4,10,10];acc=f32;"
         "math=strict;dilations=[1,1];group=1;output_padding=[1,1];pads=[1,1,1,1];strides=[2,2]",
@@ -123,7 +123,17 @@ INSTANTIATE_TEST_SUITE_P(
         "acc=f32;math=strict;dilations=[1,1,1];group=1;output_padding=[0,0,0];pads=[0,0,0,0,0,0];"
         "strides=[2,2,2];epilogue=relu",
         "v1:conv_transpose;in=f32[1,16,20],f32[16,8,4]c;out=f32[1,8,40];acc=f32;math=strict;"
-        "dilations=[1];group=1;output_padding=[0];pads=[1,1];strides=[2]"));
+        "dilations=[1];group=1;output_padding=[0];pads=[1,1];strides=[2]",
+        "v1:conv_backward_data;in=f16[8,256,14,14],f16[256,128,3,3];out=f16[8,128,28,28];acc=f32;"
+        "math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[2,2]",
+        "v1:conv_backward_data;in=f32[1,12,5,5],f32[12,4,3,3];out=f32[1,8,9,9];acc=f32;"
+        "math=strict;dilations=[2,2];group=2;pads=[0,0,0,0];strides=[1,1]",
+        "v1:conv_backward_weights;in=f16[8,256,14,14],f16[8,128,28,28];out=f16[256,128,3,3];"
+        "acc=f32;math=strict;dilations=[1,1];group=1;outputs=w;pads=[1,1,1,1];strides=[2,2]",
+        "v1:conv_backward_weights;in=f32[8,64,112,112],f32[8,3,224,224];out=f32[64,3,7,7],f32[64];"
+        "acc=f32;math=strict;dilations=[1,1];group=1;outputs=wb;pads=[3,3,3,3];strides=[2,2]",
+        "v1:conv_backward_weights;in=bf16[2,64,8,8],bf16[2,32,8,8];out=bf16[64,16,3,3];acc=f32;"
+        "math=strict;dilations=[1,1];group=2;outputs=w;pads=[1,1,1,1];strides=[1,1]"));
 
 class AttentionGraphs : public ::testing::TestWithParam<const char*> {};
 

@@ -44,6 +44,38 @@ void run_steps(const std::vector<OwnStep>& steps, std::vector<Tensor>& buffers) 
   }
 }
 
+double gelu_tanh_slope(double x) {
+  const double scale = std::sqrt(2.0 / M_PI);
+  const double t = std::tanh(scale * (x + 0.044715 * x * x * x));
+  return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * scale * (1.0 + 3.0 * 0.044715 * x * x);
+}
+
+/// Takes the activation of an element of D, or its gradient at what was saved.
+double activated(const GemmProblem& problem,
+                 const std::vector<Tensor>& operands,
+                 std::int64_t row,
+                 std::int64_t column,
+                 double sum) {
+  using Activation = GemmProblem::Activation;
+  switch (problem.activation) {
+    case Activation::kRelu:
+      return std::max(sum, 0.0);
+    case Activation::kGeluTanh:
+      return sum * 0.5 *
+             (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (sum + 0.044715 * sum * sum * sum)));
+    case Activation::kGeluTanhGradient:
+      return sum * gelu_tanh_slope(element(*problem.saved, operands, 0, row, column));
+    case Activation::kReluGradient: {
+      const auto bit = static_cast<std::size_t>(column * problem.saved->leading + row);
+      const std::byte byte = operands.at(problem.saved->buffer).data.at(bit / 8);
+      return ((byte >> (bit % 8)) & std::byte{1}) != std::byte{0} ? sum : 0.0;
+    }
+    case Activation::kNone:
+      break;
+  }
+  return sum;
+}
+
 /// Computes what cuBLASLt's documentation says that it computes, in float64.
 Tensor multiplied(const GemmProblem& problem,
                   const TensorType& type,
@@ -61,29 +93,51 @@ Tensor multiplied(const GemmProblem& problem,
         sum += problem.c ? problem.beta * element(*problem.c, operands, batch, row, column) : 0.0;
         sum += problem.bias ? number_at(operands.at(*problem.bias), static_cast<std::size_t>(row))
                             : 0.0;
-        using Activation = GemmProblem::Activation;
-        if (problem.activation == Activation::kRelu) {
-          sum = std::max(sum, 0.0);
-        } else if (problem.activation == Activation::kGeluTanh) {
-          sum *=
-              0.5 * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (sum + 0.044715 * sum * sum * sum)));
-        }
         const std::int64_t at = batch * problem.d.batch_stride + column * problem.d.leading + row;
-        result.at(static_cast<std::size_t>(at)) = sum;
+        result.at(static_cast<std::size_t>(at)) = activated(problem, operands, row, column, sum);
       }
     }
   }
   return tensor_from(type, result);
 }
 
+/// Adds up what cuBLASLt's documentation says of its bias gradients: the factors along k, for each
+/// of D's rows (A) or columns (B), or D's columns, for each of its rows.
+Tensor added_up(const GemmProblem& problem,
+                const TensorType& type,
+                const std::vector<Tensor>& buffers) {
+  using Summed = GemmProblem::Summed;
+  std::vector<double> sums;
+  const std::int64_t count = problem.summed == Summed::kB ? problem.n : problem.m;
+  const std::int64_t terms = problem.summed == Summed::kD ? problem.n : problem.k;
+  for (std::int64_t i = 0; i < count; ++i) {
+    double& sum = sums.emplace_back(0.0);
+    for (std::int64_t term = 0; term < terms; ++term) {
+      sum += problem.summed == Summed::kA   ? operation(problem.a, buffers, 0, i, term)
+             : problem.summed == Summed::kB ? operation(problem.b, buffers, 0, term, i)
+                                            : element(problem.d, buffers, 0, i, term);
+    }
+  }
+  return tensor_from(type, sums);
+}
+
 /// Computes a layer as it is asked for, with our kernels' steps before and behind.
-Tensor computed(const LayerSpec& spec, const GemmProblem& problem, std::vector<Tensor> buffers) {
-  buffers.resize(buffers.size() + 1 + problem.made.size());
+std::vector<Tensor> computed(const LayerSpec& spec,
+                             const GemmProblem& problem,
+                             std::vector<Tensor> buffers) {
+  const std::size_t first = spec.inputs.size();
+  buffers.resize(first + spec.outputs.size() + problem.made.size());
   run_steps(problem.before, buffers);
-  Tensor& result = buffers.at(spec.inputs.size());
-  result = multiplied(problem, spec.outputs[0], buffers);
+  buffers.at(first) = multiplied(problem, spec.outputs[0], buffers);
+  if (problem.bias_gradient) {
+    buffers.at(*problem.bias_gradient) = added_up(problem, spec.outputs.at(1), buffers);
+  }
   run_steps(problem.behind, buffers);
-  return result;
+  std::vector<Tensor> results;
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+    results.push_back({spec.outputs[i], buffers.at(first + i).data});
+  }
+  return results;
 }
 
 class Products : public ::testing::TestWithParam<const char*> {};
@@ -92,9 +146,73 @@ TEST_P(Products, mean_the_same_by_columns) {
   const LayerSpec spec = parse_key({GetParam()});
   const std::vector<Tensor> operands = random_operands(spec, 5);
   for (const GemmProblem& problem : {gemm_problem(spec), plain_gemm_problem(spec)}) {
-    const std::vector<Tensor> outputs{computed(spec, problem, operands)};
-    const Verdict verdict = verify(spec, operands, outputs);
+    const Verdict verdict = verify(spec, operands, computed(spec, problem, operands));
     EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
+  }
+}
+
+class ProductsOfTraining : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ProductsOfTraining, are_the_same_fused_and_apart) {
+  const LayerSpec spec = parse_key({GetParam()});
+  const std::vector<Tensor> operands = random_operands(spec, 5);
+  const GemmProblem fused = gemm_problem(spec);
+  EXPECT_TRUE(fused.behind.empty());
+  EXPECT_TRUE(fused.saved || fused.bias_gradient);
+  const Verdict verdict = verify(spec, operands, computed(spec, fused, operands));
+  EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
+  if (fused.activation == GemmProblem::Activation::kReluGradient) {
+    EXPECT_THROW(static_cast<void>(gemm_problem_with_gradients_apart(spec)), Unsupported);
+    return;
+  }
+  for (const GemmProblem& apart :
+       {gemm_problem_with_gradients_apart(spec), plain_gemm_problem(spec)}) {
+    EXPECT_FALSE(apart.saved || apart.bias_gradient);
+    const Verdict other = verify(spec, operands, computed(spec, apart, operands));
+    EXPECT_TRUE(other.outcome.ok()) << other.outcome.reason;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys,
+    ProductsOfTraining,
+    ::testing::Values(
+        "v1:gemm;in=f32[6,24],f32[24,40],-,f32[6,40];out=f32[6,40];acc=f32;math=strict;alpha=1.0;"
+        "beta=1.0;trans_a=0;trans_b=0;epilogue=gelu_tanh_backward@3",
+        "v1:gemm;in=f32[6,24],f32[24,150],-,u8[6,32];out=f32[6,150];acc=f32;math=strict;alpha=0.5;"
+        "beta=1.0;trans_a=0;trans_b=0;epilogue=bit_mask@3",
+        "v1:matmul;in=f32[2,3,24],f32[24,40],f32[2,3,40];out=f32[2,3,40];acc=f32;math=strict;"
+        "epilogue=gelu_tanh_backward@2",
+        "v1:gemm_bias_gradient;in=f32[20,32],f32[20,24];out=f32[32,24],f32[32];acc=f32;math=strict;"
+        "alpha=1.0;of=a;trans_a=1;trans_b=0",
+        "v1:gemm_bias_gradient;in=f32[32,20],f32[24,20];out=f32[32,24],f32[32];acc=f32;math=strict;"
+        "alpha=0.5;of=a;trans_a=0;trans_b=1",
+        "v1:gemm_bias_gradient;in=f32[20,24],f32[20,32];out=f32[24,32],f32[32];acc=f32;math=strict;"
+        "alpha=1.0;of=b;trans_a=1;trans_b=0",
+        "v1:gemm_bias_gradient;in=f32[24,20],f32[32,20];out=f32[24,32],f32[32];acc=f32;math=strict;"
+        "alpha=1.0;of=b;trans_a=0;trans_b=1",
+        "v1:gemm_bias_gradient;in=f32[20,24],f32[24,32],f32[20,32];out=f32[20,32],f32[32];acc=f32;"
+        "math=strict;alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=gelu_tanh_backward@2",
+        "v1:gemm_bias_gradient;in=f32[20,24],f32[24,32],u8[20,16];out=f32[20,32],f32[32];acc=f32;"
+        "math=strict;alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=bit_mask@2"));
+
+TEST(GemmProblem, does_apart_what_cublaslt_does_not_fuse_of_training) {
+  // A ReLU by its operand, not by bits; sums of a result that nothing was fused behind; GELU of
+  // columns that are no multiple of eight.
+  for (const char* const key :
+       {"v1:gemm;in=f32[6,24],f32[24,40],-,f32[6,40];out=f32[6,40];acc=f32;math=strict;alpha=1.0;"
+        "beta=1.0;trans_a=0;trans_b=0;epilogue=relu_backward@3",
+        "v1:gemm_bias_gradient;in=f32[20,24],f32[24,32];out=f32[20,32],f32[32];acc=f32;"
+        "math=strict;alpha=1.0;of=y;trans_a=0;trans_b=0",
+        "v1:gemm_bias_gradient;in=f32[20,24],f32[24,31],f32[20,31];out=f32[20,31],f32[31];acc=f32;"
+        "math=strict;alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=gelu_tanh_backward@2"}) {
+    const LayerSpec spec = parse_key({key});
+    const GemmProblem problem = gemm_problem(spec);
+    EXPECT_FALSE(problem.saved || problem.bias_gradient) << key;
+    EXPECT_FALSE(problem.behind.empty()) << key;
+    const std::vector<Tensor> operands = random_operands(spec, 5);
+    const Verdict verdict = verify(spec, operands, computed(spec, problem, operands));
+    EXPECT_TRUE(verdict.outcome.ok()) << key << ": " << verdict.outcome.reason;
   }
 }
 

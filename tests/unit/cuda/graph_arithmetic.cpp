@@ -75,13 +75,12 @@ class Computation {
   [[nodiscard]] const Memory& memory(std::size_t tensor) const { return memories_.at(tensor); }
 
  private:
-  /// Visits every output position of the convolution with every tap that meets its input.
+  /// Visits every position of the grid with every tap that meets the image.
   void run(const ConvolutionOperation& value) {
-    const bool forward = value.direction == ConvolutionOperation::Direction::kForward;
-    // Of the convolution whose direction this is: its image, and the grid of its output.
-    Memory& image = memories_[forward ? value.input : value.output];
-    Memory& grid = memories_[forward ? value.output : value.input];
-    const Memory& weights = memories_[value.weights];
+    using Direction = ConvolutionOperation::Direction;
+    Memory& image = memories_[value.image];
+    Memory& grid = memories_[value.grid];
+    Memory& weights = memories_[value.weights];
     const std::int64_t in_group = weights.dimensions[1];
     const std::int64_t groups = image.dimensions[1] / in_group;
     const std::int64_t out_group = weights.dimensions[0] / groups;
@@ -100,10 +99,12 @@ class Computation {
             return;
           }
         }
-        if (forward) {
+        if (value.direction == Direction::kForward) {
           grid.set(out) += image.get(in) * weights.get(tap);
-        } else {
+        } else if (value.direction == Direction::kBackwardData) {
           image.set(in) += grid.get(out) * weights.get(tap);
+        } else {
+          weights.set(tap) += grid.get(out) * image.get(in);
         }
       });
     });

@@ -34,14 +34,18 @@ HostForm host_form(const LayerSpec& spec, const GraphForm& form, HostKernels& ke
   return result;
 }
 
-Tensor executed(const HostForm& layer, const std::vector<Tensor>& operands) {
+std::vector<Tensor> executed(const HostForm& layer, const std::vector<Tensor>& operands) {
   const GraphForm& form = layer.form;
-  Tensor result = computed(form, layer.spec.outputs[0], operands);
   std::vector<std::vector<std::byte>> memory;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     memory.push_back(laid_out(operands[i].type, operands[i].data, form.inputs[i], false));
   }
-  memory.push_back(laid_out(result.type, result.data, form.result, false));
+  const std::vector<TensorType>& types = layer.spec.outputs;
+  const Tensor first = computed(form, types[0], operands);
+  memory.push_back(laid_out(first.type, first.data, form.result, false));
+  for (std::size_t i = 1; i < types.size(); ++i) {
+    memory.emplace_back(static_cast<std::size_t>(byte_size(types[i]).value), std::byte{0x5a});
+  }
   std::vector<abi::DevicePointer> addresses;
   for (std::vector<std::byte>& buffer : memory) {
     addresses.push_back(reinterpret_cast<abi::DevicePointer>(buffer.data()));
@@ -49,19 +53,34 @@ Tensor executed(const HostForm& layer, const std::vector<Tensor>& operands) {
   for (const DeviceStep& step : layer.plan.steps) {
     step.bind(addresses, 0)(nullptr);
   }
-  result.data = laid_out(result.type, memory.back(), form.result, true);
-  return result;
+  std::vector<Tensor> results;
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    results.push_back(
+        {types[i], laid_out(types[i], memory[operands.size() + i], form.result, true)});
+  }
+  return results;
 }
 
 void expect_right(const std::vector<HostForm>& layers) {
   for (const HostForm& layer : layers) {
     const std::vector<Tensor> operands = random_operands(layer.spec, 5);
-    const std::vector<Tensor> outputs{executed(layer, operands)};
+    const std::vector<Tensor> outputs = executed(layer, operands);
     const Verdict verdict = verify(layer.spec, operands, outputs);
     EXPECT_TRUE(verdict.outcome.ok())
         << to_key(layer.spec).text << " as " << layer.form.text << ": " << verdict.outcome.reason;
   }
 }
+
+constexpr const char* kConvolutionGradients[] = {
+    "v1:conv_backward_data;in=f32[2,6,5,4],f32[6,2,3,2];out=f32[2,4,9,8];acc=f32;math=strict;"
+    "dilations=[1,1];group=2;pads=[2,0,0,1];strides=[2,2]",
+    "v1:conv_backward_data;in=f16[1,8,20],f16[8,4,3];out=f16[1,4,20];acc=f32;math=strict;"
+    "dilations=[2];group=1;pads=[2,2];strides=[1]",
+    "v1:conv_backward_weights;in=f32[2,6,5,4],f32[2,4,9,8];out=f32[6,2,3,2];acc=f32;math=strict;"
+    "dilations=[1,1];group=2;outputs=w;pads=[2,0,0,1];strides=[2,2]",
+    "v1:conv_backward_weights;in=f32[3,8,20],f32[3,4,20];out=f32[8,4,5];acc=f32;math=strict;"
+    "dilations=[1];group=1;outputs=w;pads=[2,2];strides=[1]",
+};
 
 constexpr const char* kConvolutions[] = {
     "v1:conv;in=f32[2,4,8,7],f32[6,2,3,2]c,f32[6]c;out=f32[2,6,9,8];acc=f32;math=strict;"
@@ -92,6 +111,36 @@ TEST(GraphForm, of_convolutions_means_what_the_key_says) {
     }
   }
   EXPECT_EQ(layers.size(), 4 * std::size(kConvolutions)) << "in both layouts, at once and apart";
+  kernels.compile();
+  expect_right(layers);
+}
+
+TEST(GraphForm, of_convolutions_gradients_means_what_the_key_says) {
+  HostKernels none;
+  std::vector<HostForm> layers;
+  for (const char* const key : kConvolutionGradients) {
+    const LayerSpec spec = parse_key({key});
+    for (const GraphForm& form : convolution_forms(spec, false)) {
+      layers.push_back(host_form(spec, form, none));
+    }
+  }
+  EXPECT_EQ(layers.size(), 2 * std::size(kConvolutionGradients));
+  expect_right(layers);
+}
+
+TEST(GraphForm, a_bias_gradient_is_a_kernel_of_ours_beside_the_weights) {
+  const LayerSpec spec =
+      parse_key({"v1:conv_backward_weights;in=f32[2,6,5,4],f32[2,4,9,8];out=f32[6,2,3,2],f32[6];"
+                 "acc=f32;math=strict;dilations=[1,1];group=2;outputs=wb;pads=[2,0,0,1];"
+                 "strides=[2,2]"});
+  EXPECT_THROW(static_cast<void>(convolution_forms(spec, false)), Unsupported);
+  HostKernels kernels;
+  std::vector<HostForm> layers;
+  for (const GraphForm& form : convolution_forms(spec, true)) {
+    layers.push_back(host_form(spec, form, kernels));
+    EXPECT_EQ(layers.back().plan.implementation, "+plumb:reduce") << form.text;
+  }
+  EXPECT_EQ(layers.size(), 2U);
   kernels.compile();
   expect_right(layers);
 }

@@ -267,7 +267,7 @@ TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {
     EXPECT_GE(suite.models.size(), 2U);
     EXPECT_TRUE(suite.budget.has_value() || suite.name == "vision30");
   }
-  for (const char* name : {"deepbench", "library"}) {
+  for (const char* name : {"deepbench", "deepbench-backward", "library", "training-layers"}) {
     const ResolvedSuite suite = resolve(read_suite(suites / (std::string(name) + ".toml")));
     EXPECT_EQ(suite.name, name);
     EXPECT_TRUE(suite.models.empty());

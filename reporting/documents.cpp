@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "harness/scenario/mlperf_words.hpp"
 #include "reporting/aligned_table.hpp"
+#include "reporting/attribute_text.hpp"
 #include "reporting/json_documents.hpp"
 #include "reporting/load_rows.hpp"
 #include "reporting/printable_text.hpp"
@@ -324,6 +326,12 @@ void write_layer(const LayerKey& key,
                outcome});
   }
   table.write(out);
+  bool first = true;
+  for (const Measurement* row : sorted) {
+    if (const std::string text = attribute_text(*row); !text.empty()) {
+      out << fmt::format("{}{}: {}\n", std::exchange(first, false) ? "\n" : "", row->variant, text);
+    }
+  }
 }
 
 }  // namespace plumb

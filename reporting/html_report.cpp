@@ -3,9 +3,11 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "reporting/attribute_text.hpp"
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/html/page_writer.hpp"
 #include "reporting/json_documents.hpp"
@@ -15,11 +17,27 @@
 namespace plumb {
 namespace {
 
+/// Writes, by row, what a backend says of its execution; rows of which it says nothing are not
+/// there.
+using ExecutionTexts = std::map<RowId, std::string>;
+
+ExecutionTexts execution_texts(const std::vector<StoredMeasurement>& rows) {
+  ExecutionTexts texts;
+  for (const StoredMeasurement& row : rows) {
+    if (std::string text = attribute_text(row.measurement); !text.empty()) {
+      texts.emplace(row.row, std::move(text));
+    }
+  }
+  return texts;
+}
+
 /// Describes the steps of a cover and, for each, the steps it waits for.
 class CoverGraph {
  public:
-  CoverGraph(const Graph& graph, const std::vector<CoverStep>& cover)
-      : graph_(graph), cover_(cover) {
+  CoverGraph(const Graph& graph,
+             const std::vector<CoverStep>& cover,
+             const ExecutionTexts& executions)
+      : graph_(graph), cover_(cover), executions_(executions) {
     for (std::size_t step = 0; step < cover.size(); ++step) {
       for (const LayerId layer : cover[step].layers) {
         step_of_[layer] = step;
@@ -93,12 +111,17 @@ class CoverGraph {
       row["high"] = step.time->time.interval.high.count();
       row["samples"] = step.time->time.n;
       row["variant"] = step.time->variant;
+      const auto execution = executions_.find(step.time->row);
+      if (execution != executions_.end()) {
+        row["executed_by"] = execution->second;
+      }
     }
     return row;
   }
 
   const Graph& graph_;
   const std::vector<CoverStep>& cover_;
+  const ExecutionTexts& executions_;
   std::map<LayerId, std::size_t> step_of_;
 };
 
@@ -131,9 +154,10 @@ Json page_data(const RunReport& report) {
     data["calibration"] = {{"peak_f32_flops_per_second", report.calibration->peak_f32.value},
                            {"memory_bytes_per_second", report.calibration->memory_bandwidth.value}};
   }
+  const ExecutionTexts executions = execution_texts(report.rows);
   for (const ModelReport& model : report.models) {
     Json entry = bounds_json(model.bounds, report.now);
-    entry["cover"] = CoverGraph(model.graph, model.bounds.cover).to_json();
+    entry["cover"] = CoverGraph(model.graph, model.bounds.cover, executions).to_json();
     entry["whatifs"] = Json::array();
     for (const WhatIfResult& whatif : model.whatifs.whatifs) {
       entry["whatifs"].push_back(what_if_json(whatif));

@@ -344,6 +344,15 @@ Json layer_document(const LayerKey& key,
       entry["maximum_error"] = *row.maximum_error;
       entry["output_hash"] = row.output_hash;
     }
+    if (!row.attributes.empty()) {
+      entry["attributes"] = row.attributes;
+    }
+    for (const auto& [name, reading] : row.readings) {
+      entry["readings"][name] = {{"median", reading.median},
+                                 {"low", reading.low},
+                                 {"high", reading.high},
+                                 {"n", reading.n}};
+    }
     result["rows"].push_back(std::move(entry));
   }
   return result;

@@ -50,8 +50,8 @@ void write_reproducer_readme(const LayerKey& key,
   }
   out << "\nn counts samples. The largest error is relative to the largest element of a reference "
          "in "
-         "float64; the output is the XXH64 of its bytes. `row.json` holds the rows, `api.log` the "
-         "library's own log of the calls.\n\n## Build and run\n\n"
+         "float64; the output is the XXH64 of its bytes. `row.json` holds the rows, `api.log` (if "
+         "there is one) the library's own log of the calls.\n\n## Build and run\n\n"
       << instructions;
   out << fmt::format("\n## Measured with\n\nThe stack {}, environment {}.\n",
                      markdown_code(stack),

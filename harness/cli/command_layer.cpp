@@ -2,14 +2,18 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/kernel_look.hpp"
 #include "harness/cli/reproducer_folder.hpp"
 #include "harness/cli/worker_choice.hpp"
 #include "harness/model/layer_spec.hpp"
 #include "harness/plan/system_facts.hpp"
 #include "harness/suite/suite.hpp"
+#include "harness/worker/worker_variables.hpp"
 #include "reporting/documents.hpp"
 
 namespace plumb {
@@ -48,12 +52,12 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
   }
 
   const WorkerOptions worker_settings = worker_options(options.stack, options.threads);
-  WorkerProcess worker(worker_settings);
+  std::optional<WorkerProcess> worker(std::in_place, worker_settings);
   const Environment environment =
-      join_environment(read_system(), worker.describe(), options.threads, options.stack);
+      join_environment(read_system(), worker->describe(), options.threads, options.stack);
   std::vector<Measurement> rows;
   try {
-    worker.measure(request, parse_duration(options.timeout), [&](Measurement row) {
+    worker->measure(request, parse_duration(options.timeout), [&](Measurement row) {
       rows.push_back(std::move(row));
     });
   } catch (const WorkerDied& death) {
@@ -64,13 +68,20 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
     rows.push_back(std::move(row));
     context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
   }
+  if (environment.facts.contains(kProfilerFact)) {
+    worker.reset();  // a device has one worker at a time
+    look_at_kernels(worker_settings, parse_duration(options.timeout), rows);
+  }
   write_layer(
       request.key, rows, environment, context.json ? Style::kJson : Style::kText, std::cout);
   if (!options.emit.empty()) {
+    if (!worker) {
+      worker.emplace(worker_settings);
+    }
     write_reproducer(options.emit,
                      {request.key, rows_to_reproduce(rows), request.seed},
                      environment,
-                     worker,
+                     *worker,
                      worker_settings);
   }
 }

@@ -165,7 +165,7 @@ class SuiteRun {
     const auto stopped = [&] {
       const Seconds now = std::chrono::steady_clock::now().time_since_epoch();
       summary.budget_ended = suite_.budget && now - began >= *suite_.budget;
-      return summary.budget_ended || context_.stop.load();
+      return summary.budget_ended || context_.stop.load() || !executor_.device_fault().empty();
     };
     if (options_.only != "layers" && summary.state == RunState::kFinished &&
         !execute_end_to_end(shard, began, stopped)) {
@@ -174,7 +174,8 @@ class SuiteRun {
     if (controlled && !context_.stop.load()) {
       static_cast<void>(control());
     }
-    const bool valid = stack_is_unchanged();
+    const bool sound = device_is_sound();
+    const bool valid = stack_is_unchanged() && sound;
     store_.finish_run(header_.id, valid ? summary.state : RunState::kInterrupted, current_time());
     if (valid && summary.state == RunState::kInterrupted) {
       spdlog::warn("{}: {} of {} layers measured and kept; `--resume` goes on from here",
@@ -208,6 +209,22 @@ class SuiteRun {
       context_.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
     return faults.empty();
+  }
+
+  /// Says, and records, what the device did that no row outlives.
+  bool device_is_sound() {
+    const std::string& fault = executor_.device_fault();
+    if (fault.empty()) {
+      return true;
+    }
+    spdlog::error(
+        "{}: nothing measured in run {} can be believed: it is kept and stays unfinished; "
+        "look after the device, then measure again",
+        fault,
+        header_.id);
+    put_run_record(store_, header_.id, kDeviceFault, header_.stack, nlohmann::json(fault).dump());
+    context_.exit_status = static_cast<int>(Error::Kind::kEnvironment);
+    return false;
   }
 
   /// Executes each model by itself, unless scenarios were asked for instead, then its scenarios.
@@ -254,7 +271,8 @@ class SuiteRun {
         const RunHeader& old = run.header;
         if (run.state == RunState::kFinished || old.suite_hash != header_.suite_hash ||
             old.shard != header_.shard || old.environment.id() != environment ||
-            !store_.derived(old.id, "stack_change").empty()) {
+            !store_.derived(old.id, "stack_change").empty() ||
+            !store_.derived(old.id, kDeviceFault).empty()) {
           continue;
         }
         if (std::optional<RunLock> lock = RunLock::try_acquire(locks, old.id)) {

@@ -110,8 +110,11 @@ void write_reproducer(const std::filesystem::path& folder,
   write_whole_file(folder / "row.json", [&](std::ostream& out) {
     write_layer(request.key, request.rows, environment, Style::kJson, out);
   });
-  const std::string log = api_log(request, reproducer, options);
-  write_whole_file(folder / "api.log", [&](std::ostream& out) { out << log; });
+  // Without a log of the worker's the instructions say how the program makes one.
+  if (!reproducer.log_variables.empty()) {
+    const std::string log = api_log(request, reproducer, options);
+    write_whole_file(folder / "api.log", [&](std::ostream& out) { out << log; });
+  }
   fmt::print(stderr, "reproducer: {}\n", std::filesystem::absolute(folder).string());
 }
 

@@ -68,7 +68,7 @@ class Executor::LayerRun {
   [[nodiscard]] bool stopped() {
     const auto& budget = executor_.options_.budget;
     summary_.budget_ended = budget && now() - started_ >= *budget;
-    return summary_.budget_ended || executor_.stop_.load();
+    return summary_.budget_ended || executor_.stop_.load() || !executor_.device_fault_.empty();
   }
 
   void confirm(const std::vector<Confirmation>& confirmations) {
@@ -112,6 +112,7 @@ class Executor::LayerRun {
       WorkerProcess& worker = executor_.worker();
       worker.measure(request, executor_.options_.row_timeout, [&](Measurement row) {
         row.process = executor_.processes_;
+        executor_.look_for_fault(row);
         rows.push_back(std::move(row));
       });
     } catch (const WorkerDied& death) {
@@ -203,6 +204,13 @@ WorkerProcess& Executor::worker() {
   return *worker_;
 }
 
+void Executor::look_for_fault(const Measurement& row) {
+  const auto found = row.attributes.find(kDeviceFault);
+  if (found != row.attributes.end() && device_fault_.empty()) {
+    device_fault_ = found->second;
+  }
+}
+
 Environment Executor::describe() {
   return worker().describe();
 }
@@ -235,6 +243,7 @@ std::vector<Execution> Executor::execute_model(const ExecuteRequest& request) {
   try {
     worker().execute(request, silence, [&](Execution execution) {
       execution.row.process = processes_;
+      look_for_fault(execution.row);
       executions.push_back(std::move(execution));
     });
   } catch (const WorkerDied& death) {

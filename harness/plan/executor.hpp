@@ -39,7 +39,8 @@ struct ExecutorOptions {
 
 /// Is how a run ended.
 struct ExecutionSummary {
-  RunState state = RunState::kFinished;  ///< kInterrupted: stopped by the user or the budget
+  RunState state =
+      RunState::kFinished;  ///< kInterrupted: stopped by the user, the budget or a device's fault
   bool budget_ended = false;
   std::size_t measured = 0;  ///< keys
   std::size_t crashes = 0;
@@ -87,15 +88,21 @@ class Executor {
                                          std::vector<Confirmation> unconfirmed,
                                          const std::function<void(const Progress&)>& report);
 
+  /// Says what a device did after which no row of this executor's can be believed; empty: nothing.
+  /// From then on execute() measures no more.
+  [[nodiscard]] const std::string& device_fault() const { return device_fault_; }
+
  private:
   class LayerRun;
   WorkerProcess& worker();
+  void look_for_fault(const Measurement& row);
 
   Store& store_;
   ExecutorOptions options_;
   const std::atomic<bool>& stop_;
   std::unique_ptr<WorkerProcess> worker_;
   std::int64_t processes_ = 0;
+  std::string device_fault_;
 };
 
 }  // namespace plumb

@@ -7,10 +7,25 @@
 #include <memory>
 #include <utility>
 
+#include "harness/base/error.hpp"
 #include "harness/plan/control_measurement.hpp"
 #include "harness/plan/run_record.hpp"
 
 namespace plumb {
+namespace {
+
+/// Ends the comparison where a device erred: neither stack is to blame, and nothing is decided.
+void require_sound_device(const Measurement& row) {
+  const auto fault = row.attributes.find(kDeviceFault);
+  if (fault != row.attributes.end()) {
+    throw Error(Error::Kind::kEnvironment,
+                fault->second +
+                    ": nothing measured beside it can be believed; look after the device, then "
+                    "measure again");
+  }
+}
+
+}  // namespace
 
 /// Is one side's turn in one round.
 class PairedRounds::Process {
@@ -87,6 +102,7 @@ class PairedRounds::Process {
       lost.started = started;
     }
     rounds_.store_.append(side_.side.run, rows);
+    std::for_each(rows.begin(), rows.end(), require_sound_device);
     return rows;
   }
 
@@ -122,6 +138,7 @@ class PairedRounds::Process {
     const auto keep = [&](Execution execution) {
       execution.row.process = static_cast<std::int64_t>(rounds_.rounds_);
       put("paired_execution", model.subject, to_json(execution));
+      require_sound_device(execution.row);
       execution.row.samples.clear();
       std::string mode = execution.mode;
       result_.models.emplace(ModelMode{model.subject, std::move(mode)}, std::move(execution));

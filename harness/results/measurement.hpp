@@ -12,6 +12,7 @@
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/sample_summary.hpp"
 #include "harness/model/layer_key.hpp"
+#include "harness/results/attributes.hpp"
 #include "harness/results/outcome.hpp"
 
 namespace plumb {
@@ -63,7 +64,9 @@ struct Measurement {
   std::int64_t attempt = 1;  ///< counts repetitions of the block on a disturbed host
   std::int64_t process = 0;  ///< which worker process of the run (replication)
   Timestamp started{};
-  Seconds wall{};  ///< everything this row cost
+  Seconds wall{};           ///< everything this row cost
+  Attributes attributes{};  ///< of the variant; those of a race's row are short
+  Readings readings{};      ///< of this row's executions
 
   /// Subtracts the floor from median, interval, min, p90 and mean, not below zero.
   [[nodiscard]] SampleSummary corrected() const;

@@ -79,6 +79,55 @@ std::vector<Seconds> samples_from(const JsonObject& object) {
   return samples;
 }
 
+json readings_value(const Readings& readings) {
+  json value = json::object();
+  for (const auto& [name, reading] : readings) {
+    value[name] = {
+        {"median", reading.median}, {"low", reading.low}, {"high", reading.high}, {"n", reading.n}};
+  }
+  return value;
+}
+
+void check_names(const char* field, const json& value) {
+  if (!value.is_object() || value.size() > kMostAttributes) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("field '{}' is no object of at most {}", field, kMostAttributes));
+  }
+  for (const auto& [name, ignored] : value.items()) {
+    if (!is_attribute_name(name)) {
+      throw Error(Error::Kind::kUser, fmt::format("field '{}' has a name that is none", field));
+    }
+  }
+}
+
+Attributes attributes_of(const json& value) {
+  check_names("attributes", value);
+  Attributes attributes;
+  for (const auto& [name, text] : value.items()) {
+    if (!text.is_string() || text.get_ref<const std::string&>().size() > kMostAttributeText) {
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format(
+              "the attribute '{}' is no text of at most {} bytes", name, kMostAttributeText));
+    }
+    attributes.emplace(name, text.get<std::string>());
+  }
+  return attributes;
+}
+
+Readings readings_of(const json& value) {
+  check_names("readings", value);
+  Readings readings;
+  for (const auto& [name, reading] : value.items()) {
+    const JsonObject object(reading);
+    readings[name] = {object.number("median"),
+                      object.number("low"),
+                      object.number("high"),
+                      object.integer("n", 1, JsonObject::kHighest)};
+  }
+  return readings;
+}
+
 json to_value(const Environment& environment) {
   return {{"identity", environment.identity}, {"facts", environment.facts}};
 }
@@ -94,29 +143,52 @@ std::string to_json(const Measurement& row) {
   for (const Seconds sample : row.samples) {
     samples.push_back(sample.count());
   }
-  return dump({{"key", row.key.text},
-               {"variant", row.variant},
-               {"library_choice", row.library_choice},
-               {"reference_implementation", row.reference_implementation},
-               {"cache", to_text(row.cache)},
-               {"purpose", to_text(row.purpose)},
-               {"outcome", to_text(row.outcome.kind)},
-               {"reason", row.outcome.reason},
-               {"samples_seconds", std::move(samples)},
-               {"repetitions", row.repetitions},
-               {"summary", to_value(row.summary)},
-               {"floor_seconds", row.floor.count()},
-               {"creation_seconds", or_null(row.creation)},
-               {"first_call_seconds", or_null(row.first_call)},
-               {"reorder_seconds", or_null(row.reorder)},
-               {"workspace_bytes", row.workspace.value},
-               {"maximum_error", error_value(row.maximum_error)},
-               {"output_hash", row.output_hash},
-               {"disturbance", disturbance_json(row.disturbance)},
-               {"attempt", row.attempt},
-               {"process", row.process},
-               {"started", to_text(row.started)},
-               {"wall_seconds", row.wall.count()}});
+  json value({{"key", row.key.text},
+              {"variant", row.variant},
+              {"library_choice", row.library_choice},
+              {"reference_implementation", row.reference_implementation},
+              {"cache", to_text(row.cache)},
+              {"purpose", to_text(row.purpose)},
+              {"outcome", to_text(row.outcome.kind)},
+              {"reason", row.outcome.reason},
+              {"samples_seconds", std::move(samples)},
+              {"repetitions", row.repetitions},
+              {"summary", to_value(row.summary)},
+              {"floor_seconds", row.floor.count()},
+              {"creation_seconds", or_null(row.creation)},
+              {"first_call_seconds", or_null(row.first_call)},
+              {"reorder_seconds", or_null(row.reorder)},
+              {"workspace_bytes", row.workspace.value},
+              {"maximum_error", error_value(row.maximum_error)},
+              {"output_hash", row.output_hash},
+              {"disturbance", disturbance_json(row.disturbance)},
+              {"attempt", row.attempt},
+              {"process", row.process},
+              {"started", to_text(row.started)},
+              {"wall_seconds", row.wall.count()}});
+  if (!row.attributes.empty()) {
+    value["attributes"] = row.attributes;
+  }
+  if (!row.readings.empty()) {
+    value["readings"] = readings_value(row.readings);
+  }
+  return dump(value);
+}
+
+std::string to_json(const Attributes& attributes) {
+  return dump(attributes);
+}
+
+Attributes attributes_from_json(std::string_view text) {
+  return attributes_of(parse_json(text));
+}
+
+std::string to_json(const Readings& readings) {
+  return dump(readings_value(readings));
+}
+
+Readings readings_from_json(std::string_view text) {
+  return readings_of(parse_json(text));
 }
 
 Measurement measurement_from_json(std::string_view text) {
@@ -147,6 +219,12 @@ Measurement measurement_from_json(std::string_view text) {
   row.process = object.integer("process", 0, JsonObject::kHighest);
   row.started = object.time("started");
   row.wall = object.seconds("wall_seconds");
+  if (object.has("attributes")) {
+    row.attributes = attributes_of(value["attributes"]);
+  }
+  if (object.has("readings")) {
+    row.readings = readings_of(value["readings"]);
+  }
   return row;
 }
 

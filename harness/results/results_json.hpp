@@ -15,6 +15,8 @@ namespace plumb {
 [[nodiscard]] std::string to_json(const Environment& environment);
 [[nodiscard]] std::string to_json(const RunHeader& header);
 [[nodiscard]] std::string to_json(const Calibration& calibration);
+[[nodiscard]] std::string to_json(const Attributes& attributes);
+[[nodiscard]] std::string to_json(const Readings& readings);
 
 /// Read what to_json wrote; unknown names are ignored. Throw Error{kUser} that names the field that
 /// is missing, has another type or is out of range.
@@ -22,5 +24,7 @@ namespace plumb {
 [[nodiscard]] Environment environment_from_json(std::string_view text);
 [[nodiscard]] RunHeader run_header_from_json(std::string_view text);
 [[nodiscard]] Calibration calibration_from_json(std::string_view text);
+[[nodiscard]] Attributes attributes_from_json(std::string_view text);
+[[nodiscard]] Readings readings_from_json(std::string_view text);
 
 }  // namespace plumb

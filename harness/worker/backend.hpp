@@ -29,6 +29,7 @@ struct Variant {
   bool reference_implementation = false;  ///< slow reference: timed only where nothing else exists
   bool channels_last =
       false;  ///< takes and leaves images with their channels last, whatever it is called
+  Attributes attributes{};  ///< that are known before it is prepared
 };
 
 /// Says what preparing a program cost and what it needs.
@@ -38,6 +39,13 @@ struct ProgramFacts {
   Bytes workspace;
   Bytes activation_bytes;  ///< of one slot, in this program's layouts
   Bytes weight_bytes;
+  Attributes attributes{};  ///< that are known from preparing it
+};
+
+/// Is what a look at executions showed.
+struct Observation {
+  Attributes attributes;
+  Readings readings;
 };
 
 /// Is a layer prepared on a backend: allocated, compiled, ready to be timed. Only the timed region
@@ -102,6 +110,14 @@ class Program {
                                                                 std::size_t output) {
     static_cast<void>(slot);
     static_cast<void>(output);
+    return {};
+  }
+
+  /// Looks at executions of a slot in passes of their own, of which nothing is a row's time: with a
+  /// profiler, with counters of the device. Takes about `budget`. What it does not see is absent.
+  [[nodiscard]] virtual Observation observe(std::size_t slot, Seconds budget) {
+    static_cast<void>(slot);
+    static_cast<void>(budget);
     return {};
   }
 

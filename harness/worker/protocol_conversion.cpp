@@ -116,6 +116,37 @@ void bound_list(const char* field, std::size_t size, std::size_t most) {
   }
 }
 
+void check_name(const char* field, const std::string& name) {
+  if (!is_attribute_name(name)) {
+    fail_field(field, "named with something that is no name");
+  }
+}
+
+Attributes attributes_of(const protocol::Measurement& message) {
+  bound_list("attributes", message.attributes().size(), kMostAttributes);
+  Attributes attributes;
+  for (const auto& [name, text] : message.attributes()) {
+    check_name("attributes", name);
+    bound_list("attributes", text.size(), kMostAttributeText);
+    attributes.emplace(name, text);
+  }
+  return attributes;
+}
+
+Readings readings_of(const protocol::Measurement& message) {
+  constexpr double kMost = 1e30;
+  bound_list("readings", message.readings().size(), kMostAttributes);
+  Readings readings;
+  for (const auto& [name, reading] : message.readings()) {
+    check_name("readings", name);
+    readings[name] = {bounded("readings.median", reading.median(), -kMost, kMost),
+                      bounded("readings.low", reading.low(), -kMost, kMost),
+                      bounded("readings.high", reading.high(), -kMost, kMost),
+                      bounded("readings.n", std::int64_t{reading.n()}, std::int64_t{1})};
+  }
+  return readings;
+}
+
 protocol::SampleSummary summary_message(const SampleSummary& summary) {
   protocol::SampleSummary message;
   message.set_n(summary.n);
@@ -327,6 +358,14 @@ protocol::Measurement to_protocol(const Measurement& row) {
   message.set_process(row.process);
   message.set_started_microseconds(row.started.time_since_epoch().count());
   message.set_wall_seconds(row.wall.count());
+  message.mutable_attributes()->insert(row.attributes.begin(), row.attributes.end());
+  for (const auto& [name, reading] : row.readings) {
+    protocol::Reading& added = (*message.mutable_readings())[name];
+    added.set_median(reading.median);
+    added.set_low(reading.low);
+    added.set_high(reading.high);
+    added.set_n(reading.n);
+  }
   return message;
 }
 
@@ -376,6 +415,8 @@ Measurement from_protocol(const protocol::Measurement& message) {
                                                   std::int64_t{0},
                                                   std::int64_t{253'402'300'799'999'999})));
   row.wall = seconds("wall_seconds", message.wall_seconds());
+  row.attributes = attributes_of(message);
+  row.readings = readings_of(message);
   return row;
 }
 

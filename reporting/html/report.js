@@ -165,9 +165,11 @@ function whatIfs(model) {
 }
 
 function layers(model) {
-  const view = table('Steps of the fused library bound, slowest first', ['layer', 'op', '#time', '#± 95%', '#n', '#MACs', 'critical', 'variant', 'key'],
+  const told = model.cover.some((s) => s.executed_by);
+  const view = table('Steps of the fused library bound, slowest first',
+    ['layer', 'op', '#time', '#± 95%', '#n', '#MACs', 'critical', 'variant', 'key'].concat(told ? ['executed by'] : []),
     model.cover.filter((s) => !s.free).sort((a, b) => (b.seconds || 0) - (a.seconds || 0)).map((s) => [s.name, s.op + (s.rewrite ? ' (' + s.rewrite + ')' : ''),
-      timeCell(s.seconds), spreadCell(s), countCell(s.samples), countCell(s.macs), s.critical ? 'yes' : '', s.variant ? codeCell(s.variant) : '–', keyCell(s.key)]));
+      timeCell(s.seconds), spreadCell(s), countCell(s.samples), countCell(s.macs), s.critical ? 'yes' : '', s.variant ? codeCell(s.variant) : '–', keyCell(s.key)].concat(told ? [s.executed_by || '–'] : [])));
   view.classList.add('layers');
   return [filterOf(view, 'filter layers of ' + title(model)), view];
 }

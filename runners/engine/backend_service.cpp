@@ -19,7 +19,7 @@ namespace plumb {
 BackendService::BackendService(Backend& backend, BackendServiceOptions options)
     : backend_(backend),
       options_(std::move(options)),
-      timing_(options_.clock, options_.disturbance, options_.filter),
+      timing_(options_.clock, options_.disturbance, options_.filter, options_.monitor),
       flush_(options_.last_level_cache, options_.sweep) {}
 
 Environment BackendService::describe() {

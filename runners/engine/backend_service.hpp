@@ -24,6 +24,7 @@ struct BackendServiceOptions {
   std::string filter;  ///< Google Benchmark's, over "key/variant/cache/purpose"; empty: all
   Clock clock = steady_clock();
   DisturbanceSource disturbance = [] { return read_disturbance(); };
+  BlockMonitor* monitor = nullptr;  ///< of the device, if it has one; must outlive the service
 };
 
 /// Is what a worker process does with a backend: verifies, races and times layers,

@@ -44,6 +44,7 @@ bool CandidatePreparation::make_ready(Candidate& candidate) {
       candidate.facts = candidate.program->facts();
       row.creation = candidate.facts.creation;
       row.workspace = candidate.facts.workspace;
+      row.attributes.merge(Attributes(candidate.facts.attributes));
       row.first_call = first_call;
       candidate.execution = first_call;
       verify(candidate);

@@ -21,6 +21,7 @@ constexpr double kFinalLook =
     0.25;  // share of the full budget after which a beaten finalist is let go
 constexpr double kWorthwhile = 0.01;  // a gain below this is none: two variants are then as good
 constexpr double kHopeless = 1.5;     // times the best, after a look
+constexpr std::size_t kShortAttribute = 256;  // bytes, that a race's row may keep
 constexpr double kHopelessAtOnce =
     3.0;  // times the best, at a first call that lasts longer than the race
 
@@ -77,6 +78,7 @@ void LayerMeasurement::measure_variants(const LayerSpec& spec) {
     candidate.row.variant = variant.text;
     candidate.row.library_choice = variant.library_choice;
     candidate.row.reference_implementation = variant.reference_implementation;
+    candidate.row.attributes = variant.attributes;
     candidates.push_back(std::move(candidate));
   };
   if (request_.variants.empty()) {
@@ -186,6 +188,7 @@ void LayerMeasurement::race_row(Candidate& candidate,
                                 const std::function<void(Measurement&)>& time) {
   Measurement row = candidate.row;
   row.purpose = Purpose::kRace;
+  row.attributes = short_attributes(row.attributes, kShortAttribute);
   guarded(row, [&] { time(row); });
   row.wall = instruments_.timing.clock()() - begin;
   candidate.raced.reset();
@@ -327,6 +330,7 @@ void LayerMeasurement::measure_fully(Candidate& candidate,
       if (cache == CacheMode::kNone) {
         if (!rival || may_beat(candidate, *rival, hot, row)) {
           timing_->time_hot(candidate, hot, row);
+          look_at(candidate, row);
         }
       } else {
         timing_->time_cold(candidate, preparation_->operands(), row);
@@ -339,6 +343,17 @@ void LayerMeasurement::measure_fully(Candidate& candidate,
     timed_ = timed_ || row.outcome.timed();
     emit(std::move(row));
   }
+}
+
+void LayerMeasurement::look_at(Candidate& candidate, Measurement& row) {
+  if (!row.outcome.timed()) {
+    return;
+  }
+  Observation seen = candidate.program->observe(0, request_.sampling.budget);
+  seen.attributes.merge(candidate.row.attributes);  // what was seen stands above what was said
+  candidate.row.attributes = std::move(seen.attributes);
+  row.attributes = candidate.row.attributes;
+  row.readings.merge(seen.readings);
 }
 
 bool LayerMeasurement::may_beat(Candidate& candidate,

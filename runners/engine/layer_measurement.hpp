@@ -49,6 +49,8 @@ class LayerMeasurement {
                      const SamplingPlan& hot,
                      std::span<const CacheMode> caches,
                      std::optional<Seconds> rival = std::nullopt);
+  /// Adds what an observation of the program, in passes of their own, shows.
+  void look_at(Candidate& candidate, Measurement& row);
   bool may_beat(Candidate& candidate, Seconds rival, const SamplingPlan& full, Measurement& row);
 
   void emit(Measurement row);

@@ -37,8 +37,14 @@ Outcome stability_of(const SampleSummary& summary) {
   return {};
 }
 
-LayerTiming::LayerTiming(Clock clock, DisturbanceSource disturbance, std::string filter)
-    : clock_(std::move(clock)), disturbance_(std::move(disturbance)), filter_(std::move(filter)) {}
+LayerTiming::LayerTiming(Clock clock,
+                         DisturbanceSource disturbance,
+                         std::string filter,
+                         BlockMonitor* monitor)
+    : clock_(std::move(clock)),
+      disturbance_(std::move(disturbance)),
+      filter_(std::move(filter)),
+      monitor_(monitor) {}
 
 const HarnessFloor& LayerTiming::floor() {
   if (!floor_known_) {
@@ -59,8 +65,12 @@ void LayerTiming::time(TimedRegion& region,
   const auto* const own = dynamic_cast<const OwnClock*>(&region);
   const bool by_own_clock = own != nullptr && own->has_clock();
   row.started = now();
+  MonitoredBlock seen;
   for (row.attempt = 1;; ++row.attempt) {
     const DisturbanceReading begin = disturbance_();
+    if (monitor_ != nullptr) {
+      monitor_->begin();
+    }
     auto samples = run_as_benchmark(name, filter_, [&] { return sample(region, plan, clock_); });
     if (!samples) {
       row.outcome = {Outcome::Kind::kSkipped,
@@ -68,9 +78,13 @@ void LayerTiming::time(TimedRegion& region,
       return;
     }
     row.disturbance = disturbance_between(begin, disturbance_());
+    if (monitor_ != nullptr) {
+      seen = monitor_->end();
+      row.disturbance.disturbed = row.disturbance.disturbed || seen.disturbed;
+    }
     row.repetitions = static_cast<std::int64_t>(samples->repetitions);
     row.samples = std::move(samples->seconds);
-    if (!row.disturbance.disturbed || row.attempt >= allowed) {
+    if (!row.disturbance.disturbed || row.attempt >= allowed || !seen.fault.empty()) {
       break;
     }
   }
@@ -78,6 +92,11 @@ void LayerTiming::time(TimedRegion& region,
   row.summary = summarize(row.samples);
   row.floor = by_own_clock ? Seconds(0.0) : floor().at(static_cast<std::size_t>(row.repetitions));
   row.outcome = row.purpose == Purpose::kRace ? Outcome{} : stability_of(row.summary);
+  row.readings = std::move(seen.readings);  // a row that was timed before keeps none of then
+  if (!seen.fault.empty()) {
+    row.attributes[kDeviceFault] = seen.fault;
+    row.outcome = {Outcome::Kind::kCrashed, seen.fault};
+  }
 }
 
 }  // namespace plumb

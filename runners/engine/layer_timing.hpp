@@ -7,6 +7,7 @@
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/sampler.hpp"
 #include "harness/results/measurement.hpp"
+#include "runners/engine/block_monitor.hpp"
 #include "runners/engine/harness_floor.hpp"
 
 namespace plumb {
@@ -20,16 +21,19 @@ namespace plumb {
 class LayerTiming {
  public:
   /// `filter` is Google Benchmark's: a regular expression over "key/variant/cache/purpose"; empty:
-  /// all.
+  /// all. A `monitor` (which must outlive this) watches the device beside each block.
   explicit LayerTiming(
       Clock clock = steady_clock(),
       DisturbanceSource disturbance = [] { return read_disturbance(); },
-      std::string filter = {});
+      std::string filter = {},
+      BlockMonitor* monitor = nullptr);
 
   /// Fills samples, repetitions, summary, floor, disturbance, attempt and started of a row whose
   /// key, variant, cache and purpose are set. Sets the outcome to kSkipped if the filter leaves the
   /// row out, and, but in races, to kUnstable if the interval's half width is above kUnstableAbove
-  /// or there is only one sample.
+  /// or there is only one sample. What the
+  /// monitor read is added to the readings; after a fault of the device the outcome is kCrashed,
+  /// and the attribute kDeviceFault says which.
   void time(TimedRegion& region, const SamplingPlan& plan, std::int64_t attempts, Measurement& row);
 
   [[nodiscard]] const Clock& clock() const { return clock_; }
@@ -42,6 +46,7 @@ class LayerTiming {
   Clock clock_;
   DisturbanceSource disturbance_;
   std::string filter_;
+  BlockMonitor* monitor_;
   bool floor_known_ = false;
   HarnessFloor floor_;
   int stayed_disturbed_ = 0;  // blocks in a row

@@ -125,6 +125,12 @@ class ScriptReader {
         rule.output = value<std::string>(key.str(), node);
       } else if (key == "maximum_error") {
         rule.error = value<double>(key.str(), node);
+      } else if (key == "attributes") {
+        read_facts(table(key, node), rule.attributes);
+      } else if (key == "profiled") {
+        read_facts(table(key, node), rule.profiled);
+      } else if (key == "readings") {
+        rule.readings = read_readings(table(key, node));
       } else if (key == "outcome") {
         rule.outcome.kind = read_outcome(node);
       } else if (key == "action") {
@@ -134,6 +140,24 @@ class ScriptReader {
       }
     }
     return rule;
+  }
+
+  Readings read_readings(const toml::table& entries) const {
+    Readings readings;
+    for (const auto& [key, node] : entries) {
+      std::vector<double> values;
+      if (const toml::array* const list = node.as_array()) {
+        for (const toml::node& one : *list) {
+          values.push_back(value<double>(key.str(), one));
+        }
+      }
+      const std::optional<Reading> reading = reading_of(values);
+      if (!reading) {
+        fail(node.source(), fmt::format("the reading '{}' is no list of numbers", key.str()));
+      }
+      readings.emplace(key.str(), *reading);
+    }
+    return readings;
   }
 
   Outcome::Kind read_outcome(const toml::node& node) const {

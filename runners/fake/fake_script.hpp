@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/results/attributes.hpp"
 #include "harness/results/environment.hpp"
 #include "harness/results/outcome.hpp"
 #include "harness/results/run.hpp"
@@ -36,6 +37,9 @@ struct Rule {
   std::string log{};              ///< is written to stderr
   std::string output{};           ///< of other bits than those of another text
   std::optional<double> error{};  ///< the maximum error, instead of 0
+  Attributes attributes{};
+  Readings readings{};
+  Attributes profiled{};  ///< attributes that only a worker that profiles sees
 };
 
 /// Is what a fake worker does (`runners/fake/README.md` describes the file).

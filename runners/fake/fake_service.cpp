@@ -16,6 +16,7 @@
 #include "harness/model/layer_cost.hpp"
 #include "harness/model/layer_spec.hpp"
 #include "harness/model/onnx_reader.hpp"
+#include "harness/worker/worker_variables.hpp"
 
 namespace plumb::fake {
 namespace {
@@ -118,6 +119,10 @@ Measurement FakeService::row(const MeasureRequest& request,
   if (rule != nullptr) {
     act(*rule);
     row.outcome = rule->outcome;
+    if (purpose != Purpose::kRace) {
+      row.attributes = std::getenv(kProfileVariable) != nullptr ? rule->profiled : rule->attributes;
+      row.readings = rule->readings;
+    }
     if (row.outcome.timed() || row.outcome.kind == Outcome::Kind::kWrongResult) {
       row.output_hash = sha256(request.key.text + rule->output);
       row.maximum_error = rule->error;

@@ -33,6 +33,8 @@ TEST_P(StoreContract, rows_read_back_the_same_after_reopening) {
   full.disturbance = {5, 0.25, 1.5, 0.125, true};
   full.attempt = 2;
   full.process = 3;
+  full.attributes = {{"engine", "62"}, {"notes", "ü"}};
+  full.readings = {{"energy_joules", {1.0 / 3.0, 0.25, 0.5, 7}}};
   full.started = at(1.000001);
   const Measurement refused = failure(key(9), Outcome::Kind::kUnsupported, "no bf16 here: ±∞");
   {
@@ -171,11 +173,15 @@ TEST_P(StoreContract, a_workers_odd_bytes_and_nan_errors_can_be_stored) {
   store->begin_run(header(kFirst));
   Measurement wrong = failure(key(1), Outcome::Kind::kWrongResult, "said \xFF\xFE");
   wrong.maximum_error = std::numeric_limits<double>::quiet_NaN();
+  wrong.attributes = {{"words", "\xFF"}, {"no name", "x"}};
+  wrong.readings = {{"power_watts", {wrong.maximum_error.value(), 0.0, 0.0, 1}}};
   store->append(kFirst, std::vector<Measurement>{wrong});
   const std::vector<StoredMeasurement> read = store->measurements(kFirst);
   ASSERT_THAT(read, SizeIs(1));
   EXPECT_EQ(read[0].measurement.maximum_error, std::numeric_limits<double>::infinity());
   EXPECT_THAT(read[0].measurement.outcome.reason, HasSubstr("said "));
+  EXPECT_EQ(read[0].measurement.attributes, (Attributes{{"words", "\uFFFD"}}));
+  EXPECT_THAT(read[0].measurement.readings, IsEmpty());
   EXPECT_THAT(store->verify(), IsEmpty());
 }
 

@@ -33,7 +33,10 @@ dtype = ["f32", "bf16"]
 name = "squeezenet1.1"
 """
 #: One kind of layer unsupported, one variant wrong, the calibration said: every kind of row shows.
-SCRIPT = """[calibration]
+SCRIPT = """[facts]
+profiler = "fake"
+
+[calibration]
 peak_f32_flops_per_second = 1e11
 peak_bf16_flops_per_second = 2e11
 memory_bytes_per_second = 2e10
@@ -50,6 +53,13 @@ match = "v1:conv;*"
 variant = "algorithm=winograd"
 outcome = "wrong_result"
 reason = "differs by 3"
+
+[[rule]]
+match = "v1:conv;in=f32[1,8,14,14]*"
+variant = "algorithm=gemm"
+attributes = { engine = "62", plan = '{"engine":{"engineId":62,"knobChoices":{"TILE_SIZE":5,"STAGES":3,"SPLIT_K":1,"SWIZZLE":0,"EDGE":0}}}', tensor_cores = "unknown" }
+profiled = { kernels = '[{"name":"fake_gemm","grid":[32,8,1],"block":[128,1,1],"registers":168,"shared_bytes":81920}]', tensor_cores = "no" }
+readings = { power_watts = [309.0, 310.0, 312.0], temperature_celsius = [61.0] }
 """
 
 

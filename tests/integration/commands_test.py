@@ -274,6 +274,19 @@ class Interruption(Command):
         self.json("bound")
         self.resume()
 
+    def test_a_fault_of_the_device_ends_the_run_which_is_never_resumed(self):
+        self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\noutcome = "crashed"\n'
+                   'reason = "Xid 48"\nattributes = { device_fault = "the driver reported Xid 48" }\n')
+        done = self.plumb("run", self.tiny("never"), "--stack", "fake", expect=3)
+        self.assertIn("the driver reported Xid 48: nothing measured in run", done.stderr)
+        self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
+        self.assertEqual(self.store_rows("select kind, payload from derived where kind = 'device_fault'"),
+                         [("device_fault", '"the driver reported Xid 48"')])
+        self.assertIn("sound", self.plumb("store", "verify").stdout)
+        self.stack("fake")
+        self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume")
+        self.assertEqual(sorted(run["state"] for run in self.json("runs")["runs"]), ["finished", "interrupted"], "a run of its own")
+
     def test_kill_9_loses_nothing_stored_and_leaves_no_worker(self):
         process = self.start_slow()
         kept = self.store_rows("select count(*) from measurements")[0][0]

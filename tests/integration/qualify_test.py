@@ -56,6 +56,13 @@ class Qualify(Command):
         self.assertEqual(self.run_tiny()["models"][0]["measured_layers"], self.run_tiny()["models"][0]["total_layers"])
         self.assertNotEqual(self.json("runs")["runs"][0]["environment"], document["baseline"]["environment"])
 
+    def test_a_device_that_errs_decides_nothing(self):
+        self.stack("new", '[[rule]]\nmatch = "v1:matmul;*"\nvariant = "algorithm=direct"\noutcome = "crashed"\nreason = "Xid 48"\n'
+                   'attributes = { device_fault = "the driver reported Xid 48" }\n' + control(1))
+        error = self.plumb("qualify", self.tiny(), "--baseline", "fake", "--candidate", "new", "--pairs", 6, expect=3).stderr
+        self.assertIn("the driver reported Xid 48: nothing measured beside it", error)
+        self.assertEqual(self.store_rows("select count(*) from derived where kind = 'qualification'"), [(0,)])
+
     def test_a_slower_layer_is_rejected_with_its_cause(self):
         self.stack("new", SLOW + control(1))
         document = self.qualify("new", "--gate", expect=1)

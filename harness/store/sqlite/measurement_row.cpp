@@ -3,11 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
+#include "harness/results/results_json.hpp"
 #include "harness/results/sample_codec.hpp"
 #include "harness/store/content_hash.hpp"
 
@@ -39,6 +41,38 @@ std::string in_utf8(const std::string& text) {
   using nlohmann::json;
   return json::parse(json(text).dump(-1, ' ', false, json::error_handler_t::replace))
       .get<std::string>();
+}
+
+bool is_storable(const Attributes& attributes) {
+  return std::all_of(attributes.begin(), attributes.end(), [](const auto& attribute) {
+    return is_attribute_name(attribute.first) && is_plain(attribute.second);
+  });
+}
+
+bool is_finite(const Reading& reading) {
+  return std::isfinite(reading.median) && std::isfinite(reading.low) && std::isfinite(reading.high);
+}
+
+bool is_storable(const Readings& readings) {
+  return std::all_of(readings.begin(), readings.end(), [](const auto& reading) {
+    return is_attribute_name(reading.first) && is_finite(reading.second);
+  });
+}
+
+/// Reads what a column holds; empty where it is null.
+template <typename Value>
+Value read_json(const std::string& text, Value (*read)(std::string_view), RowId row) {
+  if (text.empty()) {
+    return {};
+  }
+  try {
+    return read(text);
+  } catch (const Error& problem) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("row {} of the store: {}: the store is damaged; run plumb store verify",
+                            row,
+                            problem.what()));
+  }
 }
 
 void require_finite(const Measurement& row) {
@@ -74,7 +108,8 @@ std::optional<Measurement> repaired(const Measurement& row) {
   require_finite(row);
   const bool nan_error = row.maximum_error && std::isnan(*row.maximum_error);
   if (!nan_error && is_plain(row.outcome.reason) && is_plain(row.variant) &&
-      is_plain(row.output_hash) && is_plain(row.key.text)) {
+      is_plain(row.output_hash) && is_plain(row.key.text) && is_storable(row.attributes) &&
+      is_storable(row.readings)) {
     return std::nullopt;
   }
   Measurement copy = row;
@@ -85,6 +120,13 @@ std::optional<Measurement> repaired(const Measurement& row) {
        {&copy.outcome.reason, &copy.variant, &copy.output_hash, &copy.key.text}) {
     *text = in_utf8(*text);
   }
+  std::erase_if(copy.attributes, [](auto& each) { return !is_attribute_name(each.first); });
+  for (auto& [name, text] : copy.attributes) {
+    text = in_utf8(text);
+  }
+  std::erase_if(copy.readings, [](auto& each) {
+    return !is_attribute_name(each.first) || !is_finite(each.second);
+  });
   return copy;
 }
 
@@ -108,20 +150,27 @@ std::int64_t row_checksum(const Measurement& row,
   hash.add_flag(row.disturbance.disturbed);
   hash.add(row.attempt).add(row.process);
   hash.add(std::int64_t{row.started.time_since_epoch().count()}).add(row.wall);
+  // Rows without them have the checksum that they had before there were any.
+  if (!row.attributes.empty()) {
+    hash.add(std::string_view(to_json(row.attributes)));
+  }
+  if (!row.readings.empty()) {
+    hash.add(std::string_view(to_json(row.readings)));
+  }
   return hash.stored();
 }
 
 std::string insert_rows_sql(std::size_t count) {
   constexpr std::string_view kRow =
       "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-      "?, ?, ?, ?, ?, ?, ?)";
+      "?, ?, ?, ?, ?, ?, ?, ?, ?)";
   std::string sql =
       "insert into measurements (id, run, layer_key, variant, cache, purpose, outcome, reason, "
       "library_choice, reference_implementation, samples, repetitions, n, median_seconds, "
       "low_seconds, high_seconds, min_seconds, p90_seconds, mean_seconds, min_has_company, "
       "floor_seconds, creation_seconds, first_call_seconds, reorder_seconds, workspace_bytes, "
       "maximum_error, output_hash, involuntary_switches, steal_ratio, load, pressure_ratio, "
-      "disturbed, attempt, process, started, wall_seconds, checksum) values ";
+      "disturbed, attempt, process, started, wall_seconds, checksum, attributes, readings) values ";
   for (std::size_t i = 0; i < count; ++i) {
     sql += i == 0 ? "" : ", ";
     sql += kRow;
@@ -132,7 +181,8 @@ std::string insert_rows_sql(std::size_t count) {
 void bind_row(SqliteStatement& statement,
               const RowPlace& place,
               const Measurement& row,
-              std::string_view samples) {
+              std::string_view samples,
+              const std::string& readings) {
   const auto bind_text_or_null = [&](const std::string& text) {
     text.empty() ? statement.bind_null() : statement.bind(std::string_view(text));
   };
@@ -151,7 +201,8 @@ void bind_row(SqliteStatement& statement,
   statement.bind(row.disturbance.involuntary_switches).bind(row.disturbance.steal_ratio);
   statement.bind(row.disturbance.load).bind(row.disturbance.pressure_ratio);
   statement.bind_flag(row.disturbance.disturbed).bind(row.attempt).bind(row.process);
-  statement.bind(row.started).bind(row.wall).bind(place.checksum);
+  statement.bind(row.started).bind(row.wall).bind(place.checksum).bind(place.attributes);
+  bind_text_or_null(readings);
 }
 
 const std::string& select_rows_sql() {
@@ -162,9 +213,10 @@ const std::string& select_rows_sql() {
       "m.mean_seconds, m.min_has_company, m.floor_seconds, m.creation_seconds, "
       "m.first_call_seconds, m.reorder_seconds, m.workspace_bytes, m.maximum_error, m.output_hash, "
       "m.involuntary_switches, m.steal_ratio, m.load, m.pressure_ratio, m.disturbed, m.attempt, "
-      "m.process, m.started, m.wall_seconds, m.checksum "
+      "m.process, m.started, m.wall_seconds, m.checksum, a.text, m.readings "
       "from measurements m join runs r on r.number = m.run join layer_keys k on k.id = m.layer_key "
-      "join variants v on v.id = m.variant ";
+      "join variants v on v.id = m.variant "
+      "left join attribute_sets a on a.id = m.attributes ";
   return sql;
 }
 
@@ -218,6 +270,8 @@ ReadRow read_row(SqliteStatement& statement) {
   row.started = statement.time();
   row.wall = statement.seconds();
   result.checksum = statement.integer();
+  row.attributes = read_json(statement.text(), &attributes_from_json, id);
+  row.readings = read_json(statement.text(), &readings_from_json, id);
   return result;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "harness/results/run.hpp"
@@ -31,12 +32,15 @@ struct RowPlace {
   std::int64_t key = 0;
   std::int64_t variant = 0;
   std::int64_t checksum = 0;
+  std::optional<std::int64_t> attributes;  ///< the set that it has
 };
-/// Binds all columns of one row; `row` and `samples` (encoded) must live until the statement ran.
+/// Binds all columns of one row; `row`, `samples` (encoded) and `readings` (JSON) must live until
+/// the statement ran.
 void bind_row(SqliteStatement& statement,
               const RowPlace& place,
               const Measurement& row,
-              std::string_view samples);
+              std::string_view samples,
+              const std::string& readings);
 
 /// Selects the columns that read_row takes: "select … from measurements m join …"; add a condition
 /// on m, k (layer_keys), v (variants), r (runs).

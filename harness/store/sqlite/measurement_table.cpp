@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "harness/base/error.hpp"
+#include "harness/results/results_json.hpp"
 #include "harness/results/sample_codec.hpp"
 
 namespace plumb {
@@ -29,6 +30,7 @@ MeasurementTable::MeasurementTable(StatementCache& statements)
     : statements_(statements),
       keys_(statements, "layer_keys"),
       variants_(statements, "variants"),
+      attributes_(statements, "attribute_sets"),
       newest_(statements) {}
 
 std::vector<RowId> MeasurementTable::insert(const NewestRuns::Run& run,
@@ -45,7 +47,7 @@ std::vector<RowId> MeasurementTable::insert(const NewestRuns::Run& run,
       const auto position = first_position + static_cast<std::int64_t>(from + i);
       PreparedRow& row = prepared[i];
       prepare(rows[from + i], run, run_checksum, position, row);
-      bind_row(*statement, row.place, *row.row, row.samples);
+      bind_row(*statement, row.place, *row.row, row.samples, row.readings);
       ids.push_back(row.place.id);
     }
     statement->run();
@@ -69,7 +71,12 @@ void MeasurementTable::prepare(const Measurement& given,
                run.number,
                key.id,
                variant.id,
-               row_checksum(*out.row, run_checksum, key.checksum, variant.checksum)};
+               row_checksum(*out.row, run_checksum, key.checksum, variant.checksum),
+               {}};
+  if (!out.row->attributes.empty()) {
+    out.place.attributes = attributes_.entry_of(to_json(out.row->attributes)).id;
+  }
+  out.readings = out.row->readings.empty() ? std::string() : to_json(out.row->readings);
   out.samples = encode_samples(out.row->samples, out.row->repetitions);
 }
 
@@ -97,6 +104,7 @@ void MeasurementTable::link_reused(std::int64_t run_number, std::span<const RowI
 void MeasurementTable::forget() {
   keys_.forget();
   variants_.forget();
+  attributes_.forget();
   newest_.forget();
 }
 

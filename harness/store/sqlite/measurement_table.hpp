@@ -52,6 +52,7 @@ class MeasurementTable {
     const Measurement* row = nullptr;  ///< the given one, or `repair`
     RowPlace place;
     std::string samples;
+    std::string readings;
   };
   void prepare(const Measurement& given,
                const NewestRuns::Run& run,
@@ -62,6 +63,7 @@ class MeasurementTable {
   StatementCache& statements_;
   TextTable keys_;
   TextTable variants_;
+  TextTable attributes_;
   NewestRuns newest_;
 };
 

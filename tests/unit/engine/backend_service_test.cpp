@@ -94,6 +94,34 @@ TEST_F(Service, keeps_one_program_at_a_time_of_a_layer_beyond_the_memory) {
   }
 }
 
+TEST_F(Service, rows_have_what_the_backend_says_and_sees_and_races_only_what_is_short) {
+  ScriptedVariant a = chosen(variant("a", 1e-3));
+  a.variant.attributes = {{"engine", "62"}, {"tensor_cores", "unknown"}};
+  a.prepared = {{"plan", std::string(1000, 'x')}};
+  a.observed.attributes = {{"tensor_cores", "yes"}};
+  a.observed.readings = {{"energy_joules", {0.5, 0.4, 0.6, 3}}};
+  ScriptedBackend backend({a, variant("b", 1.01e-3)});
+  MeasureRequest asked = request(true);
+  asked.caches = {CacheMode::kNone, CacheMode::kWeights};
+  std::size_t full = 0;
+  for (const Measurement& row : measure(backend, asked)) {
+    if (row.variant != "a") {
+      EXPECT_TRUE(row.attributes.empty() && row.readings.empty());
+    } else if (row.purpose == Purpose::kRace) {
+      EXPECT_EQ(row.attributes, a.variant.attributes);
+    } else {
+      full += 1;
+      EXPECT_EQ(row.attributes.at("tensor_cores"), "yes") << "what is seen stands above";
+      EXPECT_EQ(row.attributes.at("engine"), "62");
+      EXPECT_EQ(row.attributes.at("plan").size(), 1000U);
+      EXPECT_EQ(row.readings.contains("energy_joules"), row.cache == CacheMode::kNone)
+          << "of the row's own executions";
+    }
+  }
+  EXPECT_EQ(full, 2U);
+  EXPECT_EQ(std::count(backend.script.log.begin(), backend.script.log.end(), "observe a 0"), 1);
+}
+
 TEST_F(Service, races_all_variants_and_measures_the_close_ones_in_full) {
   ScriptedBackend backend({chosen(variant("a", 2e-3)),
                            variant("b", 1e-3),
@@ -144,8 +172,10 @@ TEST_F(Service, a_finalist_that_is_beaten_ends_early_and_keeps_its_row) {
 TEST_F(Service, losers_are_dropped_and_winners_prepared_only_once) {
   ScriptedBackend backend({variant("a", 1e-3), variant("b", 5e-3)});
   static_cast<void>(measure(backend, request()));
-  EXPECT_THAT(backend.script.log,
-              ElementsAre("prepare a", "bind a 0", "prepare b", "bind b 0", "drop b", "drop a"));
+  EXPECT_THAT(
+      backend.script.log,
+      ElementsAre(
+          "prepare a", "bind a 0", "prepare b", "bind b 0", "drop b", "observe a 0", "drop a"));
 }
 
 TEST_F(Service, the_hopeless_leave_the_race_early) {

@@ -3,8 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <utility>
+#include <vector>
 
 namespace plumb {
 namespace {
@@ -38,7 +40,8 @@ class Timing : public ::testing::Test {
                          reading.involuntary_switches = switches_;
                          return reading;
                        },
-                       std::move(filter));
+                       std::move(filter),
+                       monitor_);
   }
   static Measurement row(Purpose purpose = Purpose::kFull) {
     Measurement result;
@@ -52,7 +55,79 @@ class Timing : public ::testing::Test {
   int readings_ = 0;
   int disturbed_blocks_ = 0;
   std::int64_t switches_ = 0;
+  BlockMonitor* monitor_ = nullptr;
 };
+
+/// Sees a list of blocks, one after the other; then the last of them again.
+class ListedMonitor final : public BlockMonitor {
+ public:
+  explicit ListedMonitor(std::vector<MonitoredBlock> blocks) : blocks_(std::move(blocks)) {}
+  void begin() override { begun += 1; }
+  [[nodiscard]] MonitoredBlock end() override {
+    const MonitoredBlock block = blocks_[std::min(ended_, blocks_.size() - 1)];
+    ended_ += 1;
+    return block;
+  }
+  int begun = 0;
+
+ private:
+  std::vector<MonitoredBlock> blocks_;
+  std::size_t ended_ = 0;
+};
+
+TEST_F(Timing, a_block_on_a_device_that_was_held_back_is_measured_again) {
+  const Reading cool{1.98e9, 1.98e9, 1.98e9, 1};
+  ListedMonitor monitor(
+      {{.readings = {{"sm_clock_hertz", {1.2e9, 1.2e9, 1.2e9, 1}}}, .disturbed = true, .fault = {}},
+       {.readings = {{"sm_clock_hertz", cool}}, .disturbed = false, .fault = {}}});
+  monitor_ = &monitor;
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  Measurement result = row();
+  layer_timing.time(region, SamplingPlan{}, 3, result);
+  EXPECT_EQ(result.attempt, 2);
+  EXPECT_FALSE(result.disturbance.disturbed);
+  EXPECT_EQ(result.readings, (Readings{{"sm_clock_hertz", cool}})) << "of the block that counts";
+  EXPECT_EQ(monitor.begun, 2);
+}
+
+TEST_F(Timing, a_row_that_is_timed_again_has_the_readings_of_then) {
+  const Reading cool{45.0, 45.0, 45.0, 1};
+  ListedMonitor monitor(
+      {{.readings = {{"power_watts", cool}}, .disturbed = false, .fault = {}},
+       {.readings = {{"sm_clock_hertz", cool}}, .disturbed = false, .fault = {}}});
+  monitor_ = &monitor;
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  Measurement result = row();
+  layer_timing.time(region, SamplingPlan{}, 1, result);
+  layer_timing.time(region, SamplingPlan{}, 1, result);
+  EXPECT_EQ(result.readings, (Readings{{"sm_clock_hertz", cool}}));
+}
+
+TEST_F(Timing, a_device_that_stays_held_back_leaves_a_disturbed_row) {
+  ListedMonitor monitor({{.readings = {}, .disturbed = true, .fault = {}}});
+  monitor_ = &monitor;
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  Measurement result = row();
+  layer_timing.time(region, SamplingPlan{}, 3, result);
+  EXPECT_EQ(result.attempt, 3);
+  EXPECT_TRUE(result.disturbance.disturbed);
+  EXPECT_TRUE(result.outcome.timed());
+}
+
+TEST_F(Timing, a_row_during_which_the_device_erred_is_no_time) {
+  ListedMonitor monitor({{.readings = {}, .disturbed = true, .fault = "Xid 48"}});
+  monitor_ = &monitor;
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  Measurement result = row(Purpose::kRace);
+  layer_timing.time(region, SamplingPlan{}, 3, result);
+  EXPECT_EQ(result.attempt, 1) << "again would be no better";
+  EXPECT_EQ(result.outcome, (Outcome{Outcome::Kind::kCrashed, "Xid 48"}));
+  EXPECT_EQ(result.attributes.at(kDeviceFault), "Xid 48");
+}
 
 TEST_F(Timing, fills_the_row) {
   LayerTiming layer_timing = timing();

@@ -297,6 +297,26 @@ TEST(Reference, adds_what_is_fused_before_it_rounds) {
               ElementsAre(13, 0));
 }
 
+TEST(Reference, samples_products_of_integers_as_it_computes_them_whole) {
+  for (const char* const key :
+       {"v1:conv_integer;in=u8[2,6,7,5],s8[8,3,3,2]c,s32[8]c,u8[]c,s8[8]c,f32[]c,f32[8]c,f32[]c;"
+        "out=s8[2,8,4,4];acc=s32;math=strict;dilations=[1,1];group=2;pads=[1,0,1,0];strides=[2,1]",
+        "v1:conv_integer;in=s8[1,4,6,6],s8[8,4,3,3]c,f32[8]c,-,-,f32[]c,f32[]c;out=f32[1,8,6,6];"
+        "acc=s32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1];epilogue=relu",
+        "v1:matmul_integer;in=u8[3,5,8],s8[8,4]c,u8[]c,s8[]c,f32[]c,f32[4]c,f32[]c,u8[]c;"
+        "out=u8[3,5,4];acc=s32;math=strict"}) {
+    const LayerSpec spec = parse_key({key});
+    const std::vector<Tensor> tensors = random_operands(spec, 3);
+    const std::vector<Tensor> full = reference_outputs(spec, tensors);
+    const std::vector<SampledElement> samples = sampled_reference(spec, tensors, 4096, 1);
+    EXPECT_EQ(samples.size(), static_cast<std::size_t>(element_count(spec.outputs[0]))) << key;
+    for (const SampledElement& sample : samples) {
+      ASSERT_EQ(static_cast<float>(sample.value), number_at(full[0], sample.element))
+          << key << " " << sample.element;
+    }
+  }
+}
+
 TEST(Reference, pads_integers_with_their_zero_point) {
   const LayerSpec spec = parse_key(
       {"v1:conv_integer;in=u8[1,1,1,2],s8[1,1,1,3]c,-,u8[]c;out=s32[1,1,1,2];acc=s32;math=strict;"

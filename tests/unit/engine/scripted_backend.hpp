@@ -39,6 +39,8 @@ struct ScriptedVariant {
   bool wrong = false;
   Bytes weight_bytes;
   Bytes activation_bytes{64};
+  Attributes prepared{};  ///< attributes that are known from preparing it
+  Observation observed{};
 };
 
 class ScriptedProgram final : public Program {
@@ -50,8 +52,17 @@ class ScriptedProgram final : public Program {
   ScriptedProgram& operator=(const ScriptedProgram&) = delete;
 
   [[nodiscard]] ProgramFacts facts() const override {
-    return {
-        "scripted", Seconds(0.002), Bytes{128}, variant_.activation_bytes, variant_.weight_bytes};
+    return {"scripted",
+            Seconds(0.002),
+            Bytes{128},
+            variant_.activation_bytes,
+            variant_.weight_bytes,
+            variant_.prepared};
+  }
+  [[nodiscard]] Observation observe(std::size_t slot, Seconds budget) override {
+    script_.log.push_back("observe " + variant_.variant.text + " " + std::to_string(slot));
+    script_.now += budget;
+    return variant_.observed;
   }
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared) override {
     script_.log.push_back("bind " + variant_.variant.text + " " + std::to_string(slot) +

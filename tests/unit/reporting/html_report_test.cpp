@@ -32,6 +32,24 @@ TEST(HtmlReport, holds_the_run_as_json) {
   EXPECT_TRUE(cover[2]["free"]);
 }
 
+TEST(HtmlReport, says_of_a_step_what_the_backend_says_of_its_row) {
+  RunReport report = sample_report();
+  StoredMeasurement row;
+  row.row = 77;
+  row.measurement.attributes = {{"engine", "62"}, {"plan", std::string(1793, 'x')}};
+  row.measurement.readings = {{"power_watts", {310.0, 309.0, 312.0, 3}},
+                              {"temperature_celsius", {61.0, 61.0, 61.0, 1}}};
+  report.rows.push_back(row);
+  report.models[0].bounds.cover[0].time->row = 77;
+  report.models[0].bounds.cover[1].time->row = 78;
+  const auto data = nlohmann::json::parse(data_of(written(report, ".html")));
+  const auto& cover = data["models"][0]["cover"];
+  EXPECT_EQ(
+      cover[0]["executed_by"],
+      "engine 62 · plan (1793 bytes) · power_watts 310 (309 to 312) · temperature_celsius 61");
+  EXPECT_FALSE(cover[1].contains("executed_by"));
+}
+
 TEST(HtmlReport, is_the_same_bytes_for_the_same_value) {
   EXPECT_EQ(written(sample_report(), ".html"), written(sample_report(), ".html"));
   EXPECT_EQ(written(hostile_report(), ".html"), written(hostile_report(), ".html"));

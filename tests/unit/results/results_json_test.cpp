@@ -37,6 +37,8 @@ Measurement full_row() {
   row.workspace = Bytes{4096};
   row.maximum_error = 1.0 / 3.0;
   row.output_hash = "00ff";
+  row.attributes = {{"engine", "62"}};
+  row.readings = {{"energy_joules", {1.0 / 3.0, 0.25, 0.5, 7}}};
   row.disturbance = {3, 0.125, std::nullopt, 0.5, true};
   row.attempt = 2;
   row.process = 4;
@@ -71,6 +73,8 @@ TEST(ResultsJson, a_measurement_reads_back_the_same) {
   EXPECT_EQ(back.samples, row.samples);
   EXPECT_EQ(back.summary.p90, row.summary.p90);
   EXPECT_EQ(back.maximum_error, 1.0 / 3.0);
+  EXPECT_EQ(back.attributes, row.attributes);
+  EXPECT_EQ(back.readings, row.readings);
   EXPECT_EQ(back.first_call, std::nullopt);
   EXPECT_EQ(back.disturbance.load, std::nullopt);
   EXPECT_EQ(back.disturbance.pressure_ratio, 0.5);

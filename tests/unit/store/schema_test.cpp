@@ -124,10 +124,10 @@ TEST_F(SchemaTest, a_store_of_version_one_keeps_everything_and_finds_its_newest_
     insert_row(connection, 2 * kRun + 1, 2, older, test::row(test::key(2), 30));
   }
   EXPECT_THAT(error_of_opening(false),
-              testing::AllOf(HasSubstr("version 1"), HasSubstr("needs 2"), HasSubstr("migrate")));
+              testing::AllOf(HasSubstr("version 1"), HasSubstr("needs 3"), HasSubstr("migrate")));
 
   const auto store = open_store(url());
-  EXPECT_EQ(store->schema_version(), 2);
+  EXPECT_EQ(store->schema_version(), 3);
   EXPECT_THAT(store->runs(), SizeIs(2));
   const std::vector<StoredMeasurement> rows = store->measurements(newer);
   ASSERT_THAT(rows, SizeIs(2));
@@ -146,6 +146,26 @@ TEST_F(SchemaTest, a_store_of_version_one_keeps_everything_and_finds_its_newest_
   ASSERT_THAT(reusable, SizeIs(1));
   EXPECT_EQ(reusable[0].run, newer) << "but a refusal";
   EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_F(SchemaTest, equal_attributes_are_kept_once) {
+  {
+    const auto store = open_store(url());
+    store->begin_run(test::header("01J00000000000000000000001"));
+    std::vector<Measurement> rows{test::row(test::key(1), 20), test::row(test::key(1), 30)};
+    rows[0].attributes = rows[1].attributes = {{"engine", "62"}};
+    rows.push_back(test::row(test::key(2), 10));
+    store->append("01J00000000000000000000001", rows);
+  }
+  SqliteConnection connection(path_);
+  SqliteStatement sets(connection,
+                       "select count(*), (select count(*) from measurements where attributes = 1), "
+                       "(select count(*) from measurements where attributes is null) "
+                       "from attribute_sets");
+  ASSERT_TRUE(sets.step());
+  EXPECT_EQ(sets.integer(), 1);
+  EXPECT_EQ(sets.integer(), 2);
+  EXPECT_EQ(sets.integer(), 1);
 }
 
 TEST_F(SchemaTest, a_failing_migration_leaves_the_store_as_it_was) {

@@ -28,6 +28,8 @@ class VerificationTest : public testing::Test {
     for (int i = 1; i <= 50; ++i) {
       rows.push_back(test::row(test::key(i), i));
     }
+    rows[0].attributes = {{"engine", "62"}};
+    rows[0].readings = {{"power_watts", {310.0, 309.0, 312.0, 3}}};
     const std::vector<RowId> ids = store->append(kRun, rows);
     store->put_derived(std::vector<DerivedRecord>{
         {kRun, "bound", "lenet|1|f32", "1", {ids[0]}, "{}", test::at(5)}});
@@ -84,6 +86,8 @@ TEST_F(VerificationTest, every_column_of_a_row_is_guarded) {
                                    "process = 1",
                                    "started = started + 1",
                                    "wall_seconds = 0",
+                                   "attributes = null",
+                                   "readings = null",
                                    "checksum = checksum + 1",
                                    "layer_key = 2"}) {
     const std::string one = " where id = 4294967296";
@@ -104,6 +108,13 @@ TEST_F(VerificationTest, damaged_samples_are_found_and_not_handed_out) {
   EXPECT_THAT(faults_after("update measurements set samples = x'6e0102' where id = 4294967297"),
               testing::ElementsAre(HasSubstr("samples are damaged")));
   EXPECT_THROW((void)open_store(url())->measurements(kRun), Error);
+}
+
+TEST_F(VerificationTest, attributes_that_are_none_are_found) {
+  EXPECT_THAT(faults_after("update attribute_sets set text = '{\"engine\":\"63\"}'"),
+              Contains(HasSubstr("row 4294967296")));
+  EXPECT_THAT(faults_after("update attribute_sets set text = '{\"engine\":62}'"),
+              Contains(HasSubstr("'engine' is no text")));
 }
 
 TEST_F(VerificationTest, an_unknown_word_is_found) {

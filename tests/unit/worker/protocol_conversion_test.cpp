@@ -45,6 +45,8 @@ Measurement full_row() {
   row.workspace = {std::int64_t{1} << 40};
   row.maximum_error = 3e-6;
   row.output_hash = "abcdef";
+  row.attributes = {{"engine", "62"}, {"plan", R"({"engine":{}})"}};
+  row.readings = {{"power_watts", {310.0, 309.0, 312.0, 3}}};
   row.disturbance = {.involuntary_switches = 17,
                      .steal_ratio = 0.25,
                      .load = 1.5,
@@ -82,6 +84,8 @@ void expect_equal(const Measurement& a, const Measurement& b) {
   EXPECT_EQ(a.workspace, b.workspace);
   EXPECT_EQ(a.maximum_error, b.maximum_error);
   EXPECT_EQ(a.output_hash, b.output_hash);
+  EXPECT_EQ(a.attributes, b.attributes);
+  EXPECT_EQ(a.readings, b.readings);
   EXPECT_EQ(a.disturbance.involuntary_switches, b.disturbance.involuntary_switches);
   EXPECT_EQ(a.disturbance.steal_ratio, b.disturbance.steal_ratio);
   EXPECT_EQ(a.disturbance.load, b.disturbance.load);
@@ -253,6 +257,14 @@ TEST(ProtocolConversion, refuses_values_out_of_range) {
               HasSubstr("'samples_seconds'"));
   EXPECT_THAT(refusal([&](Message& m) { m.set_floor_seconds(infinity); }),
               HasSubstr("'floor_seconds'"));
+  EXPECT_THAT(refusal([](Message& m) { (*m.mutable_attributes())["a b"] = "x"; }),
+              HasSubstr("'attributes'"));
+  EXPECT_THAT(refusal([](Message& m) {
+                (*m.mutable_attributes())["plan"] = std::string(kMostAttributeText + 1, 'x');
+              }),
+              HasSubstr("'attributes'"));
+  EXPECT_THAT(refusal([&](Message& m) { (*m.mutable_readings())["watts"].set_low(nan); }),
+              HasSubstr("'readings.low'"));
   EXPECT_THAT(refusal([](Message& m) { m.set_repetitions(0); }), HasSubstr("'repetitions'"));
   EXPECT_THAT(refusal([](Message& m) { m.set_workspace_bytes(-1); }),
               HasSubstr("'workspace_bytes'"));

@@ -8,6 +8,7 @@
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/lt_product.hpp"
 #include "runners/cuda/product_plan.hpp"
+#include "runners/cuda/tensor_core_use.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -91,6 +92,7 @@ std::vector<DeviceOffer> blas_offers(const LayerSpec& spec,
   offer.text = fmt::format("impl=cublas;call={}{}",
                            problem.batch == 1 ? "GemmEx" : "GemmStridedBatchedEx",
                            own_part_text(problem));
+  offer.attributes = tensor_core_attributes({});
   offer.inputs.assign(spec.inputs.size(), TensorLayout::kChannelsFirst);
   offer.outputs.assign(spec.outputs.size(), TensorLayout::kChannelsFirst);
   offer.build = [spec, problem, kernel, &handle] {

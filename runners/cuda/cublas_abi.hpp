@@ -77,8 +77,25 @@ enum class LtSetting : int {
   kCluster = 8,
 };
 inline constexpr int kLtNumericalFlags = 15;  // CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS
-inline constexpr std::uint64_t kLtInputTf32 = std::uint64_t{4} << 16;
+// Its bits: what it multiplies with, what it accumulates in, what it takes.
+inline constexpr std::uint64_t kLtFma = 0x1;
+inline constexpr std::uint64_t kLtHmma = 0x2;
+inline constexpr std::uint64_t kLtImma = 0x4;
+inline constexpr std::uint64_t kLtDmma = 0x8;
+inline constexpr std::uint64_t kLtTensorOperations = 0xfe;
 inline constexpr std::uint64_t kLtAccumulatorF16 = std::uint64_t{1} << 8;
+inline constexpr std::uint64_t kLtAccumulatorF32 = std::uint64_t{2} << 8;
+inline constexpr std::uint64_t kLtAccumulatorF64 = std::uint64_t{4} << 8;
+inline constexpr std::uint64_t kLtAccumulatorS32 = std::uint64_t{8} << 8;
+inline constexpr std::uint64_t kLtInputF16 = std::uint64_t{1} << 16;
+inline constexpr std::uint64_t kLtInputBf16 = std::uint64_t{2} << 16;
+inline constexpr std::uint64_t kLtInputTf32 = std::uint64_t{4} << 16;
+inline constexpr std::uint64_t kLtInputF32 = std::uint64_t{8} << 16;
+inline constexpr std::uint64_t kLtInputF64 = std::uint64_t{0x10} << 16;
+inline constexpr std::uint64_t kLtInputS8 = std::uint64_t{0x20} << 16;
+inline constexpr std::uint64_t kLtInputF8E4M3 = std::uint64_t{0x40} << 16;
+inline constexpr std::uint64_t kLtInputF8E5M2 = std::uint64_t{0x80} << 16;
+inline constexpr std::uint64_t kLtGaussian = std::uint64_t{1} << 32;
 
 /// Holds the entry points, found by name by CublasLibrary.
 struct LtCalls {

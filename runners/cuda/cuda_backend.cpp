@@ -30,10 +30,14 @@ LayerSpec interface_of(const Graph& graph) {
 
 }  // namespace
 
-CudaBackend::CudaBackend(const CudnnLibrary& library, const Device& device, ModelMode mode)
+CudaBackend::CudaBackend(const CudnnLibrary& library,
+                         const Device& device,
+                         ModelMode mode,
+                         Observers observers)
     : library_(library),
       context_(device),
       mode_(mode),
+      observers_(observers),
       cudnn_(library),
       kernels_(context_),
       stream_(context_.driver()) {
@@ -110,7 +114,7 @@ std::vector<Variant> CudaBackend::variants(const LayerKey& key) const {
     for (const DeviceOffer& offer : offers(key)) {
       const bool channels_last =
           !offer.outputs.empty() && offer.outputs.front() == TensorLayout::kChannelsLast;
-      variants.push_back({offer.text, variants.empty(), false, channels_last});
+      variants.push_back({offer.text, variants.empty(), false, channels_last, offer.attributes});
     }
   }));
   return variants;
@@ -132,7 +136,9 @@ Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
     if (memory_needed(plan) > context_.free_memory()) {
       throw std::bad_alloc();
     }
-    prepared.program = std::make_unique<LayerProgram>(context_, parse_key(key), std::move(plan));
+    plan.attributes.merge(Attributes(offer->attributes));
+    prepared.program =
+        std::make_unique<LayerProgram>(context_, parse_key(key), std::move(plan), observers_);
   });
   return prepared;
 }

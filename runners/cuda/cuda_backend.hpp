@@ -13,6 +13,7 @@
 #include "runners/cuda/device_context.hpp"
 #include "runners/cuda/device_memory.hpp"
 #include "runners/cuda/device_offer.hpp"
+#include "runners/cuda/device_program.hpp"
 #include "runners/cuda/device_stream.hpp"
 #include "runners/cuda/kernel_library.hpp"
 #include "runners/cuda/layer_offers.hpp"
@@ -25,8 +26,13 @@ namespace plumb::cuda {
 class CudaBackend final : public Backend {
  public:
   /// Throws DriverRefusal or CudnnRefusal if the GPU or a library does not start. All must outlive
-  /// it.
-  CudaBackend(const CudnnLibrary& library, const Device& device, ModelMode mode);
+  /// it. `observers` look at layers beside their times.
+  CudaBackend(const CudnnLibrary& library,
+              const Device& device,
+              ModelMode mode,
+              Observers observers = {});
+
+  [[nodiscard]] const DeviceContext& context() const { return context_; }
 
   [[nodiscard]] Environment describe() const override;
   [[nodiscard]] Outcome supports(const LayerKey& key) const override;
@@ -51,6 +57,7 @@ class CudaBackend final : public Backend {
   const CudnnLibrary& library_;
   DeviceContext context_;
   ModelMode mode_;
+  Observers observers_;
   std::optional<CublasLibrary> cublas_;
   mutable CudnnHandle cudnn_;
   std::optional<CublasHandle> products_;

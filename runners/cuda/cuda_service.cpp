@@ -3,15 +3,47 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 #include "harness/base/error.hpp"
+#include "harness/worker/worker_variables.hpp"
+#include "runners/cuda/event_timer.hpp"
+#include "runners/cuda/reproducer/reproduce.hpp"
 
 namespace plumb::cuda {
 namespace {
 
 constexpr Bytes kArrays{std::int64_t{1} << 30};  // copied for the bandwidth: beyond every cache
 
-BackendServiceOptions options_for(CudaBackend& backend, const Device& device) {
+constexpr Seconds kLookEvery{0.01};  // blocks last from some ten milliseconds on
+
+std::unique_ptr<ManagedDevice> managed(const std::string& uuid) {
+  try {
+    return std::make_unique<ManagedDevice>(uuid);
+  } catch (const Error&) {
+    return nullptr;  // the fact gpu.management says why
+  }
+}
+
+/// Before the GPU is taken: the profiler must see its context begin.
+std::unique_ptr<KernelTracer> tracer_if_wanted() {
+  return std::getenv(kProfileVariable) != nullptr ? std::make_unique<KernelTracer>() : nullptr;
+}
+
+std::unique_ptr<DeviceMonitor> monitor_of(ManagedDevice* management) {
+  if (management == nullptr) {
+    return nullptr;
+  }
+  return std::make_unique<DeviceMonitor>([management] { return management->sample(); },
+                                         [management] { return management->errors(); },
+                                         kLookEvery);
+}
+
+BackendServiceOptions options_for(CudaBackend& backend,
+                                  const Device& device,
+                                  BlockMonitor* monitor) {
   BackendServiceOptions options;
+  options.monitor = monitor;
   options.last_level_cache = device.l2_cache();
   options.sweep = [&backend](Bytes bytes) { backend.sweep(bytes); };
   options.peak_extents = {2048, 8192};
@@ -21,7 +53,11 @@ BackendServiceOptions options_for(CudaBackend& backend, const Device& device) {
 }  // namespace
 
 CudaService::Measuring::Measuring(const CudnnLibrary& library, const Device& device, ModelMode mode)
-    : backend(library, device, mode), service(backend, options_for(backend, device)) {}
+    : tracer(tracer_if_wanted()),
+      management(managed(device.uuid())),
+      monitor(monitor_of(management.get())),
+      backend(library, device, mode, {management.get(), tracer.get()}),
+      service(backend, options_for(backend, device, monitor.get())) {}
 
 CudaService::CudaService(const std::vector<std::filesystem::path>& libraries, ModelMode mode)
     : library_(libraries), mode_(mode) {}
@@ -60,12 +96,28 @@ Environment CudaService::describe() {
   environment.identity["execution"] = to_text(mode_);
   try {
     device().describe(environment);
+    environment.facts.merge(Facts(timer_facts()));
+    environment.facts[kProfilerFact] = "CUPTI";
   } catch (const Error& missing) {
     environment.facts["gpu.missing"] = missing.what();
   } catch (const DriverRefusal& refusal) {
     environment.facts["gpu.missing"] = refusal.what();
   }
   return environment;
+}
+
+const Facts& CudaService::timer_facts() {
+  if (!timer_facts_) {
+    try {
+      timer_facts_ = measuring_ ? event_timer_facts(measuring_->backend.context())
+                                : event_timer_facts(DeviceContext(device()));
+    } catch (const Error& busy) {
+      timer_facts_ = Facts{{"measure.event_timer", busy.what()}};
+    } catch (const DriverRefusal& refusal) {
+      timer_facts_ = Facts{{"measure.event_timer", refusal.what()}};
+    }
+  }
+  return *timer_facts_;
 }
 
 std::vector<Variant> CudaService::variants(const LayerKey& key) {
@@ -90,6 +142,19 @@ void CudaService::execute(const ExecuteRequest& request,
 
 LoadExecution CudaService::load(const LoadRequest& request, const LoadReport& report) {
   return measuring().service.load(request, report);
+}
+
+Reproducer CudaService::reproduce(const ReproducerRequest& request) {
+  const Environment environment = describe();
+  const auto fact = [&](const Facts& facts, const char* name) {
+    const auto found = facts.find(name);
+    return found == facts.end() ? std::string("unknown") : found->second;
+  };
+  return cuda::reproduce(request,
+                         fmt::format("{} on {}, driver {}",
+                                     fact(environment.identity, "library"),
+                                     fact(environment.identity, "gpu"),
+                                     fact(environment.identity, "driver")));
 }
 
 EngineChoices CudaService::preview(const PreviewRequest& request) {

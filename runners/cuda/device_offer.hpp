@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/model/layer_spec.hpp"
+#include "harness/results/attributes.hpp"
 #include "runners/cuda/device_plan.hpp"
 
 namespace plumb::cuda {
@@ -18,6 +19,7 @@ struct DeviceOffer {
   /// Makes the plan: its buffers are the layer's inputs, then its outputs, then what it needs in
   /// between. Throws Unsupported with the library's words.
   std::function<DevicePlan()> build;
+  Attributes attributes{};  ///< that are known before the plan is made
 };
 
 /// Begins a plan with the buffers of an offer's operands and results.

@@ -10,6 +10,7 @@
 
 #include "harness/base/units.hpp"
 #include "harness/model/tensor.hpp"
+#include "harness/results/attributes.hpp"
 #include "runners/cuda/driver_abi.hpp"
 #include "runners/cuda/tensor_layout.hpp"
 
@@ -55,6 +56,7 @@ struct DevicePlan {
   std::vector<std::size_t> streams;  ///< by step; empty: all on one
   std::size_t arena_bytes = 0;       ///< of the block, one a slot, that buffers with `arena` lie in
   Seconds creation{};                ///< making plans and compiling kernels
+  Attributes attributes;             ///< that are known from making it
 };
 
 /// Adds up what one slot of a plan and its workspace take.

@@ -4,12 +4,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "runners/cuda/tensor_core_use.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -17,6 +19,12 @@ namespace {
 // From CUDA_ERROR_ILLEGAL_ADDRESS to CUDA_ERROR_LAUNCH_FAILED: the context is lost.
 constexpr int kFirstFatal = 700;
 constexpr int kLastFatal = 719;
+
+// The energy counter moves every few to a hundred milliseconds: enough of its steps for an
+// interval, within a bounded time (with the default budget of 20 ms, a fifth of a second).
+constexpr std::size_t kEnergySteps = 5;
+constexpr double kEnergyBudgets = 10.0;
+constexpr std::size_t kTraced = 50;  // executions under the profiler
 
 }  // namespace
 
@@ -68,6 +76,7 @@ ProgramFacts DeviceProgram::facts() const {
   facts.creation = plan_.creation;
   facts.workspace = Bytes{static_cast<std::int64_t>(plan_.workspace_bytes)};
   facts.activation_bytes = Bytes{static_cast<std::int64_t>(plan_.arena_bytes)};
+  facts.attributes = plan_.attributes;
   for (const DeviceBuffer& buffer : plan_.buffers) {
     const Bytes bytes{static_cast<std::int64_t>(buffer.arena ? 0 : buffer.bytes)};
     (buffer.weight ? facts.weight_bytes : facts.activation_bytes) += bytes;
@@ -172,8 +181,12 @@ std::vector<Seconds> DeviceProgram::profile(std::size_t slot) {
   return times;
 }
 
-LayerProgram::LayerProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan)
+LayerProgram::LayerProgram(const DeviceContext& context,
+                           LayerSpec spec,
+                           DevicePlan plan,
+                           Observers observers)
     : DeviceProgram(context, std::move(spec), std::move(plan)),
+      observers_(observers),
       clock_(context.driver(), stream(), [this](std::size_t slot) { enqueue(slot); }) {}
 
 void LayerProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool shared) {
@@ -188,6 +201,56 @@ DeviceSample LayerProgram::sample(std::span<const std::size_t> slots, bool again
     end_if_lost(refusal);
     throw;
   }
+}
+
+std::vector<EnergyMark> LayerProgram::energy_marks(std::size_t slot, Seconds at_most) {
+  std::vector<EnergyMark> marks;
+  EnergyMark mark;
+  std::size_t moves = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  while (moves < kEnergySteps && std::chrono::steady_clock::now() - begin < at_most) {
+    const std::optional<std::uint64_t> energy = observers_.management->energy();
+    if (!energy) {
+      return {};
+    }
+    mark.millijoules = *energy;
+    moves += !marks.empty() && marks.back().millijoules != *energy ? 1U : 0U;
+    marks.push_back(mark);
+    mark.executions += clock_.replay(std::span(&slot, 1));
+  }
+  return marks;
+}
+
+Observation LayerProgram::traced(std::size_t slot) {
+  Observation seen = trace_observation(observers_.tracer->record([&] {
+    for (std::size_t i = 0; i < kTraced; ++i) {
+      enqueue(slot);
+    }
+    synchronize();
+  }),
+                                       kTraced);
+  keep_decision(seen.attributes, plan().attributes);
+  return seen;
+}
+
+Observation LayerProgram::observe(std::size_t slot, Seconds budget) {
+  Observation seen;
+  try {
+    if (observers_.tracer != nullptr) {
+      return traced(slot);
+    }
+    if (observers_.management != nullptr && observers_.management->energy()) {
+      const std::vector<EnergyMark> marks = energy_marks(slot, budget * kEnergyBudgets);
+      if (const std::optional<Reading> joules = energy_per_execution(marks)) {
+        seen.readings["energy_joules"] = *joules;
+      }
+    }
+  } catch (const DriverRefusal& refusal) {
+    end_if_lost(refusal);  // else there is nothing to see, and the row stands
+  } catch (const Error& refusal) {
+    seen.attributes["kernels_missing"] = refusal.what();
+  }
+  return seen;
 }
 
 }  // namespace plumb::cuda

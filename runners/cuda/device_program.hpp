@@ -11,6 +11,8 @@
 #include "runners/cuda/device_memory.hpp"
 #include "runners/cuda/device_plan.hpp"
 #include "runners/cuda/device_stream.hpp"
+#include "runners/cuda/kernel_tracer.hpp"
+#include "runners/cuda/management_library.hpp"
 #include "runners/cuda/replay_clock.hpp"
 
 namespace plumb::cuda {
@@ -54,15 +56,29 @@ class DeviceProgram : public Program {
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 
+/// Says who looks at executions beside their times; all must outlive the program.
+struct Observers {
+  const ManagedDevice* management = nullptr;  ///< counts energy; null: nobody does
+  KernelTracer* tracer = nullptr;  ///< records kernels, in a process in which no time counts; null:
+                                   ///< nobody does
+};
+
 /// Runs the plan of a layer, and times it by the GPU's own clock.
 class LayerProgram final : public DeviceProgram, public DeviceClock {
  public:
-  LayerProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan);
+  LayerProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan, Observers observers);
 
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
   [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots, bool again) override;
+  /// With a tracer shows the kernels (trace_observation()); else reads "energy_joules" of an
+  /// execution, the GPU's idle share included.
+  [[nodiscard]] Observation observe(std::size_t slot, Seconds budget) override;
 
  private:
+  [[nodiscard]] std::vector<EnergyMark> energy_marks(std::size_t slot, Seconds at_most);
+  [[nodiscard]] Observation traced(std::size_t slot);
+
+  Observers observers_;
   ReplayClock clock_;
 };
 

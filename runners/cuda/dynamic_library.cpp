@@ -23,8 +23,12 @@ DynamicLibrary::DynamicLibrary(std::span<const std::string> names, const std::st
   throw Error(Error::Kind::kEnvironment, fmt::format("{}: {}", words, what_to_do_));
 }
 
+void* DynamicLibrary::symbol_or_null(const char* name) const {
+  return dlsym(handle_, name);
+}
+
 void* DynamicLibrary::symbol(const char* name) const {
-  void* const found = dlsym(handle_, name);
+  void* const found = symbol_or_null(name);
   if (found == nullptr) {
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("{} has no entry point {}: {}", name_, name, what_to_do_));

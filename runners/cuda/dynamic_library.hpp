@@ -19,9 +19,16 @@ class DynamicLibrary {
     function = reinterpret_cast<Function>(symbol(name));
   }
 
+  /// Finds an entry point that the library may lack: null then.
+  template <typename Function>
+  void find_if_there(Function& function, const char* name) const {
+    function = reinterpret_cast<Function>(symbol_or_null(name));
+  }
+
   [[nodiscard]] const std::string& name() const { return name_; }
 
  private:
+  [[nodiscard]] void* symbol_or_null(const char* name) const;
   [[nodiscard]] void* symbol(const char* name) const;
 
   std::string name_;

@@ -7,18 +7,21 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "runners/cuda/algorithm_text.hpp"
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/product_plan.hpp"
+#include "runners/cuda/tensor_core_use.hpp"
 
 namespace plumb::cuda {
 namespace {
 
 constexpr int kMostChoices = 100;
 /// Writes what tells one algorithm from another.
-std::string algorithm_text(const CublasLibrary& library, const abi::LtAlgorithm& algorithm) {
+std::string settings_text(const CublasLibrary& library, const abi::LtAlgorithm& algorithm) {
   constexpr std::array kSettings = std::to_array<std::pair<std::string_view, abi::LtSetting>>({
       {"algo", abi::LtSetting::kId},
       {"tile", abi::LtSetting::kTile},
@@ -46,15 +49,21 @@ std::string algorithm_text(const CublasLibrary& library, const abi::LtAlgorithm&
   return text;
 }
 
-bool keeps_promise(const LayerSpec& spec,
-                   const CublasLibrary& library,
-                   const abi::LtAlgorithm& algorithm) {
+/// Reads how an algorithm computes; absent: it does not say.
+std::optional<std::uint64_t> numerical_flags(const CublasLibrary& library,
+                                             const abi::LtAlgorithm& algorithm) {
   std::uint64_t flags = 0;
   std::size_t written = 0;
-  if (library.calls().capability(
-          &algorithm, abi::kLtNumericalFlags, &flags, sizeof flags, &written) != abi::kLtSuccess) {
+  const int status = library.calls().capability(
+      &algorithm, abi::kLtNumericalFlags, &flags, sizeof flags, &written);
+  return status == abi::kLtSuccess ? std::optional(flags) : std::nullopt;
+}
+
+bool keeps_promise(const LayerSpec& spec, const std::optional<std::uint64_t>& known_flags) {
+  if (!known_flags) {
     return true;  // it says nothing: the compute type was asked for
   }
+  const std::uint64_t flags = *known_flags;
   const bool may_round = spec.math == MathClass::kDownConvert;
   const bool may_tf32 = may_round || spec.math == MathClass::kTf32;
   return (may_tf32 || (flags & abi::kLtInputTf32) == 0) &&
@@ -154,11 +163,19 @@ void add_offers(std::vector<DeviceOffer>& offers,
                 const CublasHandle& handle,
                 const KernelStep& kernel) {
   for (const abi::LtChoice& choice : choices(handle, lt_product(handle.library(), problem))) {
-    if (!keeps_promise(spec, handle.library(), choice.algorithm)) {
+    const auto flags = numerical_flags(handle.library(), choice.algorithm);
+    if (!keeps_promise(spec, flags)) {
       continue;
     }
     DeviceOffer offer;
-    offer.text = algorithm_text(handle.library(), choice.algorithm) + own_part_text(problem);
+    offer.attributes =
+        tensor_core_attributes({.product_flags = flags, .engine_notes = {}, .kernels = {}});
+    if (flags) {
+      offer.attributes["numerical_flags"] = flags_text(*flags);
+    }
+    offer.attributes[kAlgorithmAttribute] = algorithm_text(choice.algorithm);
+    offer.attributes["waves"] = fmt::format("{:.4g}", choice.waves);
+    offer.text = settings_text(handle.library(), choice.algorithm) + own_part_text(problem);
     if (const int number = ++names[offer.text]; number > 1) {
       offer.text += fmt::format(";number={}", number);
     }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/results/engine_promise.hpp"
+#include "runners/cuda/engine_attributes.hpp"
 #include "runners/cuda/engine_search.hpp"
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/operation_graph.hpp"
@@ -82,6 +83,7 @@ DevicePlan built(const LayerSpec& spec,
         execution_plan(handle.library(), engine.configuration, {nullptr, handle.get()}));
     const std::int64_t workspace = plan->integer(Attribute::kPlanWorkspace);
     result.workspace_bytes = static_cast<std::size_t>(std::max<std::int64_t>(workspace, 0));
+    add_plan(result.attributes, *plan);
     const std::size_t result_buffer = spec.inputs.size();
     DeviceStep step;
     for (const GraphTensor& tensor : form.graph.tensors) {
@@ -127,6 +129,7 @@ std::vector<DeviceOffer> graph_offers(const LayerSpec& spec,
     }
     DeviceOffer offer;
     offer.text = fmt::format("impl=cudnn;{};{}", asked->form.text, engine_text(engine.facts));
+    offer.attributes = engine_attributes(engine.facts);
     offer.inputs = asked->form.inputs;
     offer.outputs.assign(spec.outputs.size(), asked->form.result);
     offer.build =

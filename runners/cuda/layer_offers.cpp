@@ -15,6 +15,7 @@
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/legacy_offers.hpp"
 #include "runners/cuda/own/own_layer.hpp"
+#include "runners/cuda/tensor_core_use.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -52,6 +53,7 @@ std::vector<DeviceOffer> own_offers(const LayerSpec& spec, KernelLibrary& kernel
       OwnLayer layer = own_layer(spec, layout);
       DeviceOffer offer;
       offer.text = fmt::format("impl=plumb:{};layout={}", spec.op, to_text(layout));
+      offer.attributes = own_kernel_attributes();
       offer.inputs = layer.inputs;
       offer.outputs = layer.outputs;
       offer.build = [spec, layer = std::move(layer), &kernels] {

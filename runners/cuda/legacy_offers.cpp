@@ -11,6 +11,7 @@
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/legacy_execution.hpp"
 #include "runners/cuda/own_step.hpp"
+#include "runners/cuda/tensor_core_use.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -105,6 +106,7 @@ std::vector<DeviceOffer> legacy_offers(const LayerSpec& spec,
       for (LegacyWay& way : ways_of(problem, handle)) {
         DeviceOffer offer;
         offer.text = fmt::format("impl=cudnn-legacy;{}", way.problem.text);
+        offer.attributes = tensor_core_attributes({});
         offer.inputs = input_layouts(spec, problem.behind, problem.layout);
         offer.outputs.assign(spec.outputs.size(), problem.layout);
         offer.build = [spec, way = std::move(way), kernel, &handle] {

@@ -33,6 +33,29 @@ std::pair<abi::LtCompute, abi::LtType> computation_of(const GemmProblem& problem
   }
 }
 
+abi::LtEpilogue epilogue_of(const GemmProblem& problem) {
+  using Activation = GemmProblem::Activation;
+  const bool bias = problem.bias.has_value();
+  const bool gradient = problem.bias_gradient.has_value();
+  switch (problem.activation) {
+    case Activation::kReluGradient:
+      return gradient ? abi::LtEpilogue::kReluGradientBias : abi::LtEpilogue::kReluGradient;
+    case Activation::kGeluTanhGradient:
+      return gradient ? abi::LtEpilogue::kGeluGradientBias : abi::LtEpilogue::kGeluGradient;
+    case Activation::kRelu:
+      return bias ? abi::LtEpilogue::kReluBias : abi::LtEpilogue::kRelu;
+    case Activation::kGeluTanh:
+      return bias ? abi::LtEpilogue::kGeluBias : abi::LtEpilogue::kGelu;
+    case Activation::kNone:
+      break;
+  }
+  if (gradient) {
+    return problem.summed == GemmProblem::Summed::kA ? abi::LtEpilogue::kBiasGradientA
+                                                     : abi::LtEpilogue::kBiasGradientB;
+  }
+  return bias ? abi::LtEpilogue::kBias : abi::LtEpilogue::kDefault;
+}
+
 namespace {
 
 OwnedDescriptor matrix(const CublasLibrary& library, const GemmMatrix& value, std::int64_t batch) {
@@ -56,29 +79,6 @@ OwnedDescriptor matrix(const CublasLibrary& library, const GemmMatrix& value, st
                   "a matrix's batch stride");
   }
   return owned;
-}
-
-abi::LtEpilogue epilogue_of(const GemmProblem& problem) {
-  using Activation = GemmProblem::Activation;
-  const bool bias = problem.bias.has_value();
-  const bool gradient = problem.bias_gradient.has_value();
-  switch (problem.activation) {
-    case Activation::kReluGradient:
-      return gradient ? abi::LtEpilogue::kReluGradientBias : abi::LtEpilogue::kReluGradient;
-    case Activation::kGeluTanhGradient:
-      return gradient ? abi::LtEpilogue::kGeluGradientBias : abi::LtEpilogue::kGeluGradient;
-    case Activation::kRelu:
-      return bias ? abi::LtEpilogue::kReluBias : abi::LtEpilogue::kRelu;
-    case Activation::kGeluTanh:
-      return bias ? abi::LtEpilogue::kGeluBias : abi::LtEpilogue::kGelu;
-    case Activation::kNone:
-      break;
-  }
-  if (gradient) {
-    return problem.summed == GemmProblem::Summed::kA ? abi::LtEpilogue::kBiasGradientA
-                                                     : abi::LtEpilogue::kBiasGradientB;
-  }
-  return bias ? abi::LtEpilogue::kBias : abi::LtEpilogue::kDefault;
 }
 
 OwnedDescriptor product(const CublasLibrary& library, const GemmProblem& problem) {

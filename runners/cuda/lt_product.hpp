@@ -15,6 +15,9 @@ namespace plumb::cuda {
 /// Returns what a product is computed in, and what it is scaled in.
 [[nodiscard]] std::pair<abi::LtCompute, abi::LtType> computation_of(const GemmProblem& problem);
 
+/// Returns what cuBLASLt does behind a product itself.
+[[nodiscard]] abi::LtEpilogue epilogue_of(const GemmProblem& problem);
+
 /// Is a product as cuBLASLt describes it. The library must outlive it.
 struct LtProduct {
   OwnedDescriptor product;

@@ -1,16 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "harness/results/environment.hpp"
+#include "runners/cuda/device_health.hpp"
+#include "runners/cuda/dynamic_library.hpp"
+#include "runners/cuda/management_abi.hpp"
 
 namespace plumb::cuda {
 
-/// Adds what NVIDIA's management library (NVML) says of the GPU: the driver's version and MIG's
-/// state to the identity; clocks, power limit and, as "gpu.other_processes", how many others
-/// compute on it to the facts. Where the library or one of its answers is missing, so is the entry,
-/// and "gpu.management" says why. Throws nothing.
+/// Is a GPU as NVIDIA's management library (NVML) knows it. What the library, or this GPU, does not
+/// say is absent. sample(), errors() and energy() may be called from one thread each.
+class ManagedDevice {
+ public:
+  /// Throws Error{kEnvironment} that says why there is none: no library, or it does not know the
+  /// GPU.
+  explicit ManagedDevice(const std::string& uuid);
+  ~ManagedDevice();
+  ManagedDevice(const ManagedDevice&) = delete;
+  ManagedDevice& operator=(const ManagedDevice&) = delete;
+  ManagedDevice(ManagedDevice&&) = delete;
+  ManagedDevice& operator=(ManagedDevice&&) = delete;
+
+  /// Adds the driver's version and MIG's state to the identity; clocks, power limit and, as
+  /// "gpu.other_processes", how many others compute on it to the facts.
+  void describe(Environment& environment) const;
+
+  [[nodiscard]] HealthSample sample() const;
+  /// Counts errors; Xids are those since the call before, from the first on.
+  [[nodiscard]] HealthErrors errors();
+  /// Reads the energy counter, in millijoules since the driver was loaded.
+  [[nodiscard]] std::optional<std::uint64_t> energy() const;
+
+ private:
+  void watch_events();
+
+  DynamicLibrary library_;
+  abi::ManagementCalls calls_;
+  abi::ManagedHandle device_ = nullptr;
+  abi::EventSet events_ = nullptr;
+};
+
+/// Describes a GPU as ManagedDevice does; without one the fact "gpu.management" says why. Throws
+/// nothing.
 void describe_management(const std::string& uuid, Environment& environment);
 
 }  // namespace plumb::cuda

@@ -31,6 +31,9 @@ class ReplayClock {
   /// Times one execution between two events: for what is cold only once.
   [[nodiscard]] DeviceSample sample_once(std::size_t slot);
 
+  /// Executes the slots in turn as a sample does, without timing; returns how many executions.
+  [[nodiscard]] std::size_t replay(std::span<const std::size_t> slots);
+
   /// Forgets what was captured: addresses have changed.
   void clear() { replays_.clear(); }
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
@@ -42,6 +45,7 @@ class ReplayClock {
     std::optional<DeviceGraph> twice;
   };
 
+  const Replay& replay_of(std::span<const std::size_t> slots);
   [[nodiscard]] Replay prepared(std::span<const std::size_t> slots);
   [[nodiscard]] Seconds timed(const std::function<void()>& work);
   void enqueue_in_turn(std::span<const std::size_t> slots, std::size_t executions);

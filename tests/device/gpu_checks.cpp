@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Measures what measurements on this GPU rest on, and writes it as one JSON document: the event
-// timer's tick, an empty pair of events, null graphs of several lengths, and the slope of replays
-// beside plain event timing for writes of several sizes. Ends with 77 where there is no GPU.
+// timer's tick, an empty pair of events, null graphs of several lengths, the slope of replays
+// beside plain event timing for writes of several sizes, and beside the profiler's times for
+// kernels of several lengths. Ends with 77 where there is no GPU.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
@@ -14,7 +15,9 @@
 #include "harness/measure/sample_summary.hpp"
 #include "runners/cuda/device_context.hpp"
 #include "runners/cuda/device_memory.hpp"
+#include "runners/cuda/event_timer.hpp"
 #include "runners/cuda/kernel_library.hpp"
+#include "runners/cuda/kernel_tracer.hpp"
 #include "runners/cuda/own/own_layer.hpp"
 #include "runners/cuda/replay_clock.hpp"
 
@@ -37,57 +40,18 @@ json summary_of(const std::vector<Seconds>& samples) {
 
 /// Times pairs of events with nothing between: their bias, and the smallest step of their clock.
 json event_timer(const Driver& driver, const DeviceStream& stream) {
-  const DeviceEvent begin(driver, true);
-  const DeviceEvent end(driver, true);
-  std::vector<Seconds> pairs;
-  for (int i = 0; i < kPairs; ++i) {
-    begin.record(stream.get());
-    end.record(stream.get());
-    end.synchronize();
-    pairs.push_back(time_between(driver, begin, end));
-  }
+  const std::vector<Seconds> pairs = empty_event_pairs(stream, driver, kPairs);
   json result = summary_of(pairs);
-  std::sort(pairs.begin(), pairs.end());
-  std::optional<Seconds> tick;
-  for (std::size_t i = 1; i < pairs.size(); ++i) {
-    const Seconds step = pairs[i] - pairs[i - 1];
-    if (step > Seconds(1e-12)) {
-      tick = std::min(tick.value_or(step), step);
-    }
-  }
+  const std::optional<Seconds> tick = smallest_step(pairs);
   result["tick_seconds"] = tick ? json(tick->count()) : json(nullptr);
   return result;
 }
 
 /// Times graphs of the smallest kernel there is of ours: what a launch and each node of it cost.
 json null_graphs(const DeviceContext& context, const DeviceStream& stream, KernelLibrary& kernels) {
-  const Driver& driver = context.driver();
-  const LayerSpec spec = parse_key({"v1:view;in=f32[1];out=f32[1];acc=f32;math=strict"});
-  const OwnLayer layer = own_layer(spec, TensorLayout::kChannelsFirst);
-  const DeviceMemory from(driver, 4);
-  const DeviceMemory to(driver, 4);
-  const std::vector<abi::DevicePointer> buffers{from.address(), to.address()};
-  const DeviceLaunch launch = kernels.step(layer.launches.at(0), {0, 1}).bind(buffers, 0);
-  launch(stream.get());
-  stream.synchronize();
-  const DeviceEvent begin(driver, true);
-  const DeviceEvent end(driver, true);
   json graphs = json::array();
-  for (const int nodes : {1, 32, 256}) {
-    const DeviceGraph graph(driver, stream, [&] {
-      for (int i = 0; i < nodes; ++i) {
-        launch(stream.get());
-      }
-    });
-    std::vector<Seconds> samples;
-    for (int i = 0; i < kSamples; ++i) {
-      begin.record(stream.get());
-      graph.launch(stream.get());
-      end.record(stream.get());
-      end.synchronize();
-      samples.push_back(time_between(driver, begin, end));
-    }
-    json row = summary_of(samples);
+  for (const std::size_t nodes : {std::size_t{1}, std::size_t{32}, std::size_t{256}}) {
+    json row = summary_of(null_graph_times(context, stream, kernels, nodes, kSamples));
     row["nodes"] = nodes;
     graphs.push_back(std::move(row));
   }
@@ -125,6 +89,64 @@ json slopes(const DeviceContext& context, const DeviceStream& stream) {
   return rows;
 }
 
+/// Is a kernel of ours that copies so many elements, as a launch.
+struct Copy {
+  Copy(const Driver& driver, KernelLibrary& kernels, std::int64_t elements)
+      : from(driver, static_cast<std::size_t>(elements) * sizeof(float)),
+        to(driver, static_cast<std::size_t>(elements) * sizeof(float)) {
+    const LayerSpec spec =
+        parse_key({fmt::format("v1:view;in=f32[{0}];out=f32[{0}];acc=f32;math=strict", elements)});
+    const OwnLayer layer = own_layer(spec, TensorLayout::kChannelsFirst);
+    const std::vector<abi::DevicePointer> buffers{from.address(), to.address()};
+    launch = kernels.step(layer.launches.at(0), {0, 1}).bind(buffers, 0);
+  }
+  DeviceMemory from;
+  DeviceMemory to;
+  DeviceLaunch launch;
+};
+
+json slope_of(const Driver& driver, const DeviceStream& stream, const Copy& copy) {
+  ReplayClock clock(driver, stream, [&](std::size_t) { copy.launch(stream.get()); });
+  const std::size_t slot = 0;
+  std::vector<Seconds> times;
+  for (int i = 0; i < kSamples; ++i) {
+    times.push_back(clock.sample(std::span(&slot, 1)).each);
+  }
+  return summary_of(times);
+}
+
+/// Compares the slope of replays with the profiler's time of the same kernels, of about 2, 5, 20
+/// and 100 microseconds; and the slope before the profiler is there with the slope once it is. The
+/// last of all checks: a process that was profiled times nothing more.
+json profiled_slopes(const Driver& driver, const DeviceStream& stream, KernelLibrary& kernels) {
+  constexpr std::size_t kLaunches = 50;
+  json rows = json::array();
+  std::vector<std::unique_ptr<Copy>> copies;
+  for (const std::int64_t elements : {1 << 12, 1 << 20, 1 << 23, 1 << 26}) {
+    copies.push_back(std::make_unique<Copy>(driver, kernels, elements));
+    rows.push_back({{"elements", elements}, {"slope", slope_of(driver, stream, *copies.back())}});
+  }
+  try {
+    KernelTracer tracer;
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const Observation seen = trace_observation(tracer.record([&] {
+        for (std::size_t launch = 0; launch < kLaunches; ++launch) {
+          copies[i]->launch(stream.get());
+        }
+        stream.synchronize();
+      }),
+                                                 kLaunches);
+      for (const auto& [name, reading] : seen.readings) {
+        rows[i][name] = {{"median", reading.median}, {"low", reading.low}, {"high", reading.high}};
+      }
+      rows[i]["slope_profiled"] = slope_of(driver, stream, *copies[i]);
+    }
+  } catch (const Error& missing) {
+    return {{"missing", missing.what()}, {"rows", std::move(rows)}};
+  }
+  return {{"rows", std::move(rows)}};
+}
+
 json checks() {
   const Driver driver;
   const Device device(driver);
@@ -140,6 +162,7 @@ json checks() {
   KernelLibrary kernels(context);
   document["nvrtc"] = kernels.compiler_version();
   document["null_graphs"] = null_graphs(context, stream, kernels);
+  document["profiled_slopes"] = profiled_slopes(driver, stream, kernels);
   return document;
 }
 

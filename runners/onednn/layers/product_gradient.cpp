@@ -268,6 +268,9 @@ void offer_product_gradient(const LayerSpec& spec, const Device& device, OfferLi
   if (biased && spec.outputs.size() != 2) {
     throw Unsupported("gemm_bias_gradient has two outputs");
   }
+  if (element_count(spec.outputs[0]) == 0) {
+    throw Unsupported("a product without elements and steps behind it");
+  }
   LayerSpec product = biased ? product_of(spec) : spec;
   const auto first = std::find_if(product.epilogue.begin(), product.epilogue.end(), is_apart);
   const std::vector<Epilogue> behind(first, product.epilogue.end());

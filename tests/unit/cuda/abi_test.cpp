@@ -9,6 +9,7 @@
 #include "runners/cuda/cudnn_abi.hpp"
 #include "runners/cuda/driver_abi.hpp"
 #include "runners/cuda/legacy_abi.hpp"
+#include "runners/cuda/profiler_abi.hpp"
 
 #if __has_include(<cuda.h>) && __has_include(<cudnn.h>) && __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -174,6 +175,22 @@ static_assert(same(LtSetting::kCustom, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
 static_assert(same(kLtNumericalFlags, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS));
 static_assert(same(kLtInputTf32, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32));
 static_assert(same(kLtAccumulatorF16, CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F));
+static_assert(same(kLtFma, CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA));
+static_assert(same(kLtHmma, CUBLASLT_NUMERICAL_IMPL_FLAGS_HMMA));
+static_assert(same(kLtImma, CUBLASLT_NUMERICAL_IMPL_FLAGS_IMMA));
+static_assert(same(kLtDmma, CUBLASLT_NUMERICAL_IMPL_FLAGS_DMMA));
+static_assert(same(kLtTensorOperations, CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK));
+static_assert(same(kLtAccumulatorF32, CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F));
+static_assert(same(kLtAccumulatorF64, CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_64F));
+static_assert(same(kLtAccumulatorS32, CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32I));
+static_assert(same(kLtInputF16, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F));
+static_assert(same(kLtInputBf16, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF));
+static_assert(same(kLtInputF32, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_32F));
+static_assert(same(kLtInputF64, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_64F));
+static_assert(same(kLtInputS8, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8I));
+static_assert(same(kLtInputF8E4M3, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8F_E4M3));
+static_assert(same(kLtInputF8E5M2, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8F_E5M2));
+static_assert(same(kLtGaussian, CUBLASLT_NUMERICAL_IMPL_FLAGS_GAUSSIAN));
 
 static_assert(same(kBlasDefaultAlgorithm, CUBLAS_GEMM_DEFAULT));
 static_assert(same(LegacyFormat::kChannelsLast, CUDNN_TENSOR_NHWC));
@@ -216,4 +233,38 @@ TEST(Abi, states_the_toolkits_numbers) {
 TEST(Abi, states_the_toolkits_numbers) {
   GTEST_SKIP() << "the headers of CUDA and cuDNN are not here";
 }
+#endif
+
+#if __has_include(<cupti.h>)
+#include <cupti.h>
+#include <cupti_activity_deprecated.h>
+
+namespace plumb::cuda::abi {
+namespace {
+
+static_assert(static_cast<int>(CUPTI_SUCCESS) == kProfilerSuccess);
+static_assert(static_cast<int>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == kConcurrentKernel);
+static_assert(static_cast<std::uint32_t>(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == kFlushForced);
+
+template <typename Record>
+consteval bool lies_as_stated() {
+  using Layout = KernelRecordLayout;
+  return offsetof(Record, kind) == Layout::kKind && sizeof(Record::kind) == sizeof(int) &&
+         offsetof(Record, registersPerThread) == Layout::kRegisters &&
+         sizeof(Record::registersPerThread) == 2 && offsetof(Record, start) == Layout::kStart &&
+         offsetof(Record, end) == Layout::kEnd && offsetof(Record, streamId) == Layout::kStream &&
+         offsetof(Record, gridX) == Layout::kGrid && offsetof(Record, gridZ) == Layout::kGrid + 8 &&
+         offsetof(Record, blockX) == Layout::kBlock &&
+         offsetof(Record, blockZ) == Layout::kBlock + 8 &&
+         offsetof(Record, staticSharedMemory) == Layout::kStaticShared &&
+         offsetof(Record, dynamicSharedMemory) == Layout::kDynamicShared &&
+         offsetof(Record, name) == Layout::kName && sizeof(Record) >= Layout::kFront;
+}
+
+static_assert(lies_as_stated<CUpti_ActivityKernel5>());
+static_assert(lies_as_stated<CUpti_ActivityKernel9>());
+static_assert(lies_as_stated<CUpti_ActivityKernel10>());
+
+}  // namespace
+}  // namespace plumb::cuda::abi
 #endif

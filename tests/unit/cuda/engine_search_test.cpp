@@ -16,6 +16,7 @@
 #include "runners/cuda/convolution_graph.hpp"
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/cublas_library.hpp"
+#include "runners/cuda/engine_attributes.hpp"
 #include "runners/cuda/gemm_offers.hpp"
 #include "tests/unit/cuda/attention_keys.hpp"
 
@@ -79,6 +80,36 @@ TEST(EngineSearch, lists_each_engine_with_its_knobs_once) {
   EXPECT_TRUE(found.front().ranked);
   const Descriptor plan = execution_plan(*library, found.front().configuration, target);
   EXPECT_EQ(plan.integer(abi::Attribute::kPlanWorkspace), found.front().facts.workspace->value);
+}
+
+TEST(EngineAttributes, are_what_cudnn_says_of_engine_and_plan) {
+  [[maybe_unused]] const VendorMemory vendors{};
+  const std::optional<CudnnLibrary> library = toolkit();
+  if (!library) {
+    GTEST_SKIP() << "no cuDNN is here";
+  }
+  const Descriptor properties = h200(*library);
+  const OperationGraph graph = operation_graph(
+      *library, convolution_graph(parse_key({kConvolution}), TensorLayout::kChannelsLast));
+  const EngineTarget target{&properties, nullptr};
+  const std::vector<FoundEngine> found = find_engines(*library, graph, target);
+  std::set<std::string> uses;
+  for (const FoundEngine& engine : found) {
+    const Attributes attributes = engine_attributes(engine.facts);
+    uses.insert(attributes.at("tensor_cores"));
+    EXPECT_EQ(attributes.at("tensor_cores.source"), "cuDNN's notes");
+    EXPECT_EQ(attributes.at("tensor_cores") == "yes",
+              attributes.at("numerical_notes").find("TENSOR_CORE") != std::string::npos);
+  }
+  EXPECT_TRUE(uses.contains("yes"));
+  Attributes first = engine_attributes(found.front().facts);
+  add_plan(first, execution_plan(*library, found.front().configuration, target));
+  const auto plan = nlohmann::json::parse(first.at("plan"));
+  EXPECT_EQ(plan.at("engine").at("engineId").dump(), first.at("engine"));
+  EXPECT_EQ(plan.at("operationGraph").at("finalizeMode"), "CONV_ADD_BIAS_ACT");
+  EXPECT_FALSE(first.at("knobs").empty());
+  EXPECT_TRUE(std::all_of(
+      first.begin(), first.end(), [](const auto& one) { return is_attribute_name(one.first); }));
 }
 
 class BackwardConvolutions : public ::testing::TestWithParam<const char*> {};

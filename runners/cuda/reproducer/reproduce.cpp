@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/reproducer/reproduce.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "runners/cuda/attention_offers.hpp"
+#include "runners/cuda/convolution_offers.hpp"
+#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/reproducer/frame.hpp"
+#include "runners/cuda/reproducer/reproducer_source.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+using Part = std::pair<std::string, std::string>;  // name, value
+
+constexpr std::string_view kEngines = "cudnn";
+constexpr std::string_view kProducts = "cublaslt";
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw Error(Error::Kind::kUser, text);
+}
+
+/// Takes a variant apart at ';' and '='.
+std::vector<Part> parts_of(const std::string& variant) {
+  std::vector<Part> parts;
+  std::string_view rest = variant;
+  while (!rest.empty()) {
+    const std::string_view one = rest.substr(0, rest.find(';'));
+    const std::size_t equals = one.find('=');
+    if (equals == std::string_view::npos) {
+      refuse(fmt::format("'{}' is no variant", variant));
+    }
+    parts.emplace_back(one.substr(0, equals), one.substr(equals + 1));
+    rest.remove_prefix(std::min(rest.size(), one.size() + 1));
+  }
+  return parts;
+}
+
+std::string library_of(const Measurement& row) {
+  const std::vector<Part> parts = parts_of(row.variant);
+  return !parts.empty() && parts.front().first == "impl" ? parts.front().second : std::string();
+}
+
+bool is_knob_name(std::string_view name) {
+  const bool numbered = name.starts_with('#');
+  const std::string_view rest = numbered ? name.substr(1) : name;
+  return !rest.empty() && std::all_of(rest.begin(), rest.end(), [&](char c) {
+    const bool digit = c >= '0' && c <= '9';
+    return digit || (!numbered && ((c >= 'A' && c <= 'Z') || c == '_'));
+  });
+}
+
+std::int64_t integer(const Part& part, const std::string& variant) {
+  std::int64_t value = 0;
+  const char* const end = part.second.data() + part.second.size();
+  const auto [reached, error] = std::from_chars(part.second.data(), end, value);
+  if (error != std::errc() || reached != end) {
+    refuse(fmt::format("'{}' of the variant '{}' is no number", part.first, variant));
+  }
+  return value;
+}
+
+/// Finds the form that a variant was asked in, and leaves engine and knobs of its parts.
+EngineVariant engine_variant(const LayerSpec& spec, const Measurement& row) {
+  EngineVariant result{row, {}, 0, {}};
+  const bool apart = row.variant.find(";steps=apart") != std::string::npos;
+  std::vector<GraphForm> forms = spec.op == "attention"
+                                     ? std::vector<GraphForm>{attention_form(spec)}
+                                     : convolution_forms(spec, apart);
+  const auto form = std::find_if(forms.begin(), forms.end(), [&](const GraphForm& one) {
+    return row.variant.starts_with(fmt::format("impl={};{};engine=", kEngines, one.text));
+  });
+  if (form == forms.end()) {
+    refuse(fmt::format("the variant '{}' is of no form that this program has", row.variant));
+  }
+  result.graph = form->graph;
+  const std::size_t begin = fmt::format("impl={};{};", kEngines, form->text).size();
+  const std::vector<Part> parts = parts_of(row.variant.substr(begin));
+  result.engine = integer(parts.front(), row.variant);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    if (!is_knob_name(parts[i].first)) {
+      refuse(fmt::format("'{}' of the variant '{}' is no knob", parts[i].first, row.variant));
+    }
+    result.knobs.emplace_back(parts[i].first, integer(parts[i], row.variant));
+  }
+  return result;
+}
+
+/// Keeps the rows that have a time and are of the library that the first such row is of.
+std::vector<Measurement> rows_of_one_library(const ReproducerRequest& request) {
+  std::vector<Measurement> rows;
+  for (const Measurement& row : request.rows) {
+    const std::string library = row.outcome.timed() ? library_of(row) : std::string();
+    const bool known = library == kEngines || library == kProducts;
+    if (known && (rows.empty() || library == library_of(rows.front()))) {
+      rows.push_back(row);
+    }
+  }
+  if (rows.empty()) {
+    refuse(fmt::format(
+        "no reproducer is written of these variants{}: there are some of cuDNN's graphs "
+        "(convolutions, attention) and of cuBLASLt's products, with a time",
+        request.rows.empty() ? "" : fmt::format(" ('{}')", request.rows.front().variant)));
+  }
+  return rows;
+}
+
+std::string cmake_text(bool engines) {
+  const std::string lines =
+      engines ? "find_path(CUDNN_HEADERS cudnn.h HINTS \"${CUDA_FOLDER}/include\" REQUIRED)\n"
+                "find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS "
+                "\"${CUDA_FOLDER}/lib64\" \"${CUDA_FOLDER}/lib\" REQUIRED)\n"
+                "target_include_directories(reproducer SYSTEM PRIVATE \"${CUDNN_HEADERS}\")\n"
+                "target_link_libraries(reproducer PRIVATE \"${CUDNN_LIBRARY}\")\n"
+              : "find_library(CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 libcublasLt.so.12 "
+                "HINTS \"${CUDA_FOLDER}/lib64\" \"${CUDA_FOLDER}/lib\" REQUIRED)\n"
+                "target_link_libraries(reproducer PRIVATE \"${CUBLASLT_LIBRARY}\")\n";
+  const std::string_view frame = cmake_frame();
+  const std::size_t mark = frame.find(kLibraryMark);
+  PLUMB_CHECK(mark != std::string_view::npos);
+  return fmt::format(
+      "{}{}{}", frame.substr(0, mark), lines, frame.substr(mark + kLibraryMark.size()));
+}
+
+std::string instructions(bool engines, bool others_take_part) {
+  const char* const what = engines ? "cuDNN 9 with `cudnn.h`" : "cuBLASLt with `cublasLt.h`";
+  const char* const given =
+      engines ? "-DCUDNN_LIBRARY=/path/to/libcudnn.so.9 -DCUDNN_HEADERS=/path/to/include"
+              : "-DCUBLASLT_LIBRARY=/path/to/libcublasLt.so.13";
+  const char* const log =
+      engines ? "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout ./build/reproducer 0 > api.log"
+              : "CUBLASLT_LOG_LEVEL=5 CUBLASLT_LOG_FILE=api.log ./build/reproducer 0";
+  std::string text = fmt::format(
+      "It needs a C++17 compiler, CMake, the CUDA toolkit's run time and {}, and a GPU to run.\n\n"
+      "```\ncmake -S . -B build -DCUDA_FOLDER=/usr/local/cuda\n"
+      "cmake -S . -B build {}    # of another version\n"
+      "cmake --build build\n./build/reproducer\n```\n\n"
+      "`{}` logs the library's calls for the first variant alone.\n\n"
+      "A time is the difference of replaying 2N and N captured calls, by N, as the row's was. The "
+      "operands hold seeded numbers, but not the row's, so the output is not compared.\n",
+      what,
+      given,
+      log);
+  if (engines) {
+    text +=
+        "\n`plan-N.json` is cuDNN's own description of variant N's plan: graph, device, engine and "
+        "knobs.\n";
+  }
+  if (others_take_part) {
+    text +=
+        "\nIn the row kernels of the harness take part, before or behind the library's call "
+        "(`operands=made`, `steps=apart`): the program leaves them out and takes less time.\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+Reproducer reproduce(const ReproducerRequest& request, const std::string& library) {
+  const LayerSpec spec = parse_key(request.key);
+  const std::vector<Measurement> rows = rows_of_one_library(request);
+  const bool engines = library_of(rows.front()) == kEngines;
+  if (spec.op.find("_backward") != std::string::npos || spec.op == "gemm_bias_gradient") {
+    refuse("gradients have no program of their own yet");
+  }
+  const ReproducerTitle title{request.key.text, library, request.seed};
+  Reproducer result;
+  std::string source;
+  try {
+    if (engines) {
+      std::vector<EngineVariant> variants;
+      for (const Measurement& row : rows) {
+        variants.push_back(engine_variant(spec, row));
+        if (const auto plan = row.attributes.find("plan"); plan != row.attributes.end()) {
+          result.files.push_back(
+              {fmt::format("plan-{}.json", variants.size() - 1), plan->second + "\n"});
+        }
+      }
+      source = engine_source(title, variants);
+    } else {
+      const GemmProblem problem = gemm_problem(spec);
+      if (problem.saved || problem.bias_gradient) {
+        refuse("products that read or leave what training saves have no program of their own yet");
+      }
+      source = product_source(title, problem, rows);
+    }
+  } catch (const Unsupported& reason) {
+    refuse(reason.what());
+  }
+  result.files.push_back({"main.cpp", std::move(source)});
+  result.files.push_back({"replay.hpp", std::string(replay_frame())});
+  result.files.push_back({"CMakeLists.txt", cmake_text(engines)});
+  const bool others = std::any_of(rows.begin(), rows.end(), [](const Measurement& row) {
+    return row.variant.find(";steps=apart") != std::string::npos ||
+           row.variant.find(";operands=made") != std::string::npos;
+  });
+  result.instructions = instructions(engines, others);
+  return result;
+}
+
+}  // namespace plumb::cuda

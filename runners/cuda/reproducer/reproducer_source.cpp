@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/reproducer/reproducer_source.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <variant>
+
+#include "harness/base/cpp_literal.hpp"
+#include "harness/base/error.hpp"
+#include "runners/cuda/algorithm_text.hpp"
+#include "runners/cuda/lt_product.hpp"
+#include "runners/cuda/reproducer/frame.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+std::string list_text(const std::vector<std::int64_t>& values) {
+  return fmt::format("{{{}}}", fmt::join(values, ", "));
+}
+
+/// Writes a number as a literal: C++ has none for what is not finite.
+std::string number_text(double value) {
+  if (std::isinf(value)) {
+    return value < 0 ? "-INFINITY" : "INFINITY";
+  }
+  return std::isnan(value) ? "NAN" : fmt::format("{:.17g}", value);
+}
+
+struct TypeWords {
+  const char* cudnn;
+  const char* number;
+};
+
+TypeWords words_of(abi::Type type) {
+  switch (type) {
+    case abi::Type::kFloat:
+      return {"CUDNN_DATA_FLOAT", "Number::f32"};
+    case abi::Type::kHalf:
+      return {"CUDNN_DATA_HALF", "Number::f16"};
+    case abi::Type::kInt32:
+      return {"CUDNN_DATA_INT32", "Number::s32"};
+    case abi::Type::kBfloat16:
+      return {"CUDNN_DATA_BFLOAT16", "Number::bf16"};
+    case abi::Type::kBoolean:
+      return {"CUDNN_DATA_BOOLEAN", "Number::boolean"};
+  }
+  PLUMB_CHECK(false && "a type without a name");
+}
+
+std::string tensor_text(const GraphTensor& tensor) {
+  const TypeWords words = words_of(tensor.type);
+  return fmt::format("{{{}, {}, {}, {}, {}, {}, static_cast<float>({})}}",
+                     words.cudnn,
+                     words.number,
+                     list_text(tensor.dimensions),
+                     list_text(tensor.strides),
+                     tensor.is_virtual,
+                     tensor.value.has_value(),
+                     number_text(tensor.value.value_or(0.0F)));
+}
+
+/// Of convolutions and transposed ones; gradients of weights have no program.
+std::string text(const ConvolutionOperation& operation) {
+  const bool forward = operation.direction == ConvolutionOperation::Direction::kForward;
+  return fmt::format("convolution({}, {}, {}, {}, {}, {}, {}, {})",
+                     forward,
+                     forward ? operation.image : operation.grid,
+                     operation.weights,
+                     forward ? operation.grid : operation.image,
+                     list_text(operation.strides),
+                     list_text(operation.dilations),
+                     list_text(operation.pads_before),
+                     list_text(operation.pads_after));
+}
+
+template <typename Number>
+std::int64_t or_none(const std::optional<Number>& value) {
+  return value ? static_cast<std::int64_t>(*value) : -1;
+}
+
+std::string text(const PointwiseOperation& operation) {
+  const auto bound = [](const std::optional<double>& value) {
+    return fmt::format("{}, {}", value.has_value(), number_text(value.value_or(0.0)));
+  };
+  return fmt::format("pointwise({{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}}})",
+                     static_cast<int>(operation.mode),
+                     operation.input,
+                     or_none(operation.operand),
+                     or_none(operation.condition),
+                     operation.output,
+                     words_of(operation.compute).cudnn,
+                     or_none(operation.axis),
+                     bound(operation.upper_clip),
+                     bound(operation.lower_clip_slope),
+                     bound(operation.elu_alpha));
+}
+
+std::string text(const MatmulOperation& operation) {
+  return fmt::format("matmul({}, {}, {})", operation.left, operation.right, operation.output);
+}
+
+std::string text(const ReductionOperation& operation) {
+  return fmt::format("reduction({}, {}, {})",
+                     static_cast<int>(operation.reduction),
+                     operation.input,
+                     operation.output);
+}
+
+std::string graph_text(std::size_t number, const TensorGraph& graph) {
+  std::string source = fmt::format("Builder graph_{}() {{\n  Builder builder({{\n", number);
+  for (const GraphTensor& tensor : graph.tensors) {
+    source += fmt::format("      {},\n", tensor_text(tensor));
+  }
+  source += "  });\n";
+  for (const GraphOperation& operation : graph.operations) {
+    source += std::visit(
+        [](const auto& value) { return fmt::format("  builder.{};\n", text(value)); }, operation);
+  }
+  return source + "  return builder;\n}\n\n";
+}
+
+std::string knob_text(const std::pair<std::string, std::int64_t>& knob) {
+  const std::string& name = knob.first;
+  const std::string type =
+      name.starts_with('#') ? fmt::format("static_cast<cudnnBackendKnobType_t>({})", name.substr(1))
+                            : fmt::format("CUDNN_KNOB_TYPE_{}", name);
+  return fmt::format("{{{}, {}}}", type, knob.second);
+}
+
+std::string row_text(const Measurement& row) {
+  const SampleSummary time = row.corrected();
+  return fmt::format("{{{:.9g}, {:.9g}, {:.9g}, {}}}",
+                     time.median.count(),
+                     time.interval.low.count(),
+                     time.interval.high.count(),
+                     time.n);
+}
+
+std::string title_text(const ReproducerTitle& title) {
+  return fmt::format(
+      "constexpr const char* kKey = {};\nconstexpr const char* kLibrary = {};\n"
+      "constexpr std::uint64_t kSeed = {}U;\n\n",
+      cpp_literal(title.key),
+      cpp_literal(title.library),
+      title.seed);
+}
+
+std::string with_variants(std::string_view frame, const std::string& variants) {
+  const std::size_t mark = frame.find(kVariantsMark);
+  PLUMB_CHECK(mark != std::string_view::npos);
+  return fmt::format(
+      "{}{}{}", frame.substr(0, mark), variants, frame.substr(mark + kVariantsMark.size()));
+}
+
+struct MatrixWords {
+  const char* type;
+  const char* number;
+};
+
+MatrixWords words_of(DataType type) {
+  switch (type) {
+    case DataType::kF64:
+      return {"CUDA_R_64F", "Number::f64"};
+    case DataType::kF16:
+      return {"CUDA_R_16F", "Number::f16"};
+    case DataType::kBf16:
+      return {"CUDA_R_16BF", "Number::bf16"};
+    case DataType::kS8:
+      return {"CUDA_R_8I", "Number::s8"};
+    case DataType::kS32:
+      return {"CUDA_R_32I", "Number::s32"};
+    default:
+      return {"CUDA_R_32F", "Number::f32"};
+  }
+}
+
+std::string matrix_text(const GemmMatrix& matrix) {
+  const MatrixWords words = words_of(matrix.type);
+  return fmt::format("{{{}, {}, {}, {}, {}, {}}}",
+                     words.type,
+                     words.number,
+                     matrix.rows,
+                     matrix.columns,
+                     matrix.leading,
+                     matrix.batch_stride);
+}
+
+std::string product_text(const GemmProblem& problem) {
+  const auto [compute, scale] = computation_of(problem);
+  const auto transpose = [](const GemmMatrix& matrix) {
+    return matrix.transposed ? "CUBLAS_OP_T" : "CUBLAS_OP_N";
+  };
+  GemmMatrix c = problem.c.value_or(problem.d);
+  c.batch_stride = problem.d.batch_stride;
+  return fmt::format(
+      "Product product() {{\n  return {{static_cast<cublasComputeType_t>({}), "
+      "static_cast<cudaDataType_t>({}), {}, {}, static_cast<cublasLtEpilogue_t>({}), {}, {}, {}, "
+      "{}, {},\n          {},\n          {},\n          {},\n          {}}};\n}}\n\n",
+      static_cast<int>(compute),
+      static_cast<int>(scale),
+      transpose(problem.a),
+      transpose(problem.b),
+      static_cast<int>(epilogue_of(problem)),
+      problem.batch,
+      problem.bias ? problem.m : 0,
+      number_text(problem.alpha),
+      number_text(problem.beta),
+      problem.c.has_value(),
+      matrix_text(problem.a),
+      matrix_text(problem.b),
+      matrix_text(c),
+      matrix_text(problem.d));
+}
+
+}  // namespace
+
+std::string engine_source(const ReproducerTitle& title,
+                          const std::vector<EngineVariant>& variants) {
+  std::string source = title_text(title);
+  std::string list;
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    const EngineVariant& variant = variants[i];
+    source += graph_text(i, variant.graph);
+    std::vector<std::string> knobs;
+    for (const auto& knob : variant.knobs) {
+      knobs.push_back(knob_text(knob));
+    }
+    list += fmt::format("      {{{},\n       {}, graph_{}, {}, {{{}}}}},\n",
+                        cpp_literal(variant.row.variant),
+                        row_text(variant.row),
+                        i,
+                        variant.engine,
+                        fmt::join(knobs, ", "));
+  }
+  source += fmt::format("std::vector<Variant> variants() {{\n  return {{\n{}  }};\n}}\n", list);
+  return with_variants(cudnn_frame(), source);
+}
+
+std::string product_source(const ReproducerTitle& title,
+                           const GemmProblem& problem,
+                           const std::vector<Measurement>& rows) {
+  std::string list;
+  for (const Measurement& row : rows) {
+    std::vector<std::string> words;
+    const auto found = row.attributes.find(kAlgorithmAttribute);
+    if (found != row.attributes.end()) {
+      for (const std::uint64_t word : algorithm_of(found->second).data) {
+        words.push_back(fmt::format("{:#x}U", word));
+      }
+    }
+    list += fmt::format("      {{{},\n       {}, {{{}}}, {}}},\n",
+                        cpp_literal(row.variant),
+                        row_text(row),
+                        fmt::join(words, ", "),
+                        row.workspace.value);
+  }
+  return with_variants(
+      cublaslt_frame(),
+      title_text(title) + product_text(problem) +
+          fmt::format("std::vector<Variant> variants() {{\n  return {{\n{}  }};\n}}\n", list));
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/results/measurement.hpp"
+#include "runners/cuda/gemm_problem.hpp"
+#include "runners/cuda/tensor_graph.hpp"
+
+namespace plumb::cuda {
+
+/// Is what every reproducer says of itself.
+struct ReproducerTitle {
+  std::string key;
+  std::string library;  ///< name and version, for people
+  std::uint64_t seed = 1;
+};
+
+/// Is one engine of cuDNN's, with its knobs, on one graph.
+struct EngineVariant {
+  Measurement row;  ///< with its time
+  TensorGraph graph;
+  std::int64_t engine = 0;
+  std::vector<std::pair<std::string, std::int64_t>> knobs;  ///< "TILE_SIZE", or "#44": by number
+};
+
+/// Writes main.cpp of a program that executes engines of cuDNN's.
+[[nodiscard]] std::string engine_source(const ReproducerTitle& title,
+                                        const std::vector<EngineVariant>& variants);
+
+/// Writes main.cpp of a program that executes algorithms of cuBLASLt's for one product: those of
+/// the rows' attribute "algorithm", or where there is none the heuristic's first.
+[[nodiscard]] std::string product_source(const ReproducerTitle& title,
+                                         const GemmProblem& problem,
+                                         const std::vector<Measurement>& rows);
+
+}  // namespace plumb::cuda

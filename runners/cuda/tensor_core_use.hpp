@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/results/attributes.hpp"
+
+namespace plumb::cuda {
+
+/// Is what may tell whether a variant uses tensor cores.
+struct TensorCoreEvidence {
+  std::optional<std::uint64_t> product_flags;  ///< cuBLASLt's, of how an algorithm computes
+  std::optional<std::vector<std::string>> engine_notes;  ///< cuDNN's numerical notes of an engine
+  std::vector<std::string> kernels;  ///< names of those that a profiler saw; empty: none looked
+};
+
+/// Decides by cuBLASLt's flags, else by cuDNN's notes, else by the kernels' names, and says by
+/// which: "tensor_cores" is "yes", "no" or "unknown", "tensor_cores.source" what decided. Where
+/// there are names, "tensor_cores.names" has their verdict and "tensor_cores.benanza" that of the
+/// paper's expression, whatever decided.
+[[nodiscard]] Attributes tensor_core_attributes(const TensorCoreEvidence& evidence);
+
+/// Leaves out of what was seen the decision if there was one before, by flags or notes.
+void keep_decision(Attributes& seen, const Attributes& known);
+
+/// Says what kernels of ours do: none uses tensor cores.
+[[nodiscard]] Attributes own_kernel_attributes();
+
+/// Tells by a kernel's name: first by what ordinary cores are known by, then by what tensor cores
+/// are. Absent: the name says nothing.
+[[nodiscard]] std::optional<bool> tensor_cores_by_name(std::string_view kernel);
+
+/// Tells what Benanza (Li et al. 2020, §III-D5) takes for use of tensor cores: a name in which
+/// `_[ish]\d+` occurs.
+[[nodiscard]] bool benanza_tensor_cores(std::string_view kernel);
+
+/// Names cuBLASLt's numerical flags: "HMMA,ACCUMULATOR_32F,INPUT_16F"; unknown ones in hexadecimal.
+[[nodiscard]] std::string flags_text(std::uint64_t flags);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+
+#include "harness/base/error.hpp"
+#include "runners/cuda/algorithm_text.hpp"
+#include "runners/cuda/reproducer/reproduce.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kConvolution =
+    "v1:conv;in=f16[8,256,14,14],f16[256,256,3,3]c;out=f16[8,256,14,14];acc=f32;math=strict;"
+    "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]";
+constexpr const char* kProduct =
+    "v1:matmul;in=f32[64,256],f32[256,128]c;out=f32[64,128];acc=f32;math=tf32";
+
+Measurement timed(const std::string& variant) {
+  Measurement row;
+  row.variant = variant;
+  row.samples = {Seconds(1e-5), Seconds(1.25e-5), Seconds(1.5e-5)};
+  row.summary = summarize(row.samples);
+  row.workspace = Bytes{4096};
+  return row;
+}
+
+std::string file_of(const Reproducer& reproducer, const std::string& name) {
+  for (const Reproducer::File& file : reproducer.files) {
+    EXPECT_TRUE(is_plain_file_name(file.name)) << file.name;
+    if (file.name == name) {
+      return file.text;
+    }
+  }
+  return "";
+}
+
+std::string refusal_of(const ReproducerRequest& request) {
+  try {
+    static_cast<void>(reproduce(request, "x"));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kUser);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CudaReproducer, an_engine_is_written_with_graph_knobs_time_and_plan) {
+  Measurement row = timed("impl=cudnn;layout=NHWC;engine=62;TILE_SIZE=5;#44=7");
+  row.attributes["plan"] = R"({"engine":{"engineId":62}})";
+  const Reproducer made = reproduce({{kConvolution}, {row}, 9}, "cuDNN 9.19 on \"it\"");
+  const std::string source = file_of(made, "main.cpp");
+  EXPECT_THAT(source, HasSubstr(R"(kLibrary = "cuDNN 9.19 on \"it\"";)"));
+  EXPECT_THAT(source, HasSubstr("kSeed = 9U;"));
+  EXPECT_THAT(source, HasSubstr("{50176, 1, 3584, 256}")) << "the input's strides in NHWC";
+  EXPECT_THAT(source, HasSubstr("builder.convolution(true, "));
+  EXPECT_THAT(source, HasSubstr("{CUDNN_KNOB_TYPE_TILE_SIZE, 5}"));
+  EXPECT_THAT(source, HasSubstr("{static_cast<cudnnBackendKnobType_t>(44), 7}"));
+  EXPECT_THAT(source, HasSubstr("{1.25e-05, 1e-05, 1.5e-05, 3}"));
+  EXPECT_EQ(file_of(made, "plan-0.json"), "{\"engine\":{\"engineId\":62}}\n");
+  EXPECT_THAT(file_of(made, "CMakeLists.txt"), HasSubstr("CUDNN_LIBRARY"));
+  EXPECT_THAT(made.instructions, HasSubstr("CUDNN_LOGLEVEL_DBG=3"));
+  EXPECT_THAT(source, Not(HasSubstr("harness/")));
+}
+
+TEST(CudaReproducer, a_product_is_written_with_its_algorithm) {
+  abi::LtAlgorithm algorithm;
+  algorithm.data = {0x42, 0, 0, 0, 0, 0, 0, 0x8000000000000001U};
+  Measurement row = timed("impl=cublaslt;algo=66;tile=18");
+  row.attributes[kAlgorithmAttribute] = algorithm_text(algorithm);
+  const Reproducer made = reproduce({{kProduct}, {row, timed("impl=cublaslt;algo=21")}, 1}, "x");
+  const std::string source = file_of(made, "main.cpp");
+  EXPECT_THAT(source, HasSubstr("0x42U"));
+  EXPECT_THAT(source, HasSubstr("0x8000000000000001U}, 4096}"));
+  EXPECT_THAT(source, HasSubstr("{}, 4096}")) << "without one the heuristic's first";
+  EXPECT_THAT(source, HasSubstr("cublasComputeType_t>(77)")) << "TF32";
+  EXPECT_THAT(file_of(made, "CMakeLists.txt"), HasSubstr("CUBLASLT_LIBRARY"));
+  EXPECT_THAT(made.instructions, Not(HasSubstr("leaves them out")));
+}
+
+TEST(CudaReproducer, says_what_it_leaves_out) {
+  const Reproducer made =
+      reproduce({{kProduct}, {timed("impl=cublaslt;algo=66;steps=apart")}, 1}, "x");
+  EXPECT_THAT(made.instructions, HasSubstr("leaves them out"));
+}
+
+TEST(CudaReproducer, rows_of_another_library_are_left_out) {
+  const Reproducer made = reproduce(
+      {{kProduct}, {timed("impl=cublas;call=GemmEx"), timed("impl=cublaslt;algo=21")}, 1}, "x");
+  EXPECT_THAT(file_of(made, "main.cpp"), Not(HasSubstr("GemmEx")));
+  EXPECT_THAT(file_of(made, "main.cpp"), HasSubstr("impl=cublaslt;algo=21"));
+}
+
+TEST(CudaReproducer, refuses_what_it_cannot_write) {
+  EXPECT_THAT(refusal_of({{kProduct}, {timed("impl=plumb:matmul;layout=NCHW")}, 1}),
+              HasSubstr("'impl=plumb:matmul;layout=NCHW'"));
+  EXPECT_THAT(refusal_of({{kProduct}, {}, 1}), HasSubstr("no reproducer"));
+  Measurement failed = timed("impl=cublaslt;algo=21");
+  failed.outcome = {Outcome::Kind::kCrashed, "x"};
+  EXPECT_THAT(refusal_of({{kProduct}, {failed}, 1}), HasSubstr("with a time"));
+  for (const char* const bad : {"impl=cudnn;layout=NHWC;engine=62;TILE=1;x y=2",
+                                "impl=cudnn;layout=NHWC;engine=62;A\"B=2",
+                                "impl=cudnn;layout=NHWC;engine=62;TILE_SIZE=5+system()",
+                                "impl=cudnn;layout=NHWC;engine=",
+                                "impl=cudnn;layout=odd;engine=1"}) {
+    EXPECT_NE(refusal_of({{kConvolution}, {timed(bad)}, 1}), "") << bad;
+  }
+  Measurement forged = timed("impl=cublaslt;algo=21");
+  forged.attributes[kAlgorithmAttribute] = "0x42}; system(\"x\"); {";
+  EXPECT_THAT(refusal_of({{kProduct}, {forged}, 1}), HasSubstr("no algorithm"));
+}
+
+TEST(AlgorithmText, reads_back) {
+  abi::LtAlgorithm algorithm;
+  algorithm.data = {1, 2, 3, 4, 5, 6, 7, ~std::uint64_t{0}};
+  EXPECT_EQ(algorithm_of(algorithm_text(algorithm)).data, algorithm.data);
+  EXPECT_THROW((void)algorithm_of(std::string(127, '0')), Error);
+  EXPECT_THROW((void)algorithm_of(std::string(128, 'g')), Error);
+}
+
+}  // namespace
+}  // namespace plumb::cuda

@@ -58,16 +58,17 @@ void look_at_kernels(WorkerOptions settings, Seconds timeout, std::vector<Measur
   if (std::none_of(rows.begin(), rows.end(), is_wanted)) {
     return;
   }
-  const auto add = [&rows](const std::string& variant, Attributes attributes, Readings readings) {
-    for (Measurement& row : rows) {
-      if (is_wanted(row) && (variant.empty() || row.variant == variant)) {
-        Attributes above = attributes;
-        above.merge(row.attributes);
-        row.attributes = std::move(above);
-        row.readings.merge(Readings(readings));
-      }
-    }
-  };
+  const auto add =
+      [&rows](const std::string& variant, const Attributes& attributes, const Readings& readings) {
+        for (Measurement& row : rows) {
+          if (is_wanted(row) && (variant.empty() || row.variant == variant)) {
+            Attributes above = attributes;
+            above.merge(row.attributes);
+            row.attributes = std::move(above);
+            row.readings.merge(Readings(readings));
+          }
+        }
+      };
   settings.stack.variables[kProfileVariable] = "1";
   std::string failure;
   try {

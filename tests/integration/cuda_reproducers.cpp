@@ -20,6 +20,7 @@
 #include "runners/cuda/engine_attributes.hpp"
 #include "runners/cuda/engine_search.hpp"
 #include "runners/cuda/reproducer/reproduce.hpp"
+#include "tests/unit/cuda/vendor_memory.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -129,6 +130,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: plumb_cuda_reproducers FOLDER CUDNN GPU_JSON\n");
     return 2;
   }
+  [[maybe_unused]] const plumb::cuda::VendorMemory vendors{};
   try {
     return plumb::cuda::run(argv[1], argv[2], argv[3]);
   } catch (const std::exception& problem) {

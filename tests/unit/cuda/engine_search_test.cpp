@@ -19,22 +19,10 @@
 #include "runners/cuda/engine_attributes.hpp"
 #include "runners/cuda/gemm_offers.hpp"
 #include "tests/unit/cuda/attention_keys.hpp"
-
-#if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/lsan_interface.h>
-#endif
+#include "tests/unit/cuda/vendor_memory.hpp"
 
 namespace plumb::cuda {
 namespace {
-
-/// Keeps the leak sanitizer from what is allocated meanwhile: cuDNN unloads its parts as the
-/// process ends, and what they then still hold looks lost, by no library that a suppression could
-/// name.
-struct VendorMemory {
-#if defined(__SANITIZE_ADDRESS__)
-  __lsan::ScopedDisabler disabler;
-#endif
-};
 
 constexpr const char* kConvolution =
     "v1:conv;in=f16[8,256,14,14],f16[256,256,3,3]c,f16[256]c;out=f16[8,256,14,14];acc=f32;"

@@ -7,31 +7,39 @@
 
 namespace plumb {
 
+void fail_field(const char* field, const std::string& what) {
+  throw ProtocolError(ProtocolError::Kind::kBroken,
+                      fmt::format("field '{}' of a message is {}", field, what));
+}
+
+void require_field(const char* field, bool present) {
+  if (!present) {
+    fail_field(field, "missing or unknown");
+  }
+}
+
+double bounded(const char* field, double value, double low, double high) {
+  if (!(value >= low && value <= high)) {
+    fail_field(field, fmt::format("{}, not between {} and {}", value, low, high));
+  }
+  return value;
+}
+
 std::int64_t not_negative(const char* field, std::int64_t value) {
   if (value < 0) {
-    throw ProtocolError(ProtocolError::Kind::kBroken,
-                        fmt::format("field '{}' of a message is {}, below 0", field, value));
+    fail_field(field, fmt::format("{}, below 0", value));
   }
   return value;
 }
 
 Seconds time_of(const char* field, double seconds) {
   constexpr double kLongest = 1e8;  // three years
-  if (!(seconds >= 0.0 && seconds <= kLongest)) {
-    throw ProtocolError(
-        ProtocolError::Kind::kBroken,
-        fmt::format(
-            "field '{}' of a message is {} s, not between 0 and {} s", field, seconds, kLongest));
-  }
-  return Seconds(seconds);
+  return Seconds(bounded(field, seconds, 0.0, kLongest));
 }
 
 void check_size(const char* field, std::size_t size, std::size_t most) {
   if (size > most) {
-    throw ProtocolError(
-        ProtocolError::Kind::kBroken,
-        fmt::format(
-            "field '{}' of a message is a list of {}, above the limit of {}", field, size, most));
+    fail_field(field, fmt::format("a list of {}, above the limit of {}", size, most));
   }
 }
 

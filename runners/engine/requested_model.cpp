@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -86,15 +85,11 @@ Outcome RequestedModel::operands(const FusedGraph& graph,
       return unknown(graph.graph, folding.weights);
     }
   }
-  for (const auto& [id, value] : values_) {
-    const bool observed =
-        std::any_of(graph.quantization.activations.begin(),
-                    graph.quantization.activations.end(),
-                    [&, value_id = id](const ActivationGrid& grid) {
-                      return std::find(grid.of.begin(), grid.of.end(), value_id) != grid.of.end();
-                    });
-    if (observed) {
-      magnitudes.try_emplace(id, magnitude_of(value));
+  for (const ActivationGrid& grid : graph.quantization.activations) {
+    for (const ValueId id : grid.of) {
+      if (const auto given = values_.find(id); given != values_.end()) {
+        magnitudes.try_emplace(id, magnitude_of(given->second));
+      }
     }
   }
   const auto find = [&](ValueId id) -> const Tensor* {

@@ -84,13 +84,17 @@ void IntegerOperands::add_zero_point(const LayerSpec& spec,
 }
 
 void IntegerOperands::finish(LayerPlan& plan, std::size_t before) const {
+  take_as_they_are(plan, before, packs_);
+}
+
+void take_as_they_are(LayerPlan& plan, std::size_t first, const std::vector<Pack>& packs) {
   auto& step = std::get<PrimitiveStep>(plan.steps.front());
-  for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    Buffer& buffer = plan.buffers[before + i];
+  for (std::size_t i = 0; i < packs.size(); ++i) {
+    Buffer& buffer = plan.buffers[first + i];
     buffer.layout = buffer.view;
     buffer.bytes = buffer.view.get_size();
-    buffer.pack = packs_[i];
-    step.arguments[before + i].layout = buffer.view;
+    buffer.pack = packs[i];
+    step.arguments[first + i].layout = buffer.view;
   }
 }
 

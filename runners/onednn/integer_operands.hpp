@@ -44,6 +44,10 @@ class IntegerOperands {
   std::vector<Pack> packs_;  // one to one; empty: the operand as it is
 };
 
+/// Completes a plan of one primitive whose arguments from `first` on are scales and zero points,
+/// which have no layouts of their own: `packs` one to one, empty: the operand as it is.
+void take_as_they_are(LayerPlan& plan, std::size_t first, const std::vector<Pack>& packs);
+
 /// Makes the s32 that oneDNN wants of a zero point of an integer type.
 [[nodiscard]] Pack zero_point_pack(DataType type);
 

@@ -43,12 +43,14 @@ void offer_reorders(const LayerSpec& spec, const Device& device, OfferList& list
   attributes.set_scales_mask(grid, numbers > 1 ? 1 << spec.integer("axis") : 0);
   std::vector<Argument> own{
       input(spec, DNNL_ARG_ATTR_SCALES | grid, 1, dense(DataType::kF32, Dims{numbers}))};
+  std::vector<Pack> packs(1);
   if (spec.has_input(2)) {
     if (numbers > 1 || !spec.inputs[2]->constant) {
       throw Unsupported("zero points that are not one constant");
     }
     attributes.set_zero_points_mask(grid, 0);
     own.push_back(input(spec, DNNL_ARG_ATTR_ZERO_POINTS | grid, 2, dense(DataType::kS32, Dims{1})));
+    packs.push_back(zero_point_pack(spec.inputs[2]->dtype));
   }
   for (const Way& way : ways(dims.size())) {
     const auto from = activation(x.dtype, dims, way.from);
@@ -60,18 +62,7 @@ void offer_reorders(const LayerSpec& spec, const Device& device, OfferList& list
                                     output(DNNL_ARG_TO, 0, dense(y))};
     const std::size_t before = arguments.size();
     arguments.insert(arguments.end(), own.begin(), own.end());
-    const auto finish = [spec, before, count = own.size()](LayerPlan& plan) {
-      auto& step = std::get<PrimitiveStep>(plan.steps.front());
-      for (std::size_t i = before; i < before + count; ++i) {
-        Buffer& buffer = plan.buffers[i];
-        buffer.layout = buffer.view;
-        buffer.bytes = buffer.view.get_size();
-        step.arguments[i].layout = buffer.view;
-      }
-      if (count > 1) {
-        plan.buffers[before + 1].pack = zero_point_pack(spec.inputs[2]->dtype);
-      }
-    };
+    const auto finish = [before, packs](LayerPlan& plan) { take_as_they_are(plan, before, packs); };
     list.add_implementations(
         status,
         first,

@@ -13,16 +13,20 @@ WhatIfResult all_what_if(const WhatIfInput& input) {
     result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
     return result;
   }
-  const StepSum before = sum_of(cover_of(input.graph, input.results, CoverMode::kPlain).steps);
+  const PricedCover full =
+      priced_cover(input.graph, input.results, CoverMode::kPlain, input.instance.dtype);
+  if (!full.why_not.empty()) {
+    result.why_not = full.why_not;
+    return result;
+  }
   const Graph lower = with_precision(input.graph, DataType::kBf16);
-  const StepSum after = sum_of(cover_of(lower, input.results, CoverMode::kFusion).steps);
-  if (before.missing + after.missing > 0) {
-    result.why_not =
-        fmt::format("no time for {} layers in f32 and {} in bf16", before.missing, after.missing);
+  const PricedCover half = priced_cover(lower, input.results, CoverMode::kFusion, "bf16");
+  if (!half.why_not.empty()) {
+    result.why_not = half.why_not;
     return result;
   }
   result.prerequisites = {"all that fusion, bf16 and best_variant need"};
-  conclude(result, before.seconds, after.seconds, after.interval);
+  conclude(result, full.sum.seconds, half.sum.seconds, half.sum.interval);
   return result;
 }
 

@@ -12,17 +12,16 @@ WhatIfResult bf16_what_if(const WhatIfInput& input) {
     result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
     return result;
   }
-  const ModelCover full = cover_of(input.graph, input.results, CoverMode::kPlain);
-  const StepSum before = sum_of(full.steps);
-  if (before.missing > 0) {
-    result.why_not = missing_times(input.graph, input.results, full.steps, before.missing, "f32");
+  const PricedCover full =
+      priced_cover(input.graph, input.results, CoverMode::kPlain, input.instance.dtype);
+  if (!full.why_not.empty()) {
+    result.why_not = full.why_not;
     return result;
   }
   const Graph lower = with_precision(input.graph, DataType::kBf16);
-  const ModelCover half = cover_of(lower, input.results, CoverMode::kPlain);
-  const StepSum after = sum_of(half.steps);
-  if (after.missing > 0) {
-    result.why_not = missing_times(lower, input.results, half.steps, after.missing, "bf16");
+  const PricedCover half = priced_cover(lower, input.results, CoverMode::kPlain, "bf16");
+  if (!half.why_not.empty()) {
+    result.why_not = half.why_not;
     return result;
   }
   for (std::size_t i = 0; i < full.steps.size(); ++i) {
@@ -44,7 +43,7 @@ WhatIfResult bf16_what_if(const WhatIfInput& input) {
     result.prerequisites.emplace_back(
         "a CPU with bf16 arithmetic (AVX512_BF16 or AMX): here it is no faster than f32");
   }
-  conclude(result, before.seconds, after.seconds, after.interval);
+  conclude(result, full.sum.seconds, half.sum.seconds, half.sum.interval);
   return result;
 }
 

@@ -19,18 +19,16 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
     result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
     return result;
   }
-  const ModelCover full = cover_of(input.graph, input.results, CoverMode::kPlain);
-  const StepSum before = sum_of(full.steps);
-  if (before.missing > 0) {
-    result.why_not = missing_times(input.graph, input.results, full.steps, before.missing, "f32");
+  const PricedCover full =
+      priced_cover(input.graph, input.results, CoverMode::kPlain, input.instance.dtype);
+  if (!full.why_not.empty()) {
+    result.why_not = full.why_not;
     return result;
   }
   const FusedGraph lower = int8_graph(input.graph);
-  const ModelCover eight_bit = cover_of(lower.graph, input.results, CoverMode::kPlain);
-  const StepSum after = sum_of(eight_bit.steps);
-  if (after.missing > 0) {
-    result.why_not =
-        missing_times(lower.graph, input.results, eight_bit.steps, after.missing, kInt8);
+  const PricedCover eight_bit = priced_cover(lower.graph, input.results, CoverMode::kPlain, kInt8);
+  if (!eight_bit.why_not.empty()) {
+    result.why_not = eight_bit.why_not;
     return result;
   }
   if (lower.quantization.weights.empty()) {
@@ -59,7 +57,7 @@ WhatIfResult int8_what_if(const WhatIfInput& input) {
   result.prerequisites = {"weights rounded to 8 bits once, with a scale for each output channel",
                           "a scale for each activation, from inputs that the model will see",
                           "accuracy checked on the task"};
-  conclude(result, before.seconds, after.seconds, after.interval);
+  conclude(result, full.sum.seconds, eight_bit.sum.seconds, eight_bit.sum.interval);
   return result;
 }
 

@@ -151,23 +151,25 @@ std::string reason_of(const Layer& layer, const ResultSet& results) {
   return "not measured in this run";
 }
 
-std::string missing_times(const Graph& graph,
-                          const ResultSet& results,
-                          const std::vector<CoverStep>& steps,
-                          std::size_t missing,
-                          std::string_view precision) {
-  for (const CoverStep& step : steps) {
-    if (!step.time) {
-      const Layer& layer = graph.layers[step.layers.front()];
-      return fmt::format("no {} time for {} of {} layers, first {}: {}",
-                         precision,
-                         missing,
-                         steps.size(),
-                         layer.name,
-                         reason_of(layer, results));
-    }
+PricedCover priced_cover(const Graph& graph,
+                         const ResultSet& results,
+                         CoverMode mode,
+                         std::string_view precision) {
+  PricedCover priced;
+  priced.steps = cover_of(graph, results, mode).steps;
+  priced.sum = sum_of(priced.steps);
+  const auto first = std::find_if(
+      priced.steps.begin(), priced.steps.end(), [](const CoverStep& step) { return !step.time; });
+  if (first != priced.steps.end()) {
+    const Layer& layer = graph.layers[first->layers.front()];
+    priced.why_not = fmt::format("no {} time for {} of {} layers, first {}: {}",
+                                 precision,
+                                 priced.sum.missing,
+                                 priced.steps.size(),
+                                 layer.name,
+                                 reason_of(layer, results));
   }
-  return {};
+  return priced;
 }
 
 }  // namespace plumb

@@ -39,12 +39,19 @@ struct StepSum {
 /// its half (docs/BOUNDS.md).
 [[nodiscard]] StepSum sum_of(const std::vector<CoverStep>& steps);
 
-/// Says how many steps have no time in a precision, and why the first of them has none.
-[[nodiscard]] std::string missing_times(const Graph& graph,
-                                        const ResultSet& results,
-                                        const std::vector<CoverStep>& steps,
-                                        std::size_t missing,
-                                        std::string_view precision);
+/// Is the steps of a cover with their sum.
+struct PricedCover {
+  std::vector<CoverStep> steps;
+  StepSum sum;
+  std::string why_not;  ///< empty: every step has a time
+};
+
+/// Prices a model in a precision; `why_not` says how many steps have no time in it, and why the
+/// first of them has none.
+[[nodiscard]] PricedCover priced_cover(const Graph& graph,
+                                       const ResultSet& results,
+                                       CoverMode mode,
+                                       std::string_view precision);
 
 /// Makes a bound or estimate of the sum over steps; complete if every step has a time.
 [[nodiscard]] Bound bound_of(std::string_view kind,

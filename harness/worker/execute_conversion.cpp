@@ -161,7 +161,9 @@ protocol::Execution to_protocol(const Execution& execution) {
   for (const ExecutedLayer& layer : execution.layers) {
     protocol::ExecutedLayer& one = *message.add_layers();
     one.mutable_layers()->Add(layer.layers.begin(), layer.layers.end());
-    *one.mutable_key() = to_protocol(layer.key);
+    if (!layer.layers.empty()) {
+      *one.mutable_key() = to_protocol(layer.key);
+    }
     one.set_variant(layer.variant);
     one.set_seconds(layer.seconds.count());
     one.set_reorder_seconds(layer.reorder.count());
@@ -185,7 +187,7 @@ Execution from_protocol(const protocol::Execution& message) {
   for (const protocol::ExecutedLayer& layer : message.layers()) {
     check_size("layers", static_cast<std::size_t>(layer.layers_size()), kMaximumSteps);
     execution.layers.push_back({{layer.layers().begin(), layer.layers().end()},
-                                from_protocol(layer.key()),
+                                layer.layers().empty() ? LayerKey{} : from_protocol(layer.key()),
                                 layer.variant(),
                                 Seconds(layer.seconds()),
                                 Seconds(layer.reorder_seconds()),

@@ -57,6 +57,7 @@ TEST(ExecuteConversion, carries_an_execution) {
   execution.memory = Bytes{1 << 20};
   execution.reorders = 3;
   execution.layers = {{{4, 5}, {"v1:conv"}, "impl=a", Seconds(0.125), Seconds(0.25), 2, {}}};
+  execution.layers.push_back({{}, {}, "", Seconds(0), Seconds(0.5), 1, {}});  // of an output
   execution.layers[0].in_turn = {Seconds(0.5), {Seconds(0.375), Seconds(0.625)}};
   execution.in_turn = {Seconds(0.75), {Seconds(0.5), Seconds(1.0)}};
   protocol::Execution message;

@@ -84,9 +84,9 @@ class Program {
   }
 
   /// Executes a slot once, step by step, and times the `wanted` steps (one flag a step), each by
-  /// itself as it finds the machine: before it, the other steps' weights are read in the order in
-  /// which they were last used (the most recent `most` bytes of them), then the activations, and
-  /// the step before is executed once more. Returns a time for every step, in order; zero for those
+  /// itself as it finds the machine: before it, what the steps before it used is read in the order
+  /// in which they used it last (the most recent `most` bytes), and the step before
+  /// is executed once more. Returns a time for every step, in order; zero for those
   /// not wanted. What the slot's outputs hold afterwards is not to be used. Empty: the program has
   /// no steps.
   [[nodiscard]] virtual std::vector<Seconds> profile_in_turn(std::size_t slot,

@@ -19,9 +19,9 @@
 namespace plumb {
 namespace {
 
-constexpr std::size_t kRounds = 4;          // of modes timed in turns
+constexpr std::size_t kRounds = 8;          // of modes timed in turns
 constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
-constexpr std::size_t kProfilePasses = 8;   // at most, in all rounds together
+constexpr std::size_t kProfilePasses = 64;  // at most, in all rounds together
 constexpr double kShareOfMemory = 0.8;      // that modes may fill together
 
 /// Adds one block of samples to those before it.

@@ -18,7 +18,7 @@ namespace plumb {
 /// same, are timed once for all of them, reorders each by itself.
 class ModelProfile {
  public:
-  /// Keeps a reference. `most`: of other steps' weights to read before a step in turn.
+  /// Keeps a reference. `most`: of what other steps used to read before one in turn.
   ModelProfile(const ReadyModel& ready, Bytes most);
 
   /// Adds up to `passes` of each kind. After the first of them none begins once `budget` is spent.

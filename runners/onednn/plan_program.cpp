@@ -262,33 +262,31 @@ std::vector<Seconds> PlanProgram::profile(std::size_t slot) {
   return times;
 }
 
-// Buffers stand in the order in which steps use them first.
-void PlanProgram::read_before(std::size_t step, const Slot& slot, Bytes most) const {
-  std::set<std::size_t> own;
-  if (const auto* primitive = std::get_if<PrimitiveStep>(&plan_.steps[step])) {
-    for (const PrimitiveStep::Argument& argument : primitive->arguments) {
-      own.insert(argument.buffer);
-    }
-  }
-  const std::size_t count = plan_.buffers.size();
-  const std::size_t place = own.empty() ? step * count / plan_.steps.size() : *own.rbegin();
-  std::vector<std::size_t> recent;
+void PlanProgram::read_before(std::size_t place, const Slot& slot, Bytes most) const {
+  std::vector<std::size_t> recent;  // the latest first, each buffer once
+  std::vector<bool> seen(plan_.buffers.size());
+  std::set<const std::byte*> counted;  // buffers share memory
   Bytes bytes;
+  const std::size_t count = sequence_.size();
   for (std::size_t back = 1; back <= count && bytes < most; ++back) {
-    const std::size_t index = (place + count - back) % count;
-    if (plan_.buffers[index].weight && !own.contains(index)) {
-      recent.push_back(index);
-      bytes += bytes_of(plan_.buffers[index].bytes);
+    const Step& step = plan_.steps[sequence_[(place + count - back) % count]];
+    const auto* primitive = std::get_if<PrimitiveStep>(&step);
+    if (primitive == nullptr) {
+      continue;  // kernels do not say what they use
+    }
+    for (const PrimitiveStep::Argument& argument : primitive->arguments) {
+      if (!seen[argument.buffer]) {
+        seen[argument.buffer] = true;
+        recent.push_back(argument.buffer);
+        if (counted.insert(slot.buffers[argument.buffer]).second) {
+          bytes += bytes_of(plan_.buffers[argument.buffer].bytes);
+        }
+      }
     }
   }
   std::for_each(recent.rbegin(), recent.rend(), [&](std::size_t index) {
     read_through(slot.buffers[index], plan_.buffers[index].bytes);
   });
-  for (std::size_t index = 0; index < count; ++index) {
-    if (!plan_.buffers[index].weight) {
-      read_through(slot.buffers[index], plan_.buffers[index].bytes);
-    }
-  }
 }
 
 std::vector<Seconds> PlanProgram::profile_in_turn(std::size_t slot,
@@ -304,7 +302,7 @@ std::vector<Seconds> PlanProgram::profile_in_turn(std::size_t slot,
       run(bound, bound.steps[step]);
       continue;
     }
-    read_before(step, bound, most);
+    read_before(i, bound, most);
     if (i > 0) {
       run(bound, bound.steps[sequence_[i - 1]]);
       stream_.wait();

@@ -69,8 +69,9 @@ class PlanProgram : public Program {
   [[nodiscard]] Seconds timed(Slot& slot, const BoundStep& step);
   /// Gives the calling thread as many threads as a step has, as long as it lives.
   [[nodiscard]] std::optional<OpenmpThreads> threads_of_step() const;
-  /// Reads what the steps before have used last, up to `most` bytes of weights; activations last.
-  void read_before(std::size_t step, const Slot& slot, Bytes most) const;
+  /// Reads what the steps before that at `place` of the sequence have used, round the model, in the
+  /// order in which they used it last: the most recent `most` bytes.
+  void read_before(std::size_t place, const Slot& slot, Bytes most) const;
   /// Reorders and returns the seconds of one repetition, median of a few.
   [[nodiscard]] Seconds time_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to);
 

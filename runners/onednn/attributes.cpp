@@ -73,6 +73,15 @@ void set_deterministic(const dnnl::primitive_attr& attributes) {
                           "cannot ask for deterministic results");
 }
 
+/// Reads operands as numpy broadcasts them to a result; whole ones in the result's layout.
+OperandForms broadcast_forms(const dnnl::memory::dims& result, Layout layout) {
+  return [=](const TensorType& type) {
+    const dnnl::memory::dims dims = padded_to_rank(type.dims, result.size());
+    const dnnl::memory::desc view = dense(type.dtype, dims);
+    return OperandForm{dims == result ? activation(type.dtype, dims, layout) : view, view};
+  };
+}
+
 }  // namespace
 
 std::optional<EltwiseAlgorithm> eltwise_algorithm(const std::string& fn,
@@ -142,29 +151,37 @@ void PostOperations::append_binary(const LayerSpec& spec,
                                    std::size_t operand,
                                    const dnnl::memory::dims& result,
                                    Layout layout) {
+  append_binary(spec, kind, operand, broadcast_forms(result, layout));
+}
+
+void PostOperations::append_binary(const LayerSpec& spec,
+                                   dnnl_alg_kind_t kind,
+                                   std::size_t operand,
+                                   const OperandForms& form_of) {
   if (!spec.has_input(operand)) {
     throw Unsupported(
         fmt::format("the epilogue reads operand {}, which the key does not have", operand));
   }
-  const TensorType& type = *spec.inputs[operand];
-  const dnnl::memory::dims dims = padded_to_rank(type.dims, result.size());
-  const dnnl::memory::desc view = dense(type.dtype, dims);
+  const OperandForm form = form_of(*spec.inputs[operand]);
   const int index = DNNL_ARG_ATTR_MULTIPLE_POST_OP(list.len()) | DNNL_ARG_SRC_1;
-  list.append_binary(static_cast<dnnl::algorithm>(kind),
-                     dims == result ? activation(type.dtype, dims, layout) : view);
-  arguments.push_back(input(spec, index, operand, view));
+  list.append_binary(static_cast<dnnl::algorithm>(kind), form.read);
+  arguments.push_back(input(spec, index, operand, form.view));
 }
 
 void PostOperations::append_epilogue(const LayerSpec& spec,
                                      const dnnl::memory::dims& result,
                                      Layout layout) {
+  append_epilogue(spec, broadcast_forms(result, layout));
+}
+
+void PostOperations::append_epilogue(const LayerSpec& spec, const OperandForms& form_of) {
   for (const Epilogue& epilogue : spec.epilogue) {
     if (epilogue.operand) {
       const auto kind = binary_algorithm(epilogue.fn);
       if (!kind) {
         throw Unsupported(fmt::format("oneDNN fuses no binary fn={}", epilogue.fn));
       }
-      append_binary(spec, *kind, *epilogue.operand, result, layout);
+      append_binary(spec, *kind, *epilogue.operand, form_of);
       continue;
     }
     const auto function = eltwise_algorithm(epilogue.fn, epilogue.parameters);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
 #include <string>
@@ -30,6 +31,13 @@ struct EltwiseAlgorithm {
 /// promises. Throws Unsupported if the library cannot keep that promise.
 [[nodiscard]] dnnl::primitive_attr attributes_of(const LayerSpec& spec);
 
+/// Is how a post-operation reads an operand, and how the operand lies in memory.
+struct OperandForm {
+  dnnl::memory::desc read;
+  dnnl::memory::desc view;
+};
+using OperandForms = std::function<OperandForm(const TensorType& type)>;
+
 /// Is an epilogue as post-operations, and the operands that these read.
 struct PostOperations {
   dnnl::post_ops list;
@@ -46,6 +54,14 @@ struct PostOperations {
                      Layout layout);
   /// Appends the whole epilogue. Throws Unsupported for a function that oneDNN has not.
   void append_epilogue(const LayerSpec& spec, const dnnl::memory::dims& result, Layout layout);
+  /// The same, of a result in other dimensions than the key's.
+  void append_epilogue(const LayerSpec& spec, const OperandForms& form_of);
+
+ private:
+  void append_binary(const LayerSpec& spec,
+                     dnnl_alg_kind_t kind,
+                     std::size_t operand,
+                     const OperandForms& form_of);
 };
 
 }  // namespace plumb::onednn

@@ -5,6 +5,7 @@
 #include "runners/onednn/descriptor.hpp"
 #include "runners/onednn/integer_operands.hpp"
 #include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/layers/row_product.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -204,6 +205,7 @@ void offer_matmul(const LayerSpec& spec, const Device& device, OfferList& list) 
   product.c = dense(spec.outputs[0].dtype, product.c_dims);
   product.posts.append_epilogue(spec, product.c_dims, Layout::kPlain);
   offer_matmuls(spec, device, list, product, "");
+  offer_row_products(spec, device, list);
 }
 
 }  // namespace plumb::onednn

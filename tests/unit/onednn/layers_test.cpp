@@ -117,6 +117,11 @@ const LayerCase kProducts[] = {
     {"matmul_fused",
      "v1:matmul;in=f32[2,5,6],f32[6,8]c,f32[8]c;out=f32[2,5,8]" PLUMB_F32
      ";epilogue=add@2,gelu_erf"},
+    {"matmul_residual",
+     "v1:matmul;in=f32[2,5,6],f32[6,8]c,f32[2,5,8];out=f32[2,5,8]" PLUMB_F32
+     ";epilogue=add@2,relu"},
+    {"matmul_column_operand",
+     "v1:matmul;in=f32[2,5,6],f32[6,8]c,f32[5,1];out=f32[2,5,8]" PLUMB_F32 ";epilogue=mul@2"},
     {"matmul_bf16", "v1:matmul;in=bf16[2,16,32],bf16[32,48]c;out=bf16[2,16,48]" PLUMB_F32},
 };
 

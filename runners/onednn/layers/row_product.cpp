@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/layers/row_product.hpp"
+
+#include "runners/onednn/attributes.hpp"
+#include "runners/onednn/descriptor.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+using Dims = dnnl::memory::dims;
+
+/// Is A[rows, inner] · B[inner, columns].
+struct RowProduct {
+  std::int64_t rows;
+  std::int64_t inner;
+  std::int64_t columns;
+};
+
+std::optional<RowProduct> row_product(const LayerSpec& spec) {
+  const TensorType& a = *spec.inputs[0];
+  const TensorType& b = *spec.inputs[1];
+  const bool one_matrix = b.constant && b.dims.size() == 2 && a.dims.size() >= 2;
+  if (spec.op != "matmul" || !is_floating(a.dtype) || !one_matrix || element_count(a) == 0 ||
+      b.dims[1] == 0) {
+    return std::nullopt;
+  }
+  return RowProduct{element_count(a) / b.dims[0], b.dims[0], b.dims[1]};
+}
+
+/// Reads rows one after the other, as a matrix.
+dnnl::memory::desc as_matrix(DataType type, std::int64_t rows, std::int64_t columns) {
+  return dense(type, Dims{rows, columns});
+}
+
+/// Reads them as the pixels of an image with its channels last.
+dnnl::memory::desc as_image(DataType type, std::int64_t rows, std::int64_t columns) {
+  return activation(type, Dims{1, columns, 1, rows}, Layout::kChannelsLast);
+}
+
+using View = dnnl::memory::desc (*)(DataType type, std::int64_t rows, std::int64_t columns);
+
+/// Reads an operand of the epilogue; throws Unsupported if it is neither a row nor all of them.
+dnnl::memory::desc operand_view(const TensorType& type, const RowProduct& product, View view) {
+  const std::int64_t count = element_count(type);
+  if (type.dims.empty() || type.dims.back() != product.columns ||
+      (count != product.columns && count != product.rows * product.columns)) {
+    throw Unsupported("an operand of the epilogue that is neither a row nor a whole result");
+  }
+  return view(type.dtype, count / product.columns, product.columns);
+}
+
+PostOperations posts_of(const LayerSpec& spec, const RowProduct& product, View view) {
+  PostOperations posts;
+  posts.append_epilogue(spec, [&](const TensorType& type) {
+    const dnnl::memory::desc form = operand_view(type, product, view);
+    return OperandForm{form, form};
+  });
+  return posts;
+}
+
+std::vector<Argument> arguments_of(const LayerSpec& spec,
+                                   const dnnl::memory::desc& source,
+                                   const dnnl::memory::desc& weights,
+                                   const dnnl::memory::desc& result,
+                                   const PostOperations& posts) {
+  std::vector<Argument> arguments{input(spec, DNNL_ARG_SRC, 0, source),
+                                  input(spec, DNNL_ARG_WEIGHTS, 1, weights),
+                                  output(DNNL_ARG_DST, 0, result)};
+  arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
+  return arguments;
+}
+
+void offer_as_inner_product(const LayerSpec& spec,
+                            const RowProduct& product,
+                            const Device& device,
+                            OfferList& list) {
+  const DataType type = spec.inputs[1]->dtype;
+  const auto source = as_matrix(spec.inputs[0]->dtype, product.rows, product.inner);
+  const auto result = as_matrix(spec.outputs[0].dtype, product.rows, product.columns);
+  const Dims extents{product.columns, product.inner};
+  const dnnl::memory::desc weights(extents, library_type(type), Dims{1, product.columns});
+  const PostOperations posts = posts_of(spec, product, as_matrix);
+  dnnl::primitive_attr attributes = attributes_of(spec);
+  attributes.set_post_ops(posts.list);
+  dnnl_primitive_desc_t first = nullptr;
+  const dnnl_status_t status =
+      dnnl_inner_product_forward_primitive_desc_create(&first,
+                                                       device.engine.get(),
+                                                       dnnl_forward_inference,
+                                                       source.get(),
+                                                       any(type, extents).get(),
+                                                       nullptr,
+                                                       result.get(),
+                                                       attributes.get());
+  list.add_implementations(
+      status, first, arguments_of(spec, source, weights, result, posts), "kind=inner_product");
+}
+
+void offer_as_convolution(const LayerSpec& spec,
+                          const RowProduct& product,
+                          const Device& device,
+                          OfferList& list) {
+  const DataType type = spec.inputs[1]->dtype;
+  const auto source = as_image(spec.inputs[0]->dtype, product.rows, product.inner);
+  const auto result = as_image(spec.outputs[0].dtype, product.rows, product.columns);
+  const Dims extents{product.columns, product.inner, 1, 1};
+  const dnnl::memory::desc weights(
+      extents, library_type(type), Dims{1, product.columns, product.columns, product.columns});
+  const PostOperations posts = posts_of(spec, product, as_image);
+  dnnl::primitive_attr attributes = attributes_of(spec);
+  attributes.set_post_ops(posts.list);
+  const Dims ones{1, 1};
+  const Dims zeros{0, 0};
+  dnnl_primitive_desc_t first = nullptr;
+  const dnnl_status_t status =
+      dnnl_convolution_forward_primitive_desc_create(&first,
+                                                     device.engine.get(),
+                                                     dnnl_forward_inference,
+                                                     dnnl_convolution_direct,
+                                                     source.get(),
+                                                     any(type, extents).get(),
+                                                     nullptr,
+                                                     result.get(),
+                                                     ones.data(),
+                                                     zeros.data(),
+                                                     zeros.data(),
+                                                     zeros.data(),
+                                                     attributes.get());
+  list.add_implementations(
+      status, first, arguments_of(spec, source, weights, result, posts), "kind=convolution");
+}
+
+}  // namespace
+
+void offer_row_products(const LayerSpec& spec, const Device& device, OfferList& list) {
+  const std::optional<RowProduct> product = row_product(spec);
+  if (!product) {
+    return;
+  }
+  for (const auto offer : {offer_as_inner_product, offer_as_convolution}) {
+    try {
+      offer(spec, *product, device, list);
+    } catch (const Unsupported&) {
+      // The same product by a matmul primitive says what is refused.
+    }
+  }
+}
+
+}  // namespace plumb::onednn

@@ -146,7 +146,14 @@ enum class Attribute : int {
 };
 
 /// Is cudnnDataType_t.
-enum class Type : int { kFloat = 0, kHalf = 2, kInt32 = 4, kBfloat16 = 9, kBoolean = 11 };
+enum class Type : int {
+  kFloat = 0,
+  kHalf = 2,
+  kInt8 = 3,
+  kInt32 = 4,
+  kBfloat16 = 9,
+  kBoolean = 11,
+};
 /// Is cudnnConvolutionMode_t; ONNX's convolution does not flip the filter.
 enum class ConvolutionMode : int { kCrossCorrelation = 1 };
 /// Is cudnnBackendHeurMode_t.

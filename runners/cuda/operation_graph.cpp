@@ -38,7 +38,7 @@ Descriptor tensor(const CudnnLibrary& library, const GraphTensor& value, std::in
 
 Descriptor convolution(const CudnnLibrary& library, const ConvolutionOperation& value) {
   Descriptor result(library, DescriptorType::kConvolution);
-  set_type(result, Attribute::kConvolutionComputeType, abi::Type::kFloat);
+  set_type(result, Attribute::kConvolutionComputeType, value.compute);
   result.set_enumerator(Attribute::kConvolutionMode,
                         ValueType::kConvolutionMode,
                         static_cast<int>(abi::ConvolutionMode::kCrossCorrelation));

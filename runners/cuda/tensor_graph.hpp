@@ -37,6 +37,7 @@ struct ConvolutionOperation {
   std::vector<std::int64_t>
       pads_before;  ///< of the convolution: of its image, also where that is the result
   std::vector<std::int64_t> pads_after;
+  abi::Type compute = abi::Type::kFloat;
 };
 
 /// Is an operation on each element by itself.

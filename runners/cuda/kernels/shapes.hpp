@@ -7,7 +7,7 @@ namespace plumb::cuda::kernels {
 
 using Index = long long;
 
-constexpr int kMostOperands = 8;  // of one kernel: outputs first, then inputs
+constexpr int kMostOperands = 12;  // of one kernel: outputs first, then inputs
 constexpr int kMostAxes = 8;
 constexpr int kThreadsOfRow = 128;  // of the block that works on one row; a power of two
 
@@ -60,12 +60,60 @@ struct AttentionShape {
   double softcap;  // 0: none
 };
 
-/// Of products of integers: the space is the result's, with the factors' strides along it.
+constexpr int kMostSteps = 4;  // that have parameters, of a chain (steps.cuh)
+
+/// Are the parameters of a chain's functions of one number.
+struct StepParameters {
+  double of[kMostSteps][2];
+};
+
+/// Of kernels that take each element through a chain of steps; the space has the strides of all
+/// their operands.
+struct StepShape {
+  Space space;
+  StepParameters parameters;
+};
+
+/// Of products of integers: the space is the result's, with the factors' strides along it and those
+/// of the steps' operands.
 struct ProductShape {
   Space space;
+  StepParameters parameters;
   Index depth;      // numbers that are multiplied and added up for one element
   Index steps[2];   // of the factors, from one of them to the next
   int has_zero[2];  // zero points
+};
+
+/// Of convolutions of integers: likewise, with batch, channels and always three spatial axes.
+struct WindowShape {
+  Space space;
+  StepParameters parameters;
+  Index in[3];
+  Index kernel[3];
+  Index strides[3];
+  Index dilations[3];
+  Index pads[3];
+  Index image_steps[4];   // channels, then the spatial axes
+  Index filter_steps[4];  // likewise
+  Index channels;         // of the image in one group
+  Index group_filters;    // channels of the result in one group
+  int has_zero[2];        // zero points
+};
+
+/// Of copies of integers that are shifted by 128 and padded: for each axis what lies before the
+/// input, and its extent.
+struct ShiftShape {
+  Space space;
+  Index before[kMostAxes];
+  Index extents[kMostAxes];
+  int has_zero;
+};
+
+/// Of sums along lines of numbers: the space has a line an element.
+struct LineShape {
+  Space space;
+  Index length;
+  Index step;
 };
 
 /// Of pools; always three spatial axes, those missing of extent 1.

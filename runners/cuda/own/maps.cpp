@@ -46,18 +46,6 @@ std::string common_compute_name(DataType a, DataType b) {
   return "float";
 }
 
-/// Names a function in the kernels' language, where its own name is a word of the language.
-std::string function_name(const std::string& fn) {
-  constexpr std::array kOthers = std::to_array<std::pair<std::string_view, std::string_view>>(
-      {{"and", "both"}, {"or", "either"}, {"xor", "one_only"}, {"not", "negation"}});
-  for (const auto& [name, other] : kOthers) {
-    if (fn == name) {
-      return fmt::format("{}_of", other);
-    }
-  }
-  return fn + "_of";
-}
-
 KernelLaunch two(const OwnOperands& operands,
                  const std::string& function,
                  std::size_t left,
@@ -82,6 +70,18 @@ KernelLaunch two(const OwnOperands& operands,
 }
 
 }  // namespace
+
+std::string function_name(const std::string& fn) {
+  // Where its own name is a word of the language.
+  constexpr std::array kOthers = std::to_array<std::pair<std::string_view, std::string_view>>(
+      {{"and", "both"}, {"or", "either"}, {"xor", "one_only"}, {"not", "negation"}});
+  for (const auto& [name, other] : kOthers) {
+    if (fn == name) {
+      return fmt::format("{}_of", other);
+    }
+  }
+  return fn + "_of";
+}
 
 std::vector<KernelLaunch> map_eltwise(const OwnOperands& operands) {
   const TensorType& x = operands.input(0);

@@ -12,7 +12,8 @@ namespace {
 struct Row {
   std::string_view op;
   OwnFunction write;
-  bool any_layout;  ///< works on activations as they lie; else only channels first
+  bool any_layout;     ///< works on activations as they lie; else only channels first
+  bool fuses = false;  ///< also what is fused behind it
 };
 
 constexpr std::array kRows = std::to_array<Row>({
@@ -25,7 +26,9 @@ constexpr std::array kRows = std::to_array<Row>({
     {"binary", map_binary, true},
     {"cast", map_cast, true},
     {"concat", move_concat, true},
+    {"conv_integer", convolve_integers, true, true},
     {"depth_to_space", move_depth_to_space, true},
+    {"dequantize", map_dequantize, true},
     {"eltwise", map_eltwise, true},
     {"eltwise_backward", map_eltwise_gradient, true},
     {"expand", move_expand, false},
@@ -36,13 +39,14 @@ constexpr std::array kRows = std::to_array<Row>({
     {"layer_norm_backward", row_layer_norm_gradient, false},
     {"lp_pool", pool_windows, true},
     {"lrn", map_response, true},
-    {"matmul_integer", multiply_integers, false},
+    {"matmul_integer", multiply_integers, false, true},
     {"max", map_many, true},
     {"max_pool", pool_windows, true},
     {"max_pool_backward", pool_gradients, true},
     {"min", map_many, true},
     {"pad", select_pad, true},
     {"prelu", map_binary, true},
+    {"quantize", map_quantize, true},
     {"reduce", row_reduce, true},
     {"resize", select_resize, true},
     {"rms_norm", row_layer_norm, false},
@@ -125,11 +129,12 @@ OwnLayer own_layer(const LayerSpec& spec, TensorLayout layout) {
     throw Unsupported(
         fmt::format("there is no kernel of ours for '{}' in {}", spec.op, to_text(layout)));
   }
-  if (!spec.epilogue.empty()) {
+  const Row& row = *find_row(spec.op);
+  if (!spec.epilogue.empty() && !row.fuses) {
     throw Unsupported(fmt::format("'{}' with fused steps behind it", spec.op));
   }
   const OwnOperands operands(spec, layout);
-  return {find_row(spec.op)->write(operands), operands.input_layouts(), operands.output_layouts()};
+  return {row.write(operands), operands.input_layouts(), operands.output_layouts()};
 }
 
 }  // namespace plumb::cuda

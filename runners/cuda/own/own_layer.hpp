@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -73,7 +74,10 @@ std::vector<KernelLaunch> select_gather(const OwnOperands& operands);
 std::vector<KernelLaunch> select_pad(const OwnOperands& operands);
 std::vector<KernelLaunch> select_resize(const OwnOperands& operands);
 std::vector<KernelLaunch> pool_windows(const OwnOperands& operands);
+std::vector<KernelLaunch> map_quantize(const OwnOperands& operands);
+std::vector<KernelLaunch> map_dequantize(const OwnOperands& operands);
 std::vector<KernelLaunch> multiply_integers(const OwnOperands& operands);
+std::vector<KernelLaunch> convolve_integers(const OwnOperands& operands);
 std::vector<KernelLaunch> attend(const OwnOperands& operands);
 std::vector<KernelLaunch> map_eltwise_gradient(const OwnOperands& operands);
 std::vector<KernelLaunch> row_softmax_gradient(const OwnOperands& operands);
@@ -85,6 +89,9 @@ std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands);
 std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands);
 std::vector<KernelLaunch> row_reduce(const OwnOperands& operands);
 std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
+
+/// Names a function of the key vocabulary in the kernels' language (kernels/functions.cuh).
+[[nodiscard]] std::string function_name(const std::string& fn);
 
 /// Is one operand of a move: its strides along the index space, and where its first element is.
 struct MoveSide {

@@ -41,6 +41,8 @@ TypeWords words_of(abi::Type type) {
       return {"CUDNN_DATA_FLOAT", "Number::f32"};
     case abi::Type::kHalf:
       return {"CUDNN_DATA_HALF", "Number::f16"};
+    case abi::Type::kInt8:
+      return {"CUDNN_DATA_INT8", "Number::s8"};
     case abi::Type::kInt32:
       return {"CUDNN_DATA_INT32", "Number::s32"};
     case abi::Type::kBfloat16:

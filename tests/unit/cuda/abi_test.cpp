@@ -107,6 +107,7 @@ static_assert(same(PointwiseMode::kIndex, CUDNN_POINTWISE_GEN_INDEX));
 static_assert(same(PointwiseMode::kSelect, CUDNN_POINTWISE_BINARY_SELECT));
 static_assert(same(Reduction::kAdd, CUDNN_REDUCE_TENSOR_ADD));
 static_assert(same(Reduction::kMax, CUDNN_REDUCE_TENSOR_MAX));
+static_assert(same(Type::kInt8, CUDNN_DATA_INT8));
 static_assert(same(Type::kInt32, CUDNN_DATA_INT32));
 static_assert(same(Type::kBoolean, CUDNN_DATA_BOOLEAN));
 static_assert(same(ValueType::kReduction, CUDNN_TYPE_REDUCTION_OPERATOR_TYPE));

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/model/quantized_product.hpp"
 #include "runners/cuda/kernel_compiler.hpp"
 #include "runners/engine/random_operands.hpp"
 #include "runners/engine/verification.hpp"
@@ -58,6 +59,19 @@ constexpr const char* kMore[] = {
     "v1:matmul_integer;in=u8[3,1,5,32],s8[2,32,4],-,s8[]c;out=s32[3,2,5,4];acc=s32;math=strict",
     "v1:matmul_integer;in=s8[32],u8[2,32,4];out=s32[2,4];acc=s32;math=strict",
     "v1:matmul_integer;in=s8[5,32],s8[32];out=s32[5];acc=s32;math=strict",
+    "v1:matmul_integer;in=u8[32],u8[2,32,4],u8[1],u8[],f32[],f32[4],-,-,f32[2,1];out=f32[2,4];"
+    "acc=s32;math=strict;epilogue=mul@8,leaky_relu(0.1),tanh",
+    "v1:matmul_integer;in=s8[5,32],s8[32];out=s32[5];acc=s32;math=strict;epilogue=clip(-9.0,inf)",
+    "v1:conv_integer;in=u8[2,8,11],u8[6,4,3],s32[6],u8[],u8[6];out=s32[2,6,10];acc=s32;math=strict;"
+    "dilations=[2];group=2;pads=[1,2];strides=[1];epilogue=relu",
+    "v1:conv_integer;in=s8[1,4,5,6,7],s8[6,4,2,3,1],-,s8[],s8[],f32[],f32[],f32[],s8[],f32[6,1,1,1]"
+    ";"
+    "out=s8[1,6,4,3,4];acc=s32;math=strict;dilations=[1,1,1];group=1;pads=[0,0,0,0,1,0];"
+    "strides=[1,2,2];epilogue=mul@9,hard_swish",
+    "v1:quantize;in=f16[2,6,5],f16[6]c,u8[6]c;out=u8[2,6,5];acc=f32;math=strict;axis=1",
+    "v1:quantize;in=s32[40],f32[];out=s8[40];acc=s32;math=strict;axis=0",
+    "v1:dequantize;in=s32[3,20],f32[20]c;out=f32[3,20];acc=s32;math=strict;axis=1",
+    "v1:dequantize;in=u8[2,6,5],f16[6]c,u8[6]c;out=f16[2,6,5];acc=s32;math=strict;axis=1",
     "v1:attention;in=f16[1,2,3,8],f16[1,1,200,8],f16[1,1,200,300],f16[3,200];out=f16[1,2,3,300];"
     "acc=f32;math=strict;causal=0;kv_heads=1;outputs=y;q_heads=2;scale=0.35;softcap=0.0",
     "v1:attention;in=f64[1,2,3,8],f64[1,2,150,8],f64[1,2,150,8],bool[1,2,1,150];out=f64[1,2,3,8];"
@@ -65,13 +79,17 @@ constexpr const char* kMore[] = {
     "v1:transpose;in=f32[1,6,8,5];out=f32[1,8,5,6];acc=f32;math=strict;perm=[0,2,3,1]",
 };
 
-std::vector<HostLayer> all_layers() {
+std::vector<std::string> all_keys() {
   std::vector<std::string> keys(std::begin(kMore), std::end(kMore));
   for (const contract::LayerCase& each : contract::layer_cases()) {
     keys.emplace_back(each.key);
   }
+  return keys;
+}
+
+std::vector<HostLayer> all_layers() {
   std::vector<HostLayer> layers;
-  for (const std::string& key : keys) {
+  for (const std::string& key : all_keys()) {
     const LayerSpec spec = parse_key({key});
     for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
       try {
@@ -95,8 +113,20 @@ TEST(OwnLayer, computes_what_the_reference_does_in_both_layouts) {
         << to_text(layers[i].layer.outputs[0]) << ": " << verdict.outcome.reason;
     ops.insert(layers[i].spec.op);
   }
-  EXPECT_THAT(ops, SizeIs(40)) << "operators of the table that are tested";
+  EXPECT_THAT(ops, SizeIs(43)) << "operators of the table that are tested";
   EXPECT_GT(layers.size(), 130U);
+}
+
+TEST(OwnLayer, has_every_key_of_8_bit_integers) {
+  std::size_t count = 0;
+  for (const std::string& key : all_keys()) {
+    const LayerSpec spec = parse_key({key});
+    if (is_integer_product(spec) || spec.op == "quantize" || spec.op == "dequantize") {
+      EXPECT_NO_THROW(static_cast<void>(own_layer(spec, TensorLayout::kChannelsFirst))) << key;
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 25U);
 }
 
 TEST(OwnLayer, says_what_it_has_no_kernel_for) {
@@ -113,6 +143,9 @@ TEST(OwnLayer, says_what_it_has_no_kernel_for) {
               HasSubstr("without elements"));
   EXPECT_THAT(refusal("v1:matmul;in=f32[2,4],f32[4,4];out=f32[2,4];acc=f32;math=strict"),
               HasSubstr("'matmul'"));
+  EXPECT_THAT(
+      refusal("v1:matmul_integer;in=u8[5,32],s8[32,8],s8[];out=s32[5,8];acc=s32;math=strict"),
+      HasSubstr("zero point of another type"));
   EXPECT_THAT(refusal("v1:eltwise;in=s32[4];out=s32[4];acc=s32;math=strict;fn=exp;parameters=[]"),
               HasSubstr("integers"));
 }

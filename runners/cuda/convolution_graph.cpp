@@ -7,24 +7,28 @@
 #include <utility>
 
 #include "harness/model/gradient_layer.hpp"
+#include "harness/model/quantized_product.hpp"
 #include "runners/cuda/cudnn_type.hpp"
 #include "runners/cuda/index_space.hpp"
 
 namespace plumb::cuda {
 namespace {
 
+constexpr std::size_t kBias = 2;
+
 /// Makes the graph of one layer, step by step.
 class Translation {
  public:
   Translation(const LayerSpec& spec, TensorLayout layout)
-      : spec_(spec), layout_(layout), is_one_dimensional_(operand(0).dims.size() == 3) {}
+      : spec_(spec),
+        layout_(layout),
+        of_integers_(spec.op == "conv_integer"),
+        is_one_dimensional_(operand(0).dims.size() == 3) {}
 
   TensorGraph run() {
     const TensorType& input = operand(0);
     const TensorType& output = spec_.outputs.at(0);
-    if (input.dtype != operand(1).dtype || input.dtype != output.dtype) {
-      throw Unsupported("input, weights and output are of different types");
-    }
+    check_types();
     if (spec_.outputs.size() > 1) {
       throw Unsupported("the bias' gradient beside the weights'");
     }
@@ -35,6 +39,7 @@ class Translation {
     const std::size_t left = add(input.dtype, input.dims, 0);
     const std::size_t right = add(operand(1).dtype, operand(1).dims, 1);
     last_ = add(output.dtype, output.dims, std::nullopt);
+    operation.compute = of_integers_ ? abi::Type::kInt32 : abi::Type::kFloat;
     operation.strides = spatial("strides", 1);
     operation.dilations = spatial("dilations", 1);
     read_pads(operation);
@@ -43,11 +48,43 @@ class Translation {
       take_from_pads(operation, spatial("output_padding", 0));
     }
     graph_.operations.emplace_back(std::move(operation));
-    add_steps();
+    of_integers_ ? add_integer_steps() : add_steps();
     return std::move(graph_);
   }
 
  private:
+  void check_types() const {
+    const DataType x = operand(0).dtype;
+    if (!of_integers_) {
+      if (x != operand(1).dtype || x != spec_.outputs.at(0).dtype) {
+        throw Unsupported("input, weights and output are of different types");
+      }
+      return;
+    }
+    const QuantizedProduct at = quantized_product(spec_);
+    if (x != DataType::kS8 || operand(1).dtype != DataType::kS8) {
+      throw Unsupported("cuDNN convolves s8 with s8");
+    }
+    for (const std::size_t zero : {at.x_zero_point, at.w_zero_point, at.y_zero_point}) {
+      if (spec_.has_input(zero)) {
+        throw Unsupported("cuDNN convolves integers without zero points");
+      }
+    }
+    if (spec_.has_input(kBias) && !is_floating(operand(kBias).dtype)) {
+      throw Unsupported("a bias of integers in cuDNN's graph");
+    }
+    if (spec_.outputs.at(0).dtype == DataType::kS32 && !spec_.epilogue.empty()) {
+      throw Unsupported("fused steps in whole numbers");
+    }
+  }
+
+  [[nodiscard]] abi::Type graph_type(DataType type) const {
+    if (of_integers_ && type == DataType::kS8) {
+      return abi::Type::kInt8;
+    }
+    return of_integers_ && type == DataType::kS32 ? abi::Type::kInt32 : cudnn_type(type);
+  }
+
   /// Says which of the operands and the result is image, weights and grid.
   void place(ConvolutionOperation& operation, std::size_t left, std::size_t right) const {
     using Direction = ConvolutionOperation::Direction;
@@ -58,7 +95,7 @@ class Translation {
       operation.weights = last_;
       return;
     }
-    const bool forward = spec_.op == "conv";
+    const bool forward = spec_.op == "conv" || of_integers_;
     operation.direction = forward ? Direction::kForward : Direction::kBackwardData;
     operation.image = forward ? left : last_;
     operation.weights = right;
@@ -80,7 +117,7 @@ class Translation {
       dimensions.insert(dimensions.begin() + 2, 1);
     }
     GraphTensor& tensor = graph_.tensors.emplace_back();
-    tensor.type = cudnn_type(type);
+    tensor.type = graph_type(type);
     tensor.operand = operand_index;
     tensor.strides = strides_of(dimensions, layout_);
     tensor.dimensions = std::move(dimensions);
@@ -127,7 +164,8 @@ class Translation {
   PointwiseOperation& append(abi::PointwiseMode mode) {
     GraphTensor output = graph_.tensors[last_];
     graph_.tensors[last_].is_virtual = true;
-    graph_.tensors[last_].type = abi::Type::kFloat;
+    const bool sums = of_integers_ && graph_.operations.size() == 1;
+    graph_.tensors[last_].type = sums ? abi::Type::kInt32 : abi::Type::kFloat;
     graph_.tensors.push_back(std::move(output));
     PointwiseOperation step;
     step.mode = mode;
@@ -143,14 +181,39 @@ class Translation {
       if (step != spec_.epilogue.end() && step->fn == "add") {
         append_binary(*step++);
       }
-      Dimensions shape(spec_.outputs[0].dims.size(), 1);
-      shape[1] = spec_.outputs[0].dims[1];
-      const std::size_t bias = add(operand(2).dtype, std::move(shape), 2);
-      append(abi::PointwiseMode::kAdd).operand = bias;
+      append_of_channels(abi::PointwiseMode::kAdd, kBias);
     }
     for (; step != spec_.epilogue.end(); ++step) {
       step->operand ? append_binary(*step) : append_activation(*step);
     }
+  }
+
+  /// Scales the sums, and brings what follows onto the result's grid: cuDNN rounds as it stores.
+  void add_integer_steps() {
+    const QuantizedProduct at = quantized_product(spec_);
+    if (spec_.has_input(at.w_scale)) {
+      append_of_channels(abi::PointwiseMode::kMultiply, at.x_scale);
+      append_of_channels(abi::PointwiseMode::kMultiply, at.w_scale);
+    }
+    if (spec_.has_input(kBias)) {
+      append_of_channels(abi::PointwiseMode::kAdd, kBias);
+    }
+    for (const Epilogue& step : spec_.epilogue) {
+      step.operand ? append_binary(step) : append_activation(step);
+    }
+    if (spec_.has_input(at.y_scale)) {
+      append_of_channels(abi::PointwiseMode::kDivide, at.y_scale);
+    }
+  }
+
+  /// Appends a step with one number, or one for each channel.
+  void append_of_channels(abi::PointwiseMode mode, std::size_t index) {
+    Dimensions shape(spec_.outputs[0].dims.size(), 1);
+    if (element_count(operand(index)) > 1) {
+      shape[1] = spec_.outputs[0].dims[1];
+    }
+    const std::size_t tensor = add(operand(index).dtype, std::move(shape), index);
+    append(mode).operand = tensor;
   }
 
   void append_binary(const Epilogue& step) {
@@ -199,6 +262,7 @@ class Translation {
 
   const LayerSpec& spec_;
   TensorLayout layout_;
+  bool of_integers_;
   bool is_one_dimensional_;
   TensorGraph graph_;
   std::size_t last_ = 0;
@@ -207,7 +271,8 @@ class Translation {
 }  // namespace
 
 TensorGraph convolution_graph(const LayerSpec& spec, TensorLayout layout) {
-  if (spec.op != "conv" && spec.op != "conv_transpose" && !is_convolution_gradient(spec)) {
+  if (spec.op != "conv" && spec.op != "conv_integer" && spec.op != "conv_transpose" &&
+      !is_convolution_gradient(spec)) {
     throw Unsupported(
         fmt::format("cuDNN answers for '{}' only where the driver is: without a device it is asked "
                     "for convolutions",

@@ -6,14 +6,17 @@
 #include <array>
 #include <iterator>
 
+#include "harness/model/quantized_product.hpp"
 #include "runners/cuda/convolution_graph.hpp"
 #include "runners/cuda/index_space.hpp"
+#include "runners/cuda/integer_offers.hpp"
 #include "runners/cuda/split_layer.hpp"
 
 namespace plumb::cuda {
 namespace {
 
 constexpr std::array kLayouts{TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast};
+constexpr std::array kLayoutsOfIntegers{kLayouts[1], kLayouts[0]};
 
 /// Adds what cuDNN offers for each form; returns the first reason why there is not more.
 std::string add_offers(std::vector<DeviceOffer>& offers,
@@ -43,7 +46,7 @@ std::vector<GraphForm> convolution_forms(const LayerSpec& spec, bool apart) {
   const SplitLayer split = apart ? split_layer(spec) : SplitLayer{spec, {}};
   std::vector<GraphForm> forms;
   forms.reserve(kLayouts.size());
-  for (const TensorLayout layout : kLayouts) {
+  for (const TensorLayout layout : is_integer_product(spec) ? kLayoutsOfIntegers : kLayouts) {
     forms.push_back({fmt::format("layout={}{}", to_text(layout), apart ? ";steps=apart" : ""),
                      convolution_graph(split.alone, layout),
                      input_layouts(spec, split.behind, layout),
@@ -51,6 +54,34 @@ std::vector<GraphForm> convolution_forms(const LayerSpec& spec, bool apart) {
                      split.behind});
   }
   return forms;
+}
+
+std::vector<DeviceOffer> integer_convolution_offers(const LayerSpec& spec,
+                                                    CudnnHandle& handle,
+                                                    const KernelStep& kernel) {
+  std::vector<DeviceOffer> offers;
+  std::string refusal;
+  try {
+    offers = integer_offers(
+        spec,
+        [&](const LayerSpec& product) { return convolution_offers(product, handle, kernel); },
+        kernel);
+  } catch (const Unsupported& reason) {
+    refusal = reason.what();
+  }
+  if (spec.outputs.at(0).dtype != DataType::kS32) {
+    std::vector<DeviceOffer> fused;
+    const std::string other = add_offers(fused, spec, false, handle, kernel);
+    refusal = refusal.empty() ? other : refusal;
+    // How cuDNN rounds as it stores integers is documented nowhere: no first choice.
+    offers.insert(rounds_to_integers(spec) ? offers.end() : offers.begin(),
+                  std::make_move_iterator(fused.begin()),
+                  std::make_move_iterator(fused.end()));
+  }
+  if (offers.empty()) {
+    throw Unsupported(refusal);
+  }
+  return offers;
 }
 
 std::vector<DeviceOffer> convolution_offers(const LayerSpec& spec,

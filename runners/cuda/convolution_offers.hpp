@@ -16,6 +16,13 @@ namespace plumb::cuda {
                                                           CudnnHandle& handle,
                                                           const KernelStep& kernel);
 
+/// Lists the ways of cuDNN to execute a `conv_integer`: s8 with s8 into s32 with what belongs to it
+/// by kernels of ours before and behind, NHWC first; and all of it as one graph, where it has
+/// engines for that. Throws Unsupported.
+[[nodiscard]] std::vector<DeviceOffer> integer_convolution_offers(const LayerSpec& spec,
+                                                                  CudnnHandle& handle,
+                                                                  const KernelStep& kernel);
+
 /// Lists the forms in which cuDNN is asked for a convolution: all of it at once, or with what
 /// follows it `apart`. Throws Unsupported. Needs no library.
 [[nodiscard]] std::vector<GraphForm> convolution_forms(const LayerSpec& spec, bool apart);

@@ -17,6 +17,23 @@ Bytes memory_needed(const DevicePlan& plan) {
   return Bytes{static_cast<std::int64_t>(bytes)};
 }
 
+DeviceStep mapped(const DeviceStep& step, const std::vector<std::size_t>& map) {
+  DeviceStep result;
+  for (const std::size_t buffer : step.buffers) {
+    result.buffers.push_back(map[buffer]);
+  }
+  result.bind = [bind = step.bind, map](std::span<const abi::DevicePointer> buffers,
+                                        abi::DevicePointer workspace) {
+    std::vector<abi::DevicePointer> own;
+    own.reserve(map.size());
+    for (const std::size_t buffer : map) {
+      own.push_back(buffers[buffer]);
+    }
+    return bind(own, workspace);
+  };
+  return result;
+}
+
 DevicePlan begin_plan(const LayerSpec& spec,
                       const std::vector<TensorLayout>& inputs,
                       const std::vector<TensorLayout>& outputs) {

@@ -21,7 +21,7 @@ struct DeviceBuffer {
   enum class Role { kInput, kOutput, kIntermediate };
   Role role = Role::kInput;
   std::size_t operand = 0;  ///< index into the layer's inputs or outputs; of a model: its operands
-  bool weight = false;      ///< a constant operand: each slot has its own
+  bool weight = false;      ///< a constant operand, or made of such: each slot has its own
   TensorType type;
   TensorLayout layout = TensorLayout::kChannelsFirst;
   std::size_t bytes = 0;             ///< 0: an operand left out
@@ -52,12 +52,18 @@ struct DevicePlan {
   std::vector<DeviceBuffer> buffers;
   std::vector<std::size_t> outputs;  ///< buffer that holds each output
   std::vector<DeviceStep> steps;
+  /// Run when a slot is given its operands, outside every timed part: they read weights alone, and
+  /// write intermediates that are marked as weights.
+  std::vector<DeviceStep> once;
   std::size_t workspace_bytes = 0;   ///< one for all steps of a stream, and all slots
   std::vector<std::size_t> streams;  ///< by step; empty: all on one
   std::size_t arena_bytes = 0;       ///< of the block, one a slot, that buffers with `arena` lie in
   Seconds creation{};                ///< making plans and compiling kernels
   Attributes attributes;             ///< that are known from making it
 };
+
+/// Makes a part's step one of a plan that holds the part's buffers elsewhere: `map` says where.
+[[nodiscard]] DeviceStep mapped(const DeviceStep& step, const std::vector<std::size_t>& map);
 
 /// Adds up what one slot of a plan and its workspace take.
 [[nodiscard]] Bytes memory_needed(const DevicePlan& plan);

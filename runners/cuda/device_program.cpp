@@ -129,6 +129,10 @@ void DeviceProgram::bind(std::size_t slot, std::span<const Tensor> operands, boo
   const Slot* const first = shared && slot > 0 ? slots_.front().get() : nullptr;
   give_memory(*made, first);
   fill(*made, operands, first != nullptr);
+  for (const DeviceStep& step : plan_.once) {
+    step.bind(made->buffers, workspaces_.front().address())(stream_.get());
+  }
+  synchronize();
   for (std::size_t step = 0; step < plan_.steps.size(); ++step) {
     const std::size_t stream = plan_.streams.empty() ? 0 : plan_.streams[step];
     made->launches.push_back(plan_.steps[step].bind(made->buffers, workspaces_[stream].address()));

@@ -8,11 +8,13 @@
 #include <utility>
 
 #include "harness/model/gradient_layer.hpp"
+#include "harness/model/quantized_product.hpp"
 #include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/blas_offers.hpp"
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/gemm_offers.hpp"
 #include "runners/cuda/index_space.hpp"
+#include "runners/cuda/integer_offers.hpp"
 #include "runners/cuda/legacy_offers.hpp"
 #include "runners/cuda/own/own_layer.hpp"
 #include "runners/cuda/tensor_core_use.hpp"
@@ -89,13 +91,28 @@ std::vector<DeviceOffer> products_of(const LayerSpec& spec, const OfferSources& 
   if (sources.products == nullptr) {
     throw Unsupported(sources.no_products);
   }
-  return gemm_offers(spec, *sources.products, kernel_step(sources.kernels));
+  const KernelStep kernel = kernel_step(sources.kernels);
+  const auto list = [&](const LayerSpec& product) {
+    return gemm_offers(product, *sources.products, kernel);
+  };
+  return is_integer_product(spec) ? integer_offers(spec, list, kernel) : list(spec);
+}
+
+std::vector<DeviceOffer> plain_products_of(const LayerSpec& spec, const OfferSources& sources) {
+  const KernelStep kernel = kernel_step(sources.kernels);
+  const auto list = [&](const LayerSpec& product) {
+    return blas_offers(product, *sources.plain_products, kernel);
+  };
+  return is_integer_product(spec) ? integer_offers(spec, list, kernel) : list(spec);
 }
 
 /// Lists what does a layer first: the library made for it.
 std::vector<DeviceOffer> library_offers(const LayerSpec& spec, const OfferSources& sources) {
   if (spec.op == "conv" || spec.op == "conv_transpose" || is_convolution_gradient(spec)) {
     return convolution_offers(spec, sources.cudnn, kernel_step(sources.kernels));
+  }
+  if (spec.op == "conv_integer") {
+    return integer_convolution_offers(spec, sources.cudnn, kernel_step(sources.kernels));
   }
   if (is_product(spec)) {
     return products_of(spec, sources);
@@ -131,7 +148,7 @@ std::vector<DeviceOffer> layer_offers(const LayerSpec& spec, const OfferSources&
     add([&] { return own_offers(spec, sources.kernels); });
   }
   if (is_product(spec) && sources.plain_products != nullptr) {
-    add([&] { return blas_offers(spec, *sources.plain_products, kernel_step(sources.kernels)); });
+    add([&] { return plain_products_of(spec, sources); });
   }
   add([&] { return legacy_offers(spec, sources.cudnn, kernel_step(sources.kernels)); });
   if (offers.empty()) {

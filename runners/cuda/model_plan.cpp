@@ -77,6 +77,9 @@ class Composer {
       map.push_back(buffer_for(layer, buffer));
     }
     model_.plan.workspace_bytes = std::max(model_.plan.workspace_bytes, part.workspace_bytes);
+    for (const DeviceStep& step : part.once) {
+      model_.plan.once.push_back(mapped(step, map));
+    }
     for (const DeviceStep& step : part.steps) {
       append(mapped(step, map), false);
     }
@@ -127,24 +130,6 @@ class Composer {
     return &built_.at(name);
   }
 
-  /// Makes a part's step one of the model's.
-  static DeviceStep mapped(const DeviceStep& step, const std::vector<std::size_t>& map) {
-    DeviceStep result;
-    for (const std::size_t buffer : step.buffers) {
-      result.buffers.push_back(map[buffer]);
-    }
-    result.bind = [bind = step.bind, map](std::span<const abi::DevicePointer> buffers,
-                                          abi::DevicePointer workspace) {
-      std::vector<abi::DevicePointer> own;
-      own.reserve(map.size());
-      for (const std::size_t buffer : map) {
-        own.push_back(buffers[buffer]);
-      }
-      return bind(own, workspace);
-    };
-    return result;
-  }
-
   const DeviceOffer& choose(const Layer& layer) {
     const std::vector<DeviceOffer>& list = offers(layer);
     if (const auto named = variants_.find(layer.key); named != variants_.end()) {
@@ -154,7 +139,7 @@ class Composer {
         }
       }
     }
-    if (!has_own_kernel(layer.spec.op, TensorLayout::kChannelsFirst)) {
+    if (!list.front().text.starts_with("impl=plumb")) {
       return list.front();
     }
     return *std::max_element(list.begin(), list.end(), [&](const auto& a, const auto& b) {
@@ -258,7 +243,7 @@ class Composer {
     std::vector<Lifetime> lifetimes;
     for (auto& [number, life] : lives_) {
       const DeviceBuffer& buffer = model_.plan.buffers[number];
-      if (buffer.role == DeviceBuffer::Role::kIntermediate && buffer.bytes > 0) {
+      if (buffer.role == DeviceBuffer::Role::kIntermediate && !buffer.weight && buffer.bytes > 0) {
         placed.push_back(number);
         lifetimes.push_back(apart_ ? Lifetime{buffer.bytes, 0, end}
                                    : Lifetime{buffer.bytes, life.first, life.last});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/product_plan.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace plumb::cuda {
@@ -30,7 +32,20 @@ DevicePlan begin_product_plan(const LayerSpec& spec,
     buffer.type = type;
     buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
   }
-  append_own_steps(plan, problem.before, kLayout, kernel);
+  for (const OwnStep& step : problem.before) {
+    const auto first = static_cast<std::ptrdiff_t>(plan.steps.size());
+    append_own_steps(plan, {step}, kLayout, kernel);
+    const bool constant =
+        std::all_of(step.inputs.begin(), step.inputs.end(), [&](std::size_t input) {
+          return plan.buffers[input].weight;
+        });
+    DeviceBuffer& made = plan.buffers.at(step.output);
+    if (constant && made.role == DeviceBuffer::Role::kIntermediate) {
+      made.weight = true;
+      std::move(plan.steps.begin() + first, plan.steps.end(), std::back_inserter(plan.once));
+      plan.steps.erase(plan.steps.begin() + first, plan.steps.end());
+    }
+  }
   return plan;
 }
 

@@ -9,6 +9,7 @@
 
 #include "runners/cuda/device_program.hpp"
 #include "runners/engine/number_formats.hpp"
+#include "runners/engine/reference/quantization.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -208,7 +209,13 @@ Tensor computed(const GraphForm& form,
   for (std::size_t i = 0; i < form.graph.tensors.size(); ++i) {
     const GraphTensor& tensor = form.graph.tensors[i];
     if (tensor.is_result()) {
-      Tensor laid = tensor_from(result, computation.memory(i).numbers);
+      std::vector<double> numbers = computation.memory(i).numbers;
+      if (!is_floating(result.dtype)) {
+        for (double& number : numbers) {
+          number = reference::saturated(number, result.dtype);
+        }
+      }
+      Tensor laid = tensor_from(result, numbers);
       laid.data = laid_out(result, laid.data, form.result, true);
       return laid;
     }

@@ -82,6 +82,16 @@ constexpr const char* kConvolutionGradients[] = {
     "dilations=[1];group=1;outputs=w;pads=[2,2];strides=[1]",
 };
 
+constexpr const char* kConvolutionsOfIntegers[] = {
+    "v1:conv_integer;in=s8[2,4,8,7],s8[6,2,3,2]c;out=s32[2,6,9,8];acc=s32;math=strict;"
+    "dilations=[1,1];group=2;pads=[2,0,1,2];strides=[1,1]",
+    "v1:conv_integer;in=s8[1,4,20],s8[8,4,3]c,f32[8]c,-,-,f32[]c,f32[8]c;out=f32[1,8,20];acc=s32;"
+    "math=strict;dilations=[2];group=1;pads=[2,2];strides=[1];epilogue=leaky_relu(0.1)",
+    "v1:conv_integer;in=s8[1,4,6,6],s8[8,4,3,3]c,f32[8]c,-,-,f32[]c,f32[]c,f32[]c,-,f32[1,8,6,6];"
+    "out=s8[1,8,6,6];acc=s32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1];"
+    "epilogue=add@9,relu",
+};
+
 constexpr const char* kConvolutions[] = {
     "v1:conv;in=f32[2,4,8,7],f32[6,2,3,2]c,f32[6]c;out=f32[2,6,9,8];acc=f32;math=strict;"
     "dilations=[1,1];group=2;pads=[2,0,1,2];strides=[1,1];epilogue=relu",
@@ -113,6 +123,40 @@ TEST(GraphForm, of_convolutions_means_what_the_key_says) {
   EXPECT_EQ(layers.size(), 4 * std::size(kConvolutions)) << "in both layouts, at once and apart";
   kernels.compile();
   expect_right(layers);
+}
+
+TEST(GraphForm, of_convolutions_of_integers_means_what_the_key_says) {
+  HostKernels none;
+  std::vector<HostForm> layers;
+  for (const char* const key : kConvolutionsOfIntegers) {
+    const LayerSpec spec = parse_key({key});
+    for (const GraphForm& form : convolution_forms(spec, false)) {
+      layers.push_back(host_form(spec, form, none));
+    }
+  }
+  EXPECT_EQ(layers.size(), 2 * std::size(kConvolutionsOfIntegers));
+  EXPECT_EQ(layers[0].form.result, TensorLayout::kChannelsLast) << "first: what has fast engines";
+  expect_right(layers);
+}
+
+TEST(GraphForm, of_integers_that_cudnn_is_not_asked_for_says_why) {
+  const auto refusal = [](const std::string& operands, const std::string& result) -> std::string {
+    try {
+      static_cast<void>(convolution_forms(
+          parse_key({"v1:conv_integer;in=" + operands + ";out=" + result +
+                     ";acc=s32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"}),
+          false));
+    } catch (const Unsupported& reason) {
+      return reason.what();
+    }
+    return "";
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(refusal("u8[1,4,6,6],s8[8,4,3,3]c", "s32[1,8,6,6]"), HasSubstr("s8 with s8"));
+  EXPECT_THAT(refusal("s8[1,4,6,6],s8[8,4,3,3]c,-,s8[]c", "s32[1,8,6,6]"),
+              HasSubstr("without zero points"));
+  EXPECT_THAT(refusal("s8[1,4,6,6],s8[8,4,3,3]c,s32[8]c", "s32[1,8,6,6]"),
+              HasSubstr("bias of integers"));
 }
 
 TEST(GraphForm, of_convolutions_gradients_means_what_the_key_says) {

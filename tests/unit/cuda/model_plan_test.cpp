@@ -7,18 +7,14 @@
 #include <onnx/onnx_pb.h>
 
 #include <cmath>
-#include <cstring>
 
 #include "harness/model/onnx_reader.hpp"
-#include "runners/cuda/device_program.hpp"
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/library_refusal.hpp"
 #include "runners/engine/constant_folding.hpp"
 #include "runners/engine/model_inputs.hpp"
-#include "runners/engine/random_operands.hpp"
-#include "runners/engine/reference/reference.hpp"
 #include "tests/support/reference_model.hpp"
-#include "tests/unit/cuda/host_kernels.hpp"
+#include "tests/unit/cuda/host_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -43,80 +39,16 @@ constexpr const char* kModel = R"(<ir_version: 8, opset_import: ["": 17]>
     y = Softmax <axis = 1> (z)
   })";
 
-/// Executes what a library would, by the reference, with operands in a layout.
-DeviceOffer library_offer(const LayerSpec& spec, TensorLayout layout, const std::string& text) {
-  DeviceOffer offer;
-  offer.text = text;
-  offer.inputs.assign(spec.inputs.size(), layout);
-  offer.outputs.assign(spec.outputs.size(), layout);
-  offer.build = [spec, layout, inputs = offer.inputs, outputs = offer.outputs] {
-    DevicePlan plan = begin_plan(spec, inputs, outputs);
-    DeviceStep step;
-    for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-      step.buffers.push_back(i);
-    }
-    step.bind = [spec, layout](std::span<const abi::DevicePointer> buffers, abi::DevicePointer) {
-      const std::vector<abi::DevicePointer> at(buffers.begin(), buffers.end());
-      return DeviceLaunch([spec, layout, at](abi::Stream) {
-        std::vector<Tensor> operands;
-        for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
-          const TensorType& type = *spec.inputs[i];
-          const auto* bytes = reinterpret_cast<const std::byte*>(at[i]);
-          const auto size = static_cast<std::size_t>(byte_size(type).value);
-          operands.push_back({type, laid_out(type, {bytes, size}, layout, true)});
-        }
-        const Tensor result = reference_outputs(spec, operands).at(0);
-        const std::vector<std::byte> laid = laid_out(result.type, result.data, layout, false);
-        std::memcpy(reinterpret_cast<void*>(at[spec.inputs.size()]), laid.data(), laid.size());
-      });
-    };
-    plan.steps.push_back(std::move(step));
-    return plan;
-  };
-  return offer;
-}
-
 /// Makes the steps of launches on the host, to be compiled before they run.
 class HostSource {
  public:
   LayerSource source() {
-    return {[this](const LayerSpec& spec) { return offers(spec); }, kernels_.steps()};
+    return {[this](const LayerSpec& spec) { return host_offers(spec, kernels_); },
+            kernels_.steps()};
   }
   void compile() { kernels_.compile(); }
 
  private:
-  std::vector<DeviceOffer> offers(const LayerSpec& spec) {
-    if (spec.op == "conv") {
-      return {library_offer(spec, TensorLayout::kChannelsFirst, "impl=host;layout=NCHW"),
-              library_offer(spec, TensorLayout::kChannelsLast, "impl=host;layout=NHWC")};
-    }
-    if (spec.op == "matmul") {
-      return {library_offer(spec, TensorLayout::kChannelsFirst, "impl=host")};
-    }
-    std::vector<DeviceOffer> result;
-    for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-      if (!has_own_kernel(spec.op, layout)) {
-        continue;
-      }
-      const OwnLayer layer = own_layer(spec, layout);
-      DeviceOffer offer{
-          "impl=plumb;layout=" + std::string(to_text(layout)), layer.inputs, layer.outputs, {}};
-      offer.build = [this, spec, layer] {
-        DevicePlan plan = begin_plan(spec, layer.inputs, layer.outputs);
-        std::vector<std::size_t> same;
-        for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-          same.push_back(i);
-        }
-        for (const KernelLaunch& launch : layer.launches) {
-          plan.steps.push_back(kernels_.steps()(launch, same));
-        }
-        return plan;
-      };
-      result.push_back(std::move(offer));
-    }
-    return result;
-  }
-
   HostKernels kernels_;
 };
 
@@ -162,33 +94,13 @@ LoadedSample loaded_sample() {
 
 /// Runs a plan in memory of the host.
 std::vector<Tensor> executed(const DeviceModelPlan& model, const LoadedSample& sample) {
-  std::vector<std::byte> arena(model.plan.arena_bytes, std::byte{0x7f});  // not numbers
-  std::vector<std::vector<std::byte>> owned;
-  std::vector<abi::DevicePointer> addresses;
-  for (const DeviceBuffer& buffer : model.plan.buffers) {
-    if (buffer.arena) {
-      addresses.push_back(reinterpret_cast<abi::DevicePointer>(arena.data() + *buffer.arena));
-      continue;
-    }
-    if (buffer.role == DeviceBuffer::Role::kInput) {
-      const Tensor& operand = sample.values.at(model.operands.at(buffer.operand));
-      owned.push_back(laid_out(operand.type, operand.data, buffer.layout, false));
-    } else {
-      owned.emplace_back(buffer.bytes);
-    }
-    addresses.push_back(reinterpret_cast<abi::DevicePointer>(owned.back().data()));
+  std::vector<TensorType> outputs;
+  for (const ValueId output : sample.graph.outputs) {
+    outputs.push_back(sample.graph.values[output].type);
   }
-  for (const DeviceStep& step : model.plan.steps) {
-    step.bind(addresses, 0)(nullptr);
-  }
-  std::vector<Tensor> outputs;
-  for (std::size_t i = 0; i < model.plan.outputs.size(); ++i) {
-    const DeviceBuffer& buffer = model.plan.buffers[model.plan.outputs[i]];
-    const auto* bytes = reinterpret_cast<const std::byte*>(addresses[model.plan.outputs[i]]);
-    outputs.push_back({sample.graph.values[sample.graph.outputs[i]].type,
-                       laid_out(buffer.type, {bytes, buffer.bytes}, buffer.layout, true)});
-  }
-  return outputs;
+  return run_plan(model.plan, outputs, [&](std::size_t operand) -> const Tensor& {
+    return sample.values.at(model.operands.at(operand));
+  });
 }
 
 void expect_right(const std::vector<Tensor>& outputs, LoadedSample sample) {

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "harness/model/layer_spec.hpp"
+#include "runners/cuda/kernel_launch.hpp"
+#include "runners/cuda/tensor_layout.hpp"
+
+namespace plumb::cuda {
+
+/// Is a tensor that kernels of ours make of an integer product's operands.
+struct MadeTensor {
+  TensorType type;
+  TensorLayout layout = TensorLayout::kChannelsFirst;
+  bool weight = false;  ///< of constant operands
+};
+
+/// Is a product of 8-bit integers as a library does it: s8 by s8 into s32, and what kernels of ours
+/// do before and behind. Buffers: the layer's operands, its results, what is made. A value that
+/// needs no library.
+struct IntegerForm {
+  std::array<std::size_t, 2> factors{};  ///< buffers that the product reads
+  std::size_t sums = 0;                  ///< buffer of s32 that it writes; may be the result's
+  std::vector<MadeTensor> made;
+  std::vector<KernelLaunch> once;    ///< of constant operands alone
+  std::vector<KernelLaunch> before;  ///< in the timed part
+  std::vector<KernelLaunch> behind;
+  std::vector<TensorLayout> inputs;  ///< how it wants each of the layer's operands
+};
+
+/// Returns what of a `conv_integer` or `matmul_integer` a library multiplies: a product of s8 with
+/// s8 into s32, without zero points, scales or fused steps. u8 become s8, 128 less, and around an
+/// image that is shifted lies its zero point instead of padding. Throws Unsupported for weights of
+/// u8 or with a zero point.
+[[nodiscard]] LayerSpec integer_product_of(const LayerSpec& spec);
+
+/// Returns the form whose product takes operands and leaves its result in a layout. Throws
+/// Unsupported.
+[[nodiscard]] IntegerForm integer_form(const LayerSpec& spec, TensorLayout layout);
+
+}  // namespace plumb::cuda

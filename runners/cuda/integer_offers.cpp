@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/integer_offers.hpp"
+
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include "runners/cuda/integer_form.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+void append(std::vector<DeviceStep>& steps,
+            const std::vector<KernelLaunch>& launches,
+            const DevicePlan& plan,
+            const KernelStep& kernel) {
+  std::vector<std::size_t> same(plan.buffers.size());
+  std::iota(same.begin(), same.end(), 0U);
+  for (const KernelLaunch& launch : launches) {
+    steps.push_back(kernel(launch, same));
+  }
+}
+
+std::size_t add_buffer(DevicePlan& plan, DeviceBuffer buffer) {
+  buffer.role = DeviceBuffer::Role::kIntermediate;
+  plan.buffers.push_back(std::move(buffer));
+  return plan.buffers.size() - 1;
+}
+
+/// Puts the product's plan between what our kernels do.
+DevicePlan composed(const LayerSpec& spec,
+                    const IntegerForm& form,
+                    TensorLayout result,
+                    DevicePlan product,
+                    const KernelStep& kernel) {
+  DevicePlan plan =
+      begin_plan(spec, form.inputs, std::vector<TensorLayout>(spec.outputs.size(), result));
+  plan.implementation = std::string(form.before.empty() ? "" : "plumb:shift+") +
+                        product.implementation + (form.behind.empty() ? "" : "+plumb:scale");
+  plan.workspace_bytes = product.workspace_bytes;
+  plan.creation = product.creation;
+  plan.attributes = product.attributes;
+  for (const MadeTensor& made : form.made) {
+    DeviceBuffer buffer;
+    buffer.weight = made.weight;
+    buffer.type = made.type;
+    buffer.layout = made.layout;
+    buffer.bytes = static_cast<std::size_t>(byte_size(made.type).value);
+    add_buffer(plan, std::move(buffer));
+  }
+  std::vector<std::size_t> map{form.factors[0], form.factors[1], form.sums};
+  for (std::size_t i = map.size(); i < product.buffers.size(); ++i) {
+    map.push_back(add_buffer(plan, product.buffers[i]));
+  }
+  append(plan.once, form.once, plan, kernel);
+  for (const DeviceStep& step : product.once) {
+    plan.once.push_back(mapped(step, map));
+  }
+  append(plan.steps, form.before, plan, kernel);
+  for (const DeviceStep& step : product.steps) {
+    plan.steps.push_back(mapped(step, map));
+  }
+  append(plan.steps, form.behind, plan, kernel);
+  return plan;
+}
+
+}  // namespace
+
+std::vector<DeviceOffer> integer_offers(
+    const LayerSpec& spec,
+    const std::function<std::vector<DeviceOffer>(const LayerSpec&)>& library,
+    const KernelStep& kernel) {
+  std::vector<DeviceOffer> offers;
+  for (DeviceOffer& product : library(integer_product_of(spec))) {
+    const TensorLayout result = product.outputs.at(0);
+    IntegerForm form = integer_form(spec, result);
+    if (form.before.empty() && form.behind.empty()) {
+      offers.push_back(std::move(product));
+      continue;
+    }
+    DeviceOffer offer;
+    offer.text = product.text + (form.before.empty() ? "" : ";operands=shifted") +
+                 (form.behind.empty() ? "" : ";scales=apart");
+    offer.inputs = form.inputs;
+    offer.outputs.assign(spec.outputs.size(), result);
+    offer.attributes = std::move(product.attributes);
+    offer.build = [spec, form = std::move(form), result, build = std::move(product.build), kernel] {
+      return composed(spec, form, result, build(), kernel);
+    };
+    offers.push_back(std::move(offer));
+  }
+  return offers;
+}
+
+}  // namespace plumb::cuda

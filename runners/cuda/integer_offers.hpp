@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "runners/cuda/device_offer.hpp"
+
+namespace plumb::cuda {
+
+/// Lists the ways of a library to do a `conv_integer` or `matmul_integer`: those of the product of
+/// s8 with s8 into s32 that it is made of, with kernels of ours before and behind. `library` lists
+/// those, or throws Unsupported. Throws Unsupported.
+[[nodiscard]] std::vector<DeviceOffer> integer_offers(
+    const LayerSpec& spec,
+    const std::function<std::vector<DeviceOffer>(const LayerSpec&)>& library,
+    const KernelStep& kernel);
+
+}  // namespace plumb::cuda

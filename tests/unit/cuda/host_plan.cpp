@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/cuda/host_plan.hpp"
+
+#include <cstring>
+
+#include "harness/model/quantized_product.hpp"
+#include "runners/cuda/device_program.hpp"
+#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/integer_offers.hpp"
+#include "runners/engine/reference/reference.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+DeviceLaunch by_reference(const LayerSpec& spec,
+                          TensorLayout layout,
+                          std::vector<abi::DevicePointer> at) {
+  return [spec, layout, at = std::move(at)](abi::Stream) {
+    std::vector<Tensor> operands;
+    for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+      if (!spec.has_input(i)) {
+        operands.emplace_back();
+        continue;
+      }
+      const TensorType& type = *spec.inputs[i];
+      const auto* bytes = reinterpret_cast<const std::byte*>(at[i]);
+      const auto size = static_cast<std::size_t>(byte_size(type).value);
+      operands.push_back({type, laid_out(type, {bytes, size}, layout, true)});
+    }
+    const Tensor result = reference_outputs(spec, operands).at(0);
+    const std::vector<std::byte> laid = laid_out(result.type, result.data, layout, false);
+    std::memcpy(reinterpret_cast<void*>(at[spec.inputs.size()]), laid.data(), laid.size());
+  };
+}
+
+std::vector<DeviceOffer> own_offers(const LayerSpec& spec, HostKernels& kernels) {
+  std::vector<DeviceOffer> result;
+  for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
+    if (!has_own_kernel(spec.op, layout)) {
+      continue;
+    }
+    const OwnLayer layer = own_layer(spec, layout);
+    DeviceOffer offer{
+        "impl=plumb;layout=" + std::string(to_text(layout)), layer.inputs, layer.outputs, {}};
+    offer.build = [&kernels, spec, layer] {
+      DevicePlan plan = begin_plan(spec, layer.inputs, layer.outputs);
+      std::vector<std::size_t> same;
+      for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+        same.push_back(i);
+      }
+      for (const KernelLaunch& launch : layer.launches) {
+        plan.steps.push_back(kernels.steps()(launch, same));
+      }
+      return plan;
+    };
+    result.push_back(std::move(offer));
+  }
+  return result;
+}
+
+}  // namespace
+
+DeviceOffer library_offer(const LayerSpec& spec, TensorLayout layout, const std::string& text) {
+  DeviceOffer offer;
+  offer.text = text;
+  offer.inputs.assign(spec.inputs.size(), layout);
+  offer.outputs.assign(spec.outputs.size(), layout);
+  offer.build = [spec, layout, inputs = offer.inputs, outputs = offer.outputs] {
+    DevicePlan plan = begin_plan(spec, inputs, outputs);
+    DeviceStep step;
+    for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+      step.buffers.push_back(i);
+    }
+    step.bind = [spec, layout](std::span<const abi::DevicePointer> buffers, abi::DevicePointer) {
+      return by_reference(spec, layout, {buffers.begin(), buffers.end()});
+    };
+    plan.steps.push_back(std::move(step));
+    return plan;
+  };
+  return offer;
+}
+
+std::vector<DeviceOffer> host_offers(const LayerSpec& spec, HostKernels& kernels) {
+  constexpr TensorLayout kFirst = TensorLayout::kChannelsFirst;
+  constexpr TensorLayout kLast = TensorLayout::kChannelsLast;
+  if (spec.op == "conv") {
+    return {library_offer(spec, kFirst, "impl=host;layout=NCHW"),
+            library_offer(spec, kLast, "impl=host;layout=NHWC")};
+  }
+  if (spec.op == "matmul" || spec.op == "gemm") {
+    return {library_offer(spec, kFirst, "impl=host")};
+  }
+  if (!is_integer_product(spec)) {
+    return own_offers(spec, kernels);
+  }
+  const bool images = spec.op == "conv_integer";
+  std::vector<DeviceOffer> offers = integer_offers(
+      spec,
+      [images](const LayerSpec& product) -> std::vector<DeviceOffer> {
+        if (!images) {
+          return {library_offer(product, kFirst, "impl=host")};
+        }
+        return {library_offer(product, kLast, "impl=host;layout=NHWC"),
+                library_offer(product, kFirst, "impl=host;layout=NCHW")};
+      },
+      kernels.steps());
+  return offers;
+}
+
+std::vector<Tensor> run_plan(const DevicePlan& plan,
+                             const std::vector<TensorType>& outputs,
+                             const std::function<const Tensor&(std::size_t operand)>& operand) {
+  std::vector<std::byte> arena(plan.arena_bytes, std::byte{0x7f});  // not numbers
+  std::vector<std::vector<std::byte>> owned;
+  std::vector<abi::DevicePointer> addresses;
+  for (const DeviceBuffer& buffer : plan.buffers) {
+    if (buffer.arena) {
+      addresses.push_back(reinterpret_cast<abi::DevicePointer>(arena.data() + *buffer.arena));
+      continue;
+    }
+    if (buffer.role == DeviceBuffer::Role::kInput && buffer.bytes > 0) {
+      const Tensor& held = operand(buffer.operand);
+      owned.push_back(laid_out(held.type, held.data, buffer.layout, false));
+    } else {
+      owned.emplace_back(buffer.bytes, std::byte{0x5a});
+    }
+    addresses.push_back(reinterpret_cast<abi::DevicePointer>(owned.back().data()));
+  }
+  for (const DeviceStep& step : plan.once) {
+    step.bind(addresses, 0)(nullptr);
+  }
+  for (const DeviceStep& step : plan.steps) {
+    step.bind(addresses, 0)(nullptr);
+  }
+  std::vector<Tensor> results;
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {
+    const DeviceBuffer& buffer = plan.buffers[plan.outputs[i]];
+    const auto* bytes = reinterpret_cast<const std::byte*>(addresses[plan.outputs[i]]);
+    results.push_back(
+        {outputs.at(i), laid_out(buffer.type, {bytes, buffer.bytes}, buffer.layout, true)});
+  }
+  return results;
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runners/cuda/model_plan.hpp"
+#include "tests/unit/cuda/host_kernels.hpp"
+
+namespace plumb::cuda {
+
+/// Offers what a library would do, by the reference, with operands and result in a layout.
+[[nodiscard]] DeviceOffer library_offer(const LayerSpec& spec,
+                                        TensorLayout layout,
+                                        const std::string& text);
+
+/// Lists what the host has for a layer, as layer_offers() does for a GPU: convolutions and products
+/// by the reference in the libraries' place, all else by our kernels.
+[[nodiscard]] std::vector<DeviceOffer> host_offers(const LayerSpec& spec, HostKernels& kernels);
+
+/// Runs a plan in the host's memory: kernels must be compiled. `operand` finds what an input buffer
+/// holds. Returns the outputs in the types given, dense.
+[[nodiscard]] std::vector<Tensor> run_plan(
+    const DevicePlan& plan,
+    const std::vector<TensorType>& outputs,
+    const std::function<const Tensor&(std::size_t operand)>& operand);
+
+}  // namespace plumb::cuda

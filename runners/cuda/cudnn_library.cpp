@@ -103,9 +103,11 @@ CudnnLibrary::CudnnLibrary(const std::vector<fs::path>& libraries) {
   find(finalize, "cudnnBackendFinalize");
   find(set_attribute, "cudnnBackendSetAttribute");
   find(get_attribute, "cudnnBackendGetAttribute");
-  abi::for_each_legacy_call(legacy_calls_, [](auto& call, const char* name) {
+  const auto look_up = [](auto& call, const char* name) {
     call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(dlsym(RTLD_DEFAULT, name));
-  });
+  };
+  abi::for_each_legacy_call(legacy_calls_, look_up);
+  abi::for_each_recurrent_call(recurrent_calls_, look_up);
   const std::size_t number = get_version_();
   version_ = version_text(number);
   if (number < kOldest || number >= kNextMajor) {

@@ -8,6 +8,7 @@
 #include "harness/results/environment.hpp"
 #include "runners/cuda/legacy_abi.hpp"
 #include "runners/cuda/library_refusal.hpp"
+#include "runners/cuda/recurrent_abi.hpp"
 
 namespace plumb::cuda {
 
@@ -37,6 +38,9 @@ class CudnnLibrary {
   /// Returns cuDNN's older calls; those that this version has not are null.
   [[nodiscard]] const abi::LegacyCalls& legacy_calls() const { return legacy_calls_; }
 
+  /// Returns its calls for recurrent layers, likewise.
+  [[nodiscard]] const abi::RecurrentCalls& recurrent_calls() const { return recurrent_calls_; }
+
   /// Throws CudnnRefusal unless `status` is a success; `what` names the call.
   void check(int status, const char* what) const;
 
@@ -58,6 +62,7 @@ class CudnnLibrary {
   abi::GetErrorString get_error_string_ = nullptr;
   abi::GetLastErrorString get_last_error_string_ = nullptr;
   abi::LegacyCalls legacy_calls_;
+  abi::RecurrentCalls recurrent_calls_;
   std::string version_;
 };
 

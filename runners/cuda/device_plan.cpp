@@ -2,8 +2,11 @@
 #include "runners/cuda/device_plan.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "runners/cuda/device_offer.hpp"
+#include "runners/cuda/kernel_launch.hpp"
+#include "runners/cuda/made_tensor.hpp"
 
 namespace plumb::cuda {
 
@@ -15,6 +18,27 @@ Bytes memory_needed(const DevicePlan& plan) {
     bytes += buffer.arena ? 0 : buffer.bytes;
   }
   return Bytes{static_cast<std::int64_t>(bytes)};
+}
+
+std::size_t add_made(DevicePlan& plan, const MadeTensor& made) {
+  DeviceBuffer& buffer = plan.buffers.emplace_back();
+  buffer.role = DeviceBuffer::Role::kIntermediate;
+  buffer.weight = made.weight;
+  buffer.type = made.type;
+  buffer.layout = made.layout;
+  buffer.bytes = static_cast<std::size_t>(byte_size(made.type).value);
+  return plan.buffers.size() - 1;
+}
+
+void append_launches(std::vector<DeviceStep>& steps,
+                     const std::vector<KernelLaunch>& launches,
+                     const DevicePlan& plan,
+                     const KernelStep& kernel) {
+  std::vector<std::size_t> same(plan.buffers.size());
+  std::iota(same.begin(), same.end(), 0U);
+  for (const KernelLaunch& launch : launches) {
+    steps.push_back(kernel(launch, same));
+  }
 }
 
 DeviceStep mapped(const DeviceStep& step, const std::vector<std::size_t>& map) {

@@ -6,16 +6,9 @@
 
 #include "harness/model/layer_spec.hpp"
 #include "runners/cuda/kernel_launch.hpp"
-#include "runners/cuda/tensor_layout.hpp"
+#include "runners/cuda/made_tensor.hpp"
 
 namespace plumb::cuda {
-
-/// Is a tensor that kernels of ours make of an integer product's operands.
-struct MadeTensor {
-  TensorType type;
-  TensorLayout layout = TensorLayout::kChannelsFirst;
-  bool weight = false;  ///< of constant operands
-};
 
 /// Is a product of 8-bit integers as a library does it: s8 by s8 into s32, and what kernels of ours
 /// do before and behind. Buffers: the layer's operands, its results, what is made. A value that

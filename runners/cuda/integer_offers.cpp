@@ -1,31 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/integer_offers.hpp"
 
-#include <iterator>
-#include <numeric>
 #include <utility>
 
 #include "runners/cuda/integer_form.hpp"
 
 namespace plumb::cuda {
 namespace {
-
-void append(std::vector<DeviceStep>& steps,
-            const std::vector<KernelLaunch>& launches,
-            const DevicePlan& plan,
-            const KernelStep& kernel) {
-  std::vector<std::size_t> same(plan.buffers.size());
-  std::iota(same.begin(), same.end(), 0U);
-  for (const KernelLaunch& launch : launches) {
-    steps.push_back(kernel(launch, same));
-  }
-}
-
-std::size_t add_buffer(DevicePlan& plan, DeviceBuffer buffer) {
-  buffer.role = DeviceBuffer::Role::kIntermediate;
-  plan.buffers.push_back(std::move(buffer));
-  return plan.buffers.size() - 1;
-}
 
 /// Puts the product's plan between what our kernels do.
 DevicePlan composed(const LayerSpec& spec,
@@ -41,26 +22,22 @@ DevicePlan composed(const LayerSpec& spec,
   plan.creation = product.creation;
   plan.attributes = product.attributes;
   for (const MadeTensor& made : form.made) {
-    DeviceBuffer buffer;
-    buffer.weight = made.weight;
-    buffer.type = made.type;
-    buffer.layout = made.layout;
-    buffer.bytes = static_cast<std::size_t>(byte_size(made.type).value);
-    add_buffer(plan, std::move(buffer));
+    add_made(plan, made);
   }
   std::vector<std::size_t> map{form.factors[0], form.factors[1], form.sums};
   for (std::size_t i = map.size(); i < product.buffers.size(); ++i) {
-    map.push_back(add_buffer(plan, product.buffers[i]));
+    map.push_back(plan.buffers.size());
+    plan.buffers.push_back(product.buffers[i]);
   }
-  append(plan.once, form.once, plan, kernel);
+  append_launches(plan.once, form.once, plan, kernel);
   for (const DeviceStep& step : product.once) {
     plan.once.push_back(mapped(step, map));
   }
-  append(plan.steps, form.before, plan, kernel);
+  append_launches(plan.steps, form.before, plan, kernel);
   for (const DeviceStep& step : product.steps) {
     plan.steps.push_back(mapped(step, map));
   }
-  append(plan.steps, form.behind, plan, kernel);
+  append_launches(plan.steps, form.behind, plan, kernel);
   return plan;
 }
 
@@ -79,8 +56,9 @@ std::vector<DeviceOffer> integer_offers(
       continue;
     }
     DeviceOffer offer;
-    offer.text = product.text + (form.before.empty() ? "" : ";operands=shifted") +
-                 (form.behind.empty() ? "" : ";scales=apart");
+    offer.text = product.text;
+    offer.text += form.before.empty() ? "" : kShiftedOperands;
+    offer.text += form.behind.empty() ? "" : kScalesApart;
     offer.inputs = form.inputs;
     offer.outputs.assign(spec.outputs.size(), result);
     offer.attributes = std::move(product.attributes);

@@ -9,6 +9,7 @@
 
 #include "harness/model/gradient_layer.hpp"
 #include "harness/model/quantized_product.hpp"
+#include "harness/model/recurrent_shape.hpp"
 #include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/blas_offers.hpp"
 #include "runners/cuda/convolution_offers.hpp"
@@ -17,6 +18,8 @@
 #include "runners/cuda/integer_offers.hpp"
 #include "runners/cuda/legacy_offers.hpp"
 #include "runners/cuda/own/own_layer.hpp"
+#include "runners/cuda/own_step.hpp"
+#include "runners/cuda/recurrent_offers.hpp"
 #include "runners/cuda/tensor_core_use.hpp"
 
 namespace plumb::cuda {
@@ -59,16 +62,7 @@ std::vector<DeviceOffer> own_offers(const LayerSpec& spec, KernelLibrary& kernel
       offer.inputs = layer.inputs;
       offer.outputs = layer.outputs;
       offer.build = [spec, layer = std::move(layer), &kernels] {
-        DevicePlan plan = begin_plan(spec, layer.inputs, layer.outputs);
-        plan.implementation = fmt::format("plumb:{}", spec.op);
-        std::vector<std::size_t> same(plan.buffers.size());
-        for (std::size_t i = 0; i < same.size(); ++i) {
-          same[i] = i;
-        }
-        for (const KernelLaunch& launch : layer.launches) {
-          plan.steps.push_back(kernels.step(launch, same));
-        }
-        return plan;
+        return own_plan(spec, layer, kernel_step(kernels));
       };
       offers.push_back(std::move(offer));
     } catch (const Unsupported& reason) {
@@ -116,6 +110,9 @@ std::vector<DeviceOffer> library_offers(const LayerSpec& spec, const OfferSource
   }
   if (is_product(spec)) {
     return products_of(spec, sources);
+  }
+  if (is_recurrent(spec)) {
+    return recurrent_offers(spec, sources.cudnn, kernel_step(sources.kernels));
   }
   if (spec.op == "attention") {
     return attention_offers(spec, sources.cudnn);

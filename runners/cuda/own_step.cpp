@@ -3,9 +3,21 @@
 
 #include <fmt/format.h>
 
-#include "runners/cuda/own/own_layer.hpp"
+#include "harness/base/error.hpp"
+#include "runners/cuda/device_offer.hpp"
+#include "runners/cuda/made_tensor.hpp"
 
 namespace plumb::cuda {
+
+DevicePlan own_plan(const LayerSpec& spec, const OwnLayer& layer, const KernelStep& kernel) {
+  DevicePlan plan = begin_plan(spec, layer.inputs, layer.outputs);
+  plan.implementation = fmt::format("plumb:{}", spec.op);
+  for (const TensorType& type : layer.scratch) {
+    add_made(plan, {type});
+  }
+  append_launches(plan.steps, layer.launches, plan, kernel);
+  return plan;
+}
 
 void append_own_steps(DevicePlan& plan,
                       const std::vector<OwnStep>& steps,
@@ -14,7 +26,9 @@ void append_own_steps(DevicePlan& plan,
   for (const OwnStep& step : steps) {
     std::vector<std::size_t> buffers = step.inputs;
     buffers.push_back(step.output);
-    for (const KernelLaunch& launch : own_layer(step.spec, layout).launches) {
+    const OwnLayer layer = own_layer(step.spec, layout);
+    PLUMB_CHECK(layer.scratch.empty());
+    for (const KernelLaunch& launch : layer.launches) {
       plan.steps.push_back(kernel(launch, buffers));
     }
     const bool named = step.spec.op == "eltwise" || step.spec.op == "binary";

@@ -6,6 +6,7 @@
 
 #include "harness/model/layer_spec.hpp"
 #include "runners/cuda/device_plan.hpp"
+#include "runners/cuda/own/own_layer.hpp"
 
 namespace plumb::cuda {
 
@@ -16,6 +17,11 @@ struct OwnStep {
   std::vector<std::size_t> inputs;  ///< buffers of the plan
   std::size_t output = 0;           ///< likewise; may be an input of functions of each element
 };
+
+/// Makes the plan of a layer by kernels of ours alone.
+[[nodiscard]] DevicePlan own_plan(const LayerSpec& spec,
+                                  const OwnLayer& layer,
+                                  const KernelStep& kernel);
 
 /// Appends steps to a plan; their activations lie in `layout`. Throws Unsupported if we have no
 /// kernel for one.

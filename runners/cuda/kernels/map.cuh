@@ -55,6 +55,16 @@ __device__ inline void normalize_known(const Operands& operands, const MapShape&
   }
 }
 
+/// Writes one number everywhere.
+template <class C, class Y>
+__device__ inline void fill(const Operands& operands, const MapShape& shape) {
+  for (Index i = first_element(); i < shape.space.count; i += element_step()) {
+    Index at[1];
+    locate(shape.space, i, 1, at);
+    store<C, Y>(operands.at[0], at[0], static_cast<C>(shape.parameters[0]));
+  }
+}
+
 /// Moves elements, whatever they mean.
 template <class Element>
 __device__ inline void copy(const Operands& operands, const MapShape& shape) {

@@ -116,6 +116,24 @@ struct LineShape {
   Index step;
 };
 
+/// Of recurrent layers: one block an entry of the batch and direction.
+struct RecurrentShape {
+  Index directions;
+  Index steps;
+  Index batch;
+  Index input;
+  Index hidden;
+  Index gates;
+  Index x_strides[2];      // along steps and batch
+  Index state_strides[2];  // of h0 and c0, along directions and batch
+  int reverse;             // the first direction goes from the end
+  int has_bias;
+  int has_state;
+  int has_cell;
+  int has_peephole;
+  int gates_state;  // the reset gate comes before the product with the state
+};
+
 /// Of pools; always three spatial axes, those missing of extent 1.
 struct PoolShape {
   Space out;  // batch, channels, three spatial axes

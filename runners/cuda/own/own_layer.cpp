@@ -14,6 +14,7 @@ struct Row {
   OwnFunction write;
   bool any_layout;     ///< works on activations as they lie; else only channels first
   bool fuses = false;  ///< also what is fused behind it
+  std::vector<TensorType> (*scratch)(const LayerSpec&) = nullptr;  ///< null: it needs none
 };
 
 constexpr std::array kRows = std::to_array<Row>({
@@ -34,11 +35,13 @@ constexpr std::array kRows = std::to_array<Row>({
     {"expand", move_expand, false},
     {"gather", select_gather, false},
     {"group_norm", row_channel_norm, true},
+    {"gru", recur, false, false, recurrent_scratch},
     {"instance_norm", row_channel_norm, true},
     {"layer_norm", row_layer_norm, false},
     {"layer_norm_backward", row_layer_norm_gradient, false},
     {"lp_pool", pool_windows, true},
     {"lrn", map_response, true},
+    {"lstm", recur, false, false, recurrent_scratch},
     {"matmul_integer", multiply_integers, false, true},
     {"max", map_many, true},
     {"max_pool", pool_windows, true},
@@ -50,6 +53,7 @@ constexpr std::array kRows = std::to_array<Row>({
     {"reduce", row_reduce, true},
     {"resize", select_resize, true},
     {"rms_norm", row_layer_norm, false},
+    {"rnn", recur, false, false, recurrent_scratch},
     {"slice", move_slice, true},
     {"softmax", row_softmax, false},
     {"softmax_backward", row_softmax_gradient, false},
@@ -134,7 +138,10 @@ OwnLayer own_layer(const LayerSpec& spec, TensorLayout layout) {
     throw Unsupported(fmt::format("'{}' with fused steps behind it", spec.op));
   }
   const OwnOperands operands(spec, layout);
-  return {row.write(operands), operands.input_layouts(), operands.output_layouts()};
+  return {row.write(operands),
+          operands.input_layouts(),
+          operands.output_layouts(),
+          row.scratch == nullptr ? std::vector<TensorType>{} : row.scratch(spec)};
 }
 
 }  // namespace plumb::cuda

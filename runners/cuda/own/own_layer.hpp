@@ -12,11 +12,13 @@
 namespace plumb::cuda {
 
 /// Is a layer as launches of kernels of our own. Its buffers are the layer's inputs, then its
-/// outputs; launches run one after the other. A value that needs no device.
+/// outputs, then what launches hand on among themselves; launches run one after the other. A value
+/// that needs no device.
 struct OwnLayer {
   std::vector<KernelLaunch> launches;
   std::vector<TensorLayout> inputs;   ///< how each operand lies
   std::vector<TensorLayout> outputs;  ///< likewise
+  std::vector<TensorType> scratch{};  ///< buffers behind the outputs
 };
 
 /// Writes a layer as launches with its activations in a layout. Throws Unsupported, saying why, if
@@ -88,7 +90,11 @@ std::vector<KernelLaunch> row_softmax(const OwnOperands& operands);
 std::vector<KernelLaunch> row_layer_norm(const OwnOperands& operands);
 std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands);
 std::vector<KernelLaunch> row_reduce(const OwnOperands& operands);
+std::vector<KernelLaunch> recur(const OwnOperands& operands);
 std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
+
+/// Says what buffers the launches of a recurrent layer hand on. Throws Unsupported.
+[[nodiscard]] std::vector<TensorType> recurrent_scratch(const LayerSpec& spec);
 
 /// Names a function of the key vocabulary in the kernels' language (kernels/functions.cuh).
 [[nodiscard]] std::string function_name(const std::string& fn);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <type_traits>
 
 #include "runners/cuda/blas_abi.hpp"
 #include "runners/cuda/cublas_abi.hpp"
@@ -10,6 +11,7 @@
 #include "runners/cuda/driver_abi.hpp"
 #include "runners/cuda/legacy_abi.hpp"
 #include "runners/cuda/profiler_abi.hpp"
+#include "runners/cuda/recurrent_abi.hpp"
 
 #if __has_include(<cuda.h>) && __has_include(<cudnn.h>) && __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -194,6 +196,44 @@ static_assert(same(kLtInputF8E5M2, CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_8F_E5M2))
 static_assert(same(kLtGaussian, CUBLASLT_NUMERICAL_IMPL_FLAGS_GAUSSIAN));
 
 static_assert(same(kBlasDefaultAlgorithm, CUBLAS_GEMM_DEFAULT));
+/// Tells whether values of two types are passed alike.
+template <typename Ours, typename Theirs>
+consteval bool passes_alike() {
+  return sizeof(Ours) == sizeof(Theirs) && std::is_pointer_v<Ours> == std::is_pointer_v<Theirs> &&
+         std::is_floating_point_v<Ours> == std::is_floating_point_v<Theirs>;
+}
+template <typename Result, typename... Ours, typename Other, typename... Theirs>
+consteval bool same_call(Result (*)(Ours...), Other (*)(Theirs...)) {
+  if constexpr (sizeof...(Ours) != sizeof...(Theirs)) {
+    return false;
+  } else {
+    return passes_alike<Result, Other>() && (passes_alike<Ours, Theirs>() && ...);
+  }
+}
+static_assert(same_call(RecurrentCalls().set, decltype (&cudnnSetRNNDescriptor_v8)()));
+static_assert(same_call(RecurrentCalls().set_dropout, decltype (&cudnnSetDropoutDescriptor)()));
+static_assert(same_call(RecurrentCalls().set_data, decltype (&cudnnSetRNNDataDescriptor)()));
+static_assert(same_call(RecurrentCalls().build_dynamic, decltype (&cudnnBuildRNNDynamic)()));
+static_assert(same_call(RecurrentCalls().temporary_sizes, decltype (&cudnnGetRNNTempSpaceSizes)()));
+static_assert(same_call(RecurrentCalls().weight_bytes, decltype (&cudnnGetRNNWeightSpaceSize)()));
+static_assert(same_call(RecurrentCalls().weight_place, decltype (&cudnnGetRNNWeightParams)()));
+static_assert(same_call(RecurrentCalls().forward, decltype (&cudnnRNNForward)()));
+static_assert(same(RecurrentAlgorithm::kStandard, CUDNN_RNN_ALGO_STANDARD));
+static_assert(same(RecurrentAlgorithm::kPersistStatic, CUDNN_RNN_ALGO_PERSIST_STATIC));
+static_assert(same(RecurrentAlgorithm::kPersistDynamic, CUDNN_RNN_ALGO_PERSIST_DYNAMIC));
+static_assert(same(RecurrentCell::kRelu, CUDNN_RNN_RELU));
+static_assert(same(RecurrentCell::kTanh, CUDNN_RNN_TANH));
+static_assert(same(RecurrentCell::kLstm, CUDNN_LSTM));
+static_assert(same(RecurrentCell::kGru, CUDNN_GRU));
+static_assert(same(RecurrentBias::kNone, CUDNN_RNN_NO_BIAS));
+static_assert(same(RecurrentBias::kDouble, CUDNN_RNN_DOUBLE_BIAS));
+static_assert(same(RecurrentDirection::kOne, CUDNN_UNIDIRECTIONAL));
+static_assert(same(RecurrentDirection::kBoth, CUDNN_BIDIRECTIONAL));
+static_assert(same(RecurrentLayout::kTimeFirstPacked, CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED));
+static_assert(same(RecurrentLayout::kBatchFirst, CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED));
+static_assert(same(kRecurrentLinearInput, CUDNN_LINEAR_INPUT));
+static_assert(same(kRecurrentInference, CUDNN_FWD_MODE_INFERENCE));
+static_assert(kRecurrentPadded == CUDNN_RNN_PADDED_IO_ENABLED);
 static_assert(same(LegacyFormat::kChannelsLast, CUDNN_TENSOR_NHWC));
 static_assert(same(LegacyMath::kDefault, CUDNN_DEFAULT_MATH));
 static_assert(same(LegacyMath::kTensorCores, CUDNN_TENSOR_OP_MATH));

@@ -183,6 +183,9 @@ std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layer
       // Not zeros: what a kernel forgets must show.
       buffers.emplace_back(static_cast<std::size_t>(byte_size(output).value), std::byte{0x5a});
     }
+    for (const TensorType& type : layer.layer.scratch) {
+      buffers.emplace_back(static_cast<std::size_t>(byte_size(type).value), std::byte{0x7f});
+    }
     for (const KernelLaunch& launch : layer.layer.launches) {
       std::vector<abi::DevicePointer> addresses;
       for (const std::size_t operand : launch.operands) {

@@ -7,6 +7,7 @@
 #include "runners/cuda/device_program.hpp"
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/integer_offers.hpp"
+#include "runners/cuda/own_step.hpp"
 #include "runners/engine/reference/reference.hpp"
 
 namespace plumb::cuda {
@@ -42,17 +43,7 @@ std::vector<DeviceOffer> own_offers(const LayerSpec& spec, HostKernels& kernels)
     const OwnLayer layer = own_layer(spec, layout);
     DeviceOffer offer{
         "impl=plumb;layout=" + std::string(to_text(layout)), layer.inputs, layer.outputs, {}};
-    offer.build = [&kernels, spec, layer] {
-      DevicePlan plan = begin_plan(spec, layer.inputs, layer.outputs);
-      std::vector<std::size_t> same;
-      for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-        same.push_back(i);
-      }
-      for (const KernelLaunch& launch : layer.launches) {
-        plan.steps.push_back(kernels.steps()(launch, same));
-      }
-      return plan;
-    };
+    offer.build = [&kernels, spec, layer] { return own_plan(spec, layer, kernels.steps()); };
     result.push_back(std::move(offer));
   }
   return result;

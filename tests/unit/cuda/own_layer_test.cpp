@@ -72,6 +72,13 @@ constexpr const char* kMore[] = {
     "v1:quantize;in=s32[40],f32[];out=s8[40];acc=s32;math=strict;axis=0",
     "v1:dequantize;in=s32[3,20],f32[20]c;out=f32[3,20];acc=s32;math=strict;axis=1",
     "v1:dequantize;in=u8[2,6,5],f16[6]c,u8[6]c;out=f16[2,6,5];acc=s32;math=strict;axis=1",
+    "v1:gru;in=f64[4,3,5],f64[2,21,5],f64[2,21,7],f64[2,42],f64[2,3,7];out=f64[4,2,3,7],f64[2,3,7];"
+    "acc=f64;math=strict;direction=bidirectional;layout=0;linear_before_reset=1;outputs=yh",
+    "v1:lstm;in=f16[3,4,5],f16[2,28,5]c,f16[2,28,7]c,f16[2,56]c,f16[3,2,7],f16[3,2,7],f16[2,21]c;"
+    "out=f16[3,4,2,7],f16[3,2,7],f16[3,2,7];acc=f32;math=strict;direction=bidirectional;layout=1;"
+    "outputs=yhc",
+    "v1:lstm;in=f32[4,2,5],f32[1,600,5],f32[1,600,150];out=f32[1,2,150];acc=f32;math=strict;"
+    "direction=reverse;layout=0;outputs=c",
     "v1:attention;in=f16[1,2,3,8],f16[1,1,200,8],f16[1,1,200,300],f16[3,200];out=f16[1,2,3,300];"
     "acc=f32;math=strict;causal=0;kv_heads=1;outputs=y;q_heads=2;scale=0.35;softcap=0.0",
     "v1:attention;in=f64[1,2,3,8],f64[1,2,150,8],f64[1,2,150,8],bool[1,2,1,150];out=f64[1,2,3,8];"
@@ -113,7 +120,7 @@ TEST(OwnLayer, computes_what_the_reference_does_in_both_layouts) {
         << to_text(layers[i].layer.outputs[0]) << ": " << verdict.outcome.reason;
     ops.insert(layers[i].spec.op);
   }
-  EXPECT_THAT(ops, SizeIs(43)) << "operators of the table that are tested";
+  EXPECT_THAT(ops, SizeIs(46)) << "operators of the table that are tested";
   EXPECT_GT(layers.size(), 130U);
 }
 

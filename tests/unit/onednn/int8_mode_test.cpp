@@ -14,23 +14,7 @@ namespace {
 
 constexpr ExecutionMode kInteger{.fusion = true, .int8 = true};
 
-/// Two branches of fused convolutions, joined and pooled in 8 bits, a residual sum, a product.
-const Sample kMixed{
-    "g (float[2,8,8,8] x) => (float[2,10] y) {"
-    "  a = Conv<pads=[1,1,1,1]>(x, w1, b1)  b = Relu(a)"
-    "  c = Conv(b, w2)  d = Relu(c)  e = Conv<pads=[1,1,1,1], group=16>(b, w3)  f = "
-    "Concat<axis=1>(d, e)"
-    "  h = MaxPool<kernel_shape=[2,2], strides=[2,2]>(f)  i = Conv(h, w4)  j = Relu(i)"
-    "  k = Conv<pads=[1,1,1,1]>(j, w5)  l = Add(k, j)  m = Relu(l)"
-    "  n = Flatten(m)  y = Gemm<transB=1>(n, w6, b6)}",
-    {{"w1", {16, 8, 3, 3}},
-     {"b1", {16}},
-     {"w2", {8, 16, 1, 1}},
-     {"w3", {16, 1, 3, 3}},
-     {"w4", {12, 24, 1, 1}},
-     {"w5", {12, 12, 3, 3}},
-     {"w6", {10, 192}},
-     {"b6", {10}}}};
+const Sample kMixed = testing::mixed_sample();
 
 class Int8Mode : public ::testing::Test {
  protected:

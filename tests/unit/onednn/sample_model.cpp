@@ -2,7 +2,6 @@
 #include "tests/unit/onednn/sample_model.hpp"
 
 #include <gtest/gtest.h>
-#include <onnx/defs/parser.h>
 #include <onnx/onnx_pb.h>
 
 #include <algorithm>
@@ -18,25 +17,9 @@
 namespace plumb::onednn {
 namespace {
 
-onnx::ModelProto model_of(const Sample& sample) {
-  onnx::ModelProto model;
-  const std::string whole = "<ir_version: 8, opset_import: [\"\": 17]>" + sample.text;
-  const auto status = onnx::OnnxParser::Parse(model, whole.c_str());
-  EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
-  for (const auto& [name, dims] : sample.weights) {
-    onnx::TensorProto& tensor = *model.mutable_graph()->add_initializer();
-    tensor.set_name(name);
-    tensor.set_data_type(onnx::TensorProto::FLOAT);
-    for (const std::int64_t extent : dims) {
-      tensor.add_dims(extent);
-    }
-  }
-  return model;
-}
-
 /// Computes the outputs layer by layer with the float64 reference.
 std::vector<Tensor> expected(const Sample& sample) {
-  onnx::ModelProto model = model_of(sample);
+  onnx::ModelProto model = sample.model();
   fill_weights(model, ExecuteRequest{}.seed);
   LoadedModel loaded = load_model(model);
   const Graph& graph = loaded.graph;
@@ -52,14 +35,6 @@ std::vector<Tensor> expected(const Sample& sample) {
 }
 
 }  // namespace
-
-ExecuteRequest Sample::request(const ModeRequest& mode) const {
-  ExecuteRequest request;
-  request.name = "sample";
-  request.model = model_of(*this).SerializeAsString();
-  request.modes = {mode};
-  return request;
-}
 
 ReadyModel executed(const Sample& sample, const ModeRequest& mode) {
   const auto backend = make_onednn_backend();

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdint>
-#include <map>
-#include <string>
-#include <vector>
+#include <cstddef>
 
-#include "harness/worker/execute_request.hpp"
 #include "runners/engine/ready_model.hpp"
+#include "tests/support/sample_model.hpp"
 
 namespace plumb::onednn {
 
-/// Is a model in ONNX's text syntax, with weights by name and shape.
-struct Sample {
-  std::string text;
-  std::map<std::string, std::vector<std::int64_t>> weights = {};
-
-  /// Asks for it in one mode.
-  [[nodiscard]] ExecuteRequest request(const ModeRequest& mode = {}) const;
-};
+using testing::Sample;
 
 /// Executes a sample once on the CPU.
 [[nodiscard]] ReadyModel executed(const Sample& sample, const ModeRequest& mode = {});

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/recurrent_offers.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/recurrent_execution.hpp"
+#include "runners/cuda/tensor_core_use.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+constexpr std::array kAlgorithms =
+    std::to_array<std::pair<std::string_view, abi::RecurrentAlgorithm>>(
+        {{"STANDARD", abi::RecurrentAlgorithm::kStandard},
+         {"PERSIST_STATIC", abi::RecurrentAlgorithm::kPersistStatic},
+         {"PERSIST_DYNAMIC", abi::RecurrentAlgorithm::kPersistDynamic}});
+
+DevicePlan built(const LayerSpec& spec,
+                 const std::shared_ptr<const RecurrentExecution>& execution,
+                 const RecurrentMemory& memory,
+                 CudnnHandle& handle,
+                 const KernelStep& kernel) {
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    execution->build(handle);
+    const auto places = execution->places(handle, memory.weights);
+    const RecurrentProblem& problem = execution->problem();
+    const std::size_t space = spec.inputs.size() + spec.outputs.size() + problem.made.size();
+    const auto bind = [execution, memory, space, &handle](
+                          std::span<const abi::DevicePointer> buffers,
+                          abi::DevicePointer workspace) {
+      const std::vector<abi::DevicePointer> own(buffers.begin(), buffers.end());
+      return DeviceLaunch([execution, memory, space, own, workspace, &handle](abi::Stream stream) {
+        handle.use(stream);
+        execution->run(handle, own, space, memory, abi::address_of(workspace));
+      });
+    };
+    DevicePlan plan = recurrent_plan(
+        spec,
+        problem,
+        [&](std::int64_t direction, std::int64_t piece) {
+          return places.at(static_cast<std::size_t>(direction)).at(static_cast<std::size_t>(piece));
+        },
+        memory.weights,
+        bind,
+        kernel);
+    plan.implementation = "cudnn-rnn";
+    plan.workspace_bytes = memory.workspace;
+    plan.creation = std::chrono::steady_clock::now() - begin;
+    return plan;
+  } catch (const CudnnRefusal& refusal) {
+    throw Unsupported(fmt::format("cuDNN: {}", refusal.what()));
+  }
+}
+
+}  // namespace
+
+std::vector<DeviceOffer> recurrent_offers(const LayerSpec& spec,
+                                          CudnnHandle& handle,
+                                          const KernelStep& kernel) {
+  const RecurrentProblem problem = recurrent_problem(spec);
+  const bool adapted = !problem.before.empty() || !problem.behind.empty();
+  std::vector<DeviceOffer> offers;
+  std::string refusal;
+  for (const auto& [name, algorithm] : kAlgorithms) {
+    try {
+      const auto execution =
+          std::make_shared<const RecurrentExecution>(handle.library(), problem, algorithm);
+      const RecurrentMemory memory = execution->memory(handle);
+      DeviceOffer offer;
+      offer.text = fmt::format("impl=cudnn-rnn;algo={}{}", name, adapted ? ";operands=made" : "");
+      offer.attributes = tensor_core_attributes({});
+      offer.inputs.assign(spec.inputs.size(), TensorLayout::kChannelsFirst);
+      offer.outputs.assign(spec.outputs.size(), TensorLayout::kChannelsFirst);
+      offer.build = [spec, execution, memory, &handle, kernel] {
+        return built(spec, execution, memory, handle, kernel);
+      };
+      offers.push_back(std::move(offer));
+    } catch (const CudnnRefusal& words) {
+      refusal = refusal.empty() ? fmt::format("cuDNN: {}", words.what()) : refusal;
+    }
+  }
+  if (offers.empty()) {
+    throw Unsupported(refusal);
+  }
+  return offers;
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "harness/model/recurrent_shape.hpp"
+#include "runners/cuda/kernel_launch.hpp"
+#include "runners/cuda/made_tensor.hpp"
+#include "runners/cuda/recurrent_abi.hpp"
+
+namespace plumb::cuda {
+
+/// Is a recurrent layer as cuDNN's calls for it have it, with what kernels of ours do before and
+/// behind. Buffers: the layer's operands, its results, what is made, then the space of weights. A
+/// value that needs no library.
+struct RecurrentProblem {
+  abi::RecurrentCell cell = abi::RecurrentCell::kTanh;
+  abi::RecurrentBias bias = abi::RecurrentBias::kNone;
+  abi::Type type = abi::Type::kFloat;
+  abi::LegacyMath math = abi::LegacyMath::kFma;
+  bool batch_first = false;
+  RecurrentShape shape;
+  std::size_t x = 0;
+  std::size_t y = 0;              ///< [time, batch, directions, hidden], or batch first
+  std::optional<std::size_t> h0;  ///< states: [directions, batch, hidden]
+  std::optional<std::size_t> c0;  ///< absent: zeros
+  std::optional<std::size_t> h;   ///< absent: not wanted
+  std::optional<std::size_t> c;
+  std::size_t lengths = 0;  ///< s32, one for each entry: all are full
+  std::vector<MadeTensor> made;
+  std::vector<KernelLaunch> once;  ///< beside those that fill the space of weights
+  std::vector<KernelLaunch> before;
+  std::vector<KernelLaunch> behind;
+};
+
+/// Translates an `rnn`, `gru` or `lstm`. Throws Unsupported for what cuDNN does not compute:
+/// peepholes, sigmoid alone, a reset before the product with the state, f64.
+[[nodiscard]] RecurrentProblem recurrent_problem(const LayerSpec& spec);
+
+/// Says where a piece of the weights begins in cuDNN's space, in elements.
+struct WeightPlace {
+  std::int64_t matrix = 0;
+  std::int64_t bias = 0;
+};
+/// Finds a direction's piece: cuDNN's gates by the input, then by the state.
+using WeightPlaces = std::function<WeightPlace(std::int64_t direction, std::int64_t piece)>;
+
+/// Returns the copies of ONNX's weights and biases into the space, a buffer: its gates are in
+/// another order than cuDNN's (LSTM: i, o, f, c against i, f, c, o; GRU: z, r, h against r, z, h).
+[[nodiscard]] std::vector<KernelLaunch> weight_copies(const LayerSpec& spec,
+                                                      const RecurrentProblem& problem,
+                                                      const WeightPlaces& places,
+                                                      std::size_t space);
+
+/// Makes the plan: `bytes` of weights, filled when bound where they are constant. `bind` gives what
+/// starts cuDNN's call on the plan's buffers; the space of weights is the last of them.
+[[nodiscard]] DevicePlan recurrent_plan(
+    const LayerSpec& spec,
+    const RecurrentProblem& problem,
+    const WeightPlaces& places,
+    std::size_t bytes,
+    std::function<DeviceLaunch(std::span<const abi::DevicePointer>, abi::DevicePointer)> bind,
+    const KernelStep& kernel);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/unit/cuda/host_backend.hpp"
+
+#include <utility>
+
+#include "runners/cuda/index_space.hpp"
+#include "tests/unit/cuda/host_plan.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+class HostProgram final : public Program {
+ public:
+  HostProgram(std::unique_ptr<HostKernels> kernels,
+              DevicePlan plan,
+              std::vector<TensorType> outputs)
+      : kernels_(std::move(kernels)), plan_(std::move(plan)), types_(std::move(outputs)) {}
+
+  [[nodiscard]] ProgramFacts facts() const override {
+    ProgramFacts facts;
+    facts.implementation = plan_.implementation;
+    return facts;
+  }
+  void bind(std::size_t /*slot*/, std::span<const Tensor> operands, bool /*shared*/) override {
+    operands_.assign(operands.begin(), operands.end());
+    kernels_->compile();
+  }
+  void enqueue(std::size_t /*slot*/) override {
+    outputs_ =
+        run_plan(plan_, types_, [this](std::size_t i) -> const Tensor& { return operands_.at(i); });
+  }
+  void synchronize() override {}
+  [[nodiscard]] std::vector<Tensor> outputs(std::size_t /*slot*/) override { return outputs_; }
+
+ private:
+  std::unique_ptr<HostKernels> kernels_;
+  DevicePlan plan_;
+  std::vector<TensorType> types_;
+  std::vector<Tensor> operands_;
+  std::vector<Tensor> outputs_;
+};
+
+Outcome unsupported(const Unsupported& reason) {
+  return {Outcome::Kind::kUnsupported, reason.what()};
+}
+
+}  // namespace
+
+Outcome HostBackend::supports(const LayerKey& key) const {
+  try {
+    HostKernels kernels;
+    static_cast<void>(host_offers(parse_key(key), kernels));
+    return {};
+  } catch (const Unsupported& reason) {
+    return unsupported(reason);
+  }
+}
+
+std::vector<Variant> HostBackend::variants(const LayerKey& key) const {
+  std::vector<Variant> variants;
+  try {
+    HostKernels kernels;
+    for (const DeviceOffer& offer : host_offers(parse_key(key), kernels)) {
+      variants.push_back({offer.text,
+                          variants.empty(),
+                          false,
+                          offer.outputs.front() == TensorLayout::kChannelsLast,
+                          {}});
+    }
+  } catch (const Unsupported&) {
+    variants.clear();
+  }
+  return variants;
+}
+
+Prepared HostBackend::prepare(const LayerKey& /*key*/, const std::string& /*variant*/) {
+  return {nullptr, {Outcome::Kind::kUnsupported, "whole models only"}};
+}
+
+PreparedModel HostBackend::prepare_model(const Graph& graph, const ModelOptions& options) {
+  PreparedModel prepared;
+  try {
+    auto kernels = std::make_unique<HostKernels>();
+    const LayerSource source{[&](const LayerSpec& spec) { return host_offers(spec, *kernels); },
+                             kernels->steps()};
+    DeviceModelPlan model = plan_model(graph, options.variants, source, false);
+    std::vector<TensorType> outputs;
+    for (const ValueId output : graph.outputs) {
+      outputs.push_back(graph.values[output].type);
+    }
+    prepared.operands = std::move(model.operands);
+    prepared.reorders = model.reorders;
+    prepared.variants = std::move(model.variants);
+    prepared.program =
+        std::make_unique<HostProgram>(std::move(kernels), std::move(model.plan), outputs);
+  } catch (const Unsupported& reason) {
+    prepared.outcome = unsupported(reason);
+  }
+  return prepared;
+}
+
+}  // namespace plumb::cuda

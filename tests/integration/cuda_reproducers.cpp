@@ -106,6 +106,25 @@ int run(const fs::path& folder, const std::string& cudnn, const std::string& gpu
                 true,
                 *library,
                 properties);
+  write_engines(folder / "integers",
+                "v1:conv_integer;in=s8[8,64,14,14],s8[64,64,3,3]c;out=s32[8,64,14,14];acc=s32;"
+                "math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]",
+                false,
+                *library,
+                properties);
+  write_engines(folder / "data_gradient",
+                "v1:conv_backward_data;in=f16[8,256,14,14],f16[256,128,3,3];out=f16[8,128,28,28];"
+                "acc=f32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[2,2]",
+                false,
+                *library,
+                properties);
+  write_engines(folder / "weights_gradient",
+                "v1:conv_backward_weights;in=f16[8,256,14,14],f16[8,128,28,28];"
+                "out=f16[256,128,3,3],f16[256];acc=f32;math=strict;dilations=[1,1];group=1;"
+                "outputs=wb;pads=[1,1,1,1];strides=[2,2]",
+                true,
+                *library,
+                properties);
   write(folder / "attention",
         {{"v1:attention;in=f16[1,16,2048,128],f16[1,4,2048,128],f16[1,4,2048,128];"
           "out=f16[1,16,2048,128];acc=f32;math=strict;causal=1;kv_heads=4;outputs=y;q_heads=16;"

@@ -68,6 +68,13 @@ class CudaReproducers(unittest.TestCase):
     def test_a_transposed_convolution(self):
         self.check_runs(self.check_plans("transposed", 2), "v1:conv_transpose;")
 
+    def test_a_convolution_of_integers(self):
+        self.check_runs(self.check_plans("integers", 2), "v1:conv_integer;")
+
+    def test_gradients_of_a_convolution(self):
+        self.check_runs(self.check_plans("data_gradient", 2), "v1:conv_backward_data;")
+        self.check_runs(self.check_plans("weights_gradient", 2), "v1:conv_backward_weights;")
+
     def test_attention(self):
         self.check_runs(self.built("attention"), "v1:attention;")
 

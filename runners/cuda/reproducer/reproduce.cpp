@@ -10,9 +10,12 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/model/quantized_product.hpp"
 #include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/index_space.hpp"
+#include "runners/cuda/integer_form.hpp"
+#include "runners/cuda/integer_offers.hpp"
 #include "runners/cuda/reproducer/frame.hpp"
 #include "runners/cuda/reproducer/reproducer_source.hpp"
 
@@ -68,9 +71,25 @@ std::int64_t integer(const Part& part, const std::string& variant) {
   return value;
 }
 
+/// Takes away what says that an integer product's scales are apart; returns whether it stood there.
+bool drop_integer_parts(std::string& variant) {
+  bool found = false;
+  for (const std::string_view part : {kScalesApart, kShiftedOperands}) {
+    if (variant.ends_with(part)) {
+      variant.resize(variant.size() - part.size());
+      found = true;
+    }
+  }
+  return found;
+}
+
 /// Finds the form that a variant was asked in, and leaves engine and knobs of its parts.
-EngineVariant engine_variant(const LayerSpec& spec, const Measurement& row) {
-  EngineVariant result{row, {}, 0, {}};
+EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
+  EngineVariant result{timed, {}, 0, {}};
+  Measurement row = timed;
+  const LayerSpec spec = drop_integer_parts(row.variant) && is_integer_product(layer)
+                             ? integer_product_of(layer)
+                             : layer;
   const bool apart = row.variant.find(";steps=apart") != std::string::npos;
   std::vector<GraphForm> forms = spec.op == "attention"
                                      ? std::vector<GraphForm>{attention_form(spec)}
@@ -157,7 +176,8 @@ std::string instructions(bool engines, bool others_take_part) {
   if (others_take_part) {
     text +=
         "\nIn the row kernels of the harness take part, before or behind the library's call "
-        "(`operands=made`, `steps=apart`): the program leaves them out and takes less time.\n";
+        "(`operands=made`, `operands=shifted`, `steps=apart`, `scales=apart`): the program leaves "
+        "them out and takes less time.\n";
   }
   return text;
 }
@@ -168,8 +188,8 @@ Reproducer reproduce(const ReproducerRequest& request, const std::string& librar
   const LayerSpec spec = parse_key(request.key);
   const std::vector<Measurement> rows = rows_of_one_library(request);
   const bool engines = library_of(rows.front()) == kEngines;
-  if (spec.op.find("_backward") != std::string::npos || spec.op == "gemm_bias_gradient") {
-    refuse("gradients have no program of their own yet");
+  if (spec.op == "gemm_bias_gradient") {
+    refuse("products with a bias' gradient have no program of their own yet");
   }
   const ReproducerTitle title{request.key.text, library, request.seed};
   Reproducer result;
@@ -186,7 +206,8 @@ Reproducer reproduce(const ReproducerRequest& request, const std::string& librar
       }
       source = engine_source(title, variants);
     } else {
-      const GemmProblem problem = gemm_problem(spec);
+      const GemmProblem problem =
+          gemm_problem(is_integer_product(spec) ? integer_product_of(spec) : spec);
       if (problem.saved || problem.bias_gradient) {
         refuse("products that read or leave what training saves have no program of their own yet");
       }
@@ -199,8 +220,8 @@ Reproducer reproduce(const ReproducerRequest& request, const std::string& librar
   result.files.push_back({"replay.hpp", std::string(replay_frame())});
   result.files.push_back({"CMakeLists.txt", cmake_text(engines)});
   const bool others = std::any_of(rows.begin(), rows.end(), [](const Measurement& row) {
-    return row.variant.find(";steps=apart") != std::string::npos ||
-           row.variant.find(";operands=made") != std::string::npos;
+    return row.variant.find("=apart") != std::string::npos ||
+           row.variant.find(";operands=") != std::string::npos;
   });
   result.instructions = instructions(engines, others);
   return result;

@@ -65,14 +65,25 @@ std::string tensor_text(const GraphTensor& tensor) {
                      number_text(tensor.value.value_or(0.0F)));
 }
 
-/// Of convolutions and transposed ones; gradients of weights have no program.
+std::string_view name_of(ConvolutionOperation::Direction direction) {
+  switch (direction) {
+    case ConvolutionOperation::Direction::kForward:
+      return "forward";
+    case ConvolutionOperation::Direction::kBackwardData:
+      return "backward_data";
+    case ConvolutionOperation::Direction::kBackwardWeights:
+      return "backward_weights";
+  }
+  PLUMB_CHECK(false && "a direction without a name");
+}
+
 std::string text(const ConvolutionOperation& operation) {
-  const bool forward = operation.direction == ConvolutionOperation::Direction::kForward;
-  return fmt::format("convolution({}, {}, {}, {}, {}, {}, {}, {})",
-                     forward,
-                     forward ? operation.image : operation.grid,
+  return fmt::format("convolution(Builder::Direction::{}, {}, {}, {}, {}, {}, {}, {}, {})",
+                     name_of(operation.direction),
+                     words_of(operation.compute).cudnn,
+                     operation.image,
                      operation.weights,
-                     forward ? operation.grid : operation.image,
+                     operation.grid,
                      list_text(operation.strides),
                      list_text(operation.dilations),
                      list_text(operation.pads_before),

@@ -154,6 +154,72 @@ INSTANTIATE_TEST_SUITE_P(
         "v1:conv_backward_weights;in=bf16[2,64,8,8],bf16[2,32,8,8];out=bf16[64,16,3,3];acc=f32;"
         "math=strict;dilations=[1,1];group=2;outputs=w;pads=[1,1,1,1];strides=[1,1]"));
 
+constexpr const char* kConvolutionOfIntegers =
+    "v1:conv_integer;in=s8[8,64,14,14],s8[64,64,3,3]c;out=s32[8,64,14,14];acc=s32;math=strict;"
+    "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]";
+
+TEST(ConvolutionsOfIntegers, have_an_engine_of_their_own_with_channels_last) {
+  [[maybe_unused]] const VendorMemory vendors{};
+  const std::optional<CudnnLibrary> library = toolkit();
+  if (!library) {
+    GTEST_SKIP() << "no cuDNN is here";
+  }
+  const Descriptor properties = h200(*library);
+  const EngineTarget target{&properties, nullptr};
+  std::vector<std::size_t> plans;
+  for (GraphForm& form : convolution_forms(parse_key({kConvolutionOfIntegers}), false)) {
+    const OperationGraph graph = operation_graph(*library, form.graph);
+    std::size_t& count = plans.emplace_back(0);
+    for (const FoundEngine& engine : find_engines(*library, graph, target)) {
+      const Descriptor plan = execution_plan(*library, engine.configuration, target);
+      count += plan.text(abi::Attribute::kPlanJson).empty() ? 0U : 1U;
+    }
+  }
+  EXPECT_THAT(plans, ::testing::ElementsAre(::testing::Ge(2U), ::testing::Ge(1U)))
+      << "NHWC, which comes first, and NCHW";
+}
+
+/// Counts the ranked engines that keep the key's promise, where there is an empty driver; absent:
+/// what is missing to ask.
+std::optional<std::size_t> engines_beside_empty_driver(const LayerSpec& spec,
+                                                       const TensorGraph& asked) {
+  const std::string empty = std::string(PLUMB_TEST_CUDA_FOLDER) + "/stubs/libcuda.so";
+  if (dlopen(empty.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<CudnnLibrary> library = toolkit();
+  if (!library) {
+    return std::nullopt;
+  }
+  const Descriptor properties = h200(*library);
+  const OperationGraph graph = operation_graph(*library, asked);
+  const std::vector<FoundEngine> found =
+      find_engines(*library, graph, EngineTarget{&properties, nullptr});
+  return static_cast<std::size_t>(
+      std::count_if(found.begin(), found.end(), [&](const FoundEngine& engine) {
+        return engine.ranked && keeps_promise(spec, engine.facts);
+      }));
+}
+
+TEST(ConvolutionsOfIntegers, with_their_scales_are_a_pattern_that_cudnn_has_engines_for) {
+  [[maybe_unused]] const VendorMemory vendors{};
+  for (const char* const result : {"f32", "s8"}) {
+    const bool rounded = std::string(result) == "s8";
+    const LayerSpec spec = parse_key(
+        {std::string("v1:conv_integer;in=s8[8,64,14,14],s8[64,64,3,3]c,f32[64]c,-,-,f32[]c,f32[64]"
+                     "c") +
+         (rounded ? ",f32[]c" : "") + ";out=" + result +
+         "[8,64,14,14];acc=s32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1];"
+         "epilogue=relu"});
+    const auto engines =
+        engines_beside_empty_driver(spec, convolution_graph(spec, TensorLayout::kChannelsLast));
+    if (!engines) {
+      GTEST_SKIP() << "no cuDNN, or no empty driver of the toolkit's, is here";
+    }
+    EXPECT_GT(*engines, 0U) << result;
+  }
+}
+
 class AttentionGraphs : public ::testing::TestWithParam<const char*> {};
 
 // Without a driver cuDNN lists no engine that it compiles itself, which all of attention's are. The
@@ -161,24 +227,12 @@ class AttentionGraphs : public ::testing::TestWithParam<const char*> {};
 // pattern is one that it supports.
 TEST_P(AttentionGraphs, are_a_pattern_that_cudnn_has_engines_for) {
   [[maybe_unused]] const VendorMemory vendors{};
-  const std::string empty = std::string(PLUMB_TEST_CUDA_FOLDER) + "/stubs/libcuda.so";
-  if (dlopen(empty.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-    GTEST_SKIP() << "the CUDA toolkit's empty driver is not here";
-  }
-  const std::optional<CudnnLibrary> library = toolkit();
-  if (!library) {
-    GTEST_SKIP() << "no cuDNN is here";
-  }
-  const Descriptor properties = h200(*library);
-  const EngineTarget target{&properties, nullptr};
   const LayerSpec spec = parse_key({GetParam()});
-  const OperationGraph graph = operation_graph(*library, attention_form(spec).graph);
-  const std::vector<FoundEngine> found = find_engines(*library, graph, target);
-  std::size_t kept = 0;
-  for (const FoundEngine& engine : found) {
-    kept += engine.ranked && keeps_promise(spec, engine.facts) ? 1U : 0U;
+  const auto engines = engines_beside_empty_driver(spec, attention_form(spec).graph);
+  if (!engines) {
+    GTEST_SKIP() << "no cuDNN, or no empty driver of the toolkit's, is here";
   }
-  EXPECT_GT(kept, 0U) << found.size() << " engines in all";
+  EXPECT_GT(*engines, 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(Keys, AttentionGraphs, ::testing::ValuesIn(kAttentions));

@@ -54,7 +54,7 @@ TEST(CudaReproducer, an_engine_is_written_with_graph_knobs_time_and_plan) {
   EXPECT_THAT(source, HasSubstr(R"(kLibrary = "cuDNN 9.19 on \"it\"";)"));
   EXPECT_THAT(source, HasSubstr("kSeed = 9U;"));
   EXPECT_THAT(source, HasSubstr("{50176, 1, 3584, 256}")) << "the input's strides in NHWC";
-  EXPECT_THAT(source, HasSubstr("builder.convolution(true, "));
+  EXPECT_THAT(source, HasSubstr("builder.convolution(Builder::Direction::forward, "));
   EXPECT_THAT(source, HasSubstr("{CUDNN_KNOB_TYPE_TILE_SIZE, 5}"));
   EXPECT_THAT(source, HasSubstr("{static_cast<cudnnBackendKnobType_t>(44), 7}"));
   EXPECT_THAT(source, HasSubstr("{1.25e-05, 1e-05, 1.5e-05, 3}"));
@@ -77,6 +77,36 @@ TEST(CudaReproducer, a_product_is_written_with_its_algorithm) {
   EXPECT_THAT(source, HasSubstr("cublasComputeType_t>(77)")) << "TF32";
   EXPECT_THAT(file_of(made, "CMakeLists.txt"), HasSubstr("CUBLASLT_LIBRARY"));
   EXPECT_THAT(made.instructions, Not(HasSubstr("leaves them out")));
+}
+
+TEST(CudaReproducer, of_an_integer_product_is_what_the_library_multiplies) {
+  const std::string key =
+      "v1:conv_integer;in=u8[1,16,9,9],s8[24,16,3,3]c,-,-,-,f32[]c,f32[24]c;out=f32[1,24,9,9];"
+      "acc=s32;math=strict;dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]";
+  const Reproducer made = reproduce(
+      {{key}, {timed("impl=cudnn;layout=NHWC;engine=28;operands=shifted;scales=apart")}, 1}, "x");
+  const std::string source = file_of(made, "main.cpp");
+  EXPECT_THAT(source, HasSubstr("Direction::forward, CUDNN_DATA_INT32, "));
+  EXPECT_THAT(source, HasSubstr("{1, 16, 11, 11}")) << "with zeros around";
+  EXPECT_THAT(made.instructions, HasSubstr("leaves them out"));
+  const Reproducer product = reproduce(
+      {{"v1:matmul_integer;in=u8[6,32],s8[32,16]c,-,-,f32[]c,f32[16]c;out=f32[6,16];acc=s32;"
+        "math=strict"},
+       {timed("impl=cublaslt;algo=21;operands=made;operands=shifted;scales=apart")},
+       1},
+      "x");
+  EXPECT_THAT(file_of(product, "main.cpp"), HasSubstr("cublasComputeType_t>(72)")) << "s32";
+}
+
+TEST(CudaReproducer, of_a_gradient_has_its_direction) {
+  const Reproducer made = reproduce(
+      {{"v1:conv_backward_weights;in=f16[8,64,14,14],f16[8,32,14,14];out=f16[64,32,3,3],f16[64];"
+        "acc=f32;math=strict;dilations=[1,1];group=1;outputs=wb;pads=[1,1,1,1];strides=[1,1]"},
+       {timed("impl=cudnn;layout=NHWC;steps=apart;engine=3")},
+       1},
+      "x");
+  EXPECT_THAT(file_of(made, "main.cpp"), HasSubstr("Direction::backward_weights, "));
+  EXPECT_THAT(made.instructions, HasSubstr("leaves them out"));
 }
 
 TEST(CudaReproducer, says_what_it_leaves_out) {

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <utility>
 
@@ -120,12 +122,12 @@ RecurrentMemory RecurrentExecution::memory(const CudnnHandle& handle) const {
 
 std::vector<std::vector<WeightPlace>> RecurrentExecution::places(const CudnnHandle& handle,
                                                                  std::size_t bytes) const {
-  // Only reckoned with: nothing lies there.
-  constexpr std::uintptr_t kBase = std::uintptr_t{1} << 20U;
+  // Only reckoned with: nothing is read there.
+  alignas(256) static constexpr std::byte kBase{};
   const std::int64_t size = bytes_of(problem_.type);
   const auto element = [&](const void* address) {
     return (static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address)) -
-            static_cast<std::int64_t>(kBase)) /
+            static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(&kBase))) /
            size;
   };
   std::vector<std::vector<WeightPlace>> found;
@@ -138,7 +140,7 @@ std::vector<std::vector<WeightPlace>> RecurrentExecution::places(const CudnnHand
                                          at(layer_),
                                          static_cast<std::int32_t>(direction),
                                          bytes,
-                                         reinterpret_cast<const void*>(kBase),
+                                         &kBase,
                                          static_cast<std::int32_t>(piece),
                                          at(matrix_),
                                          &matrix,

@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-namespace plumb::testing {
+namespace plumb {
 
 onnx::ModelProto Sample::model() const {
   onnx::ModelProto model;
@@ -53,4 +53,4 @@ Sample mixed_sample() {
        {"b6", {10}}}};
 }
 
-}  // namespace plumb::testing
+}  // namespace plumb

@@ -12,7 +12,7 @@ namespace onnx {
 class ModelProto;
 }
 
-namespace plumb::testing {
+namespace plumb {
 
 /// Is a model in ONNX's text syntax, with weights by name and shape.
 struct Sample {
@@ -29,4 +29,4 @@ struct Sample {
 /// product.
 [[nodiscard]] Sample mixed_sample();
 
-}  // namespace plumb::testing
+}  // namespace plumb

@@ -19,7 +19,7 @@ class Int8Mode : public ::testing::TestWithParam<ExecutionMode> {};
 
 TEST_P(Int8Mode, of_a_plan_computes_what_the_reference_makes_of_the_quantised_graph) {
   HostBackend backend;
-  RequestedModel model(plumb::testing::mixed_sample().request());
+  RequestedModel model(mixed_sample().request());
   ReadyModel ready = prepare_mode(backend, model, {GetParam(), {}, {}});
   ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
   EXPECT_THAT(ready.prepared.variants, Contains(HasSubstr("layout=NHWC;")).Times(5))

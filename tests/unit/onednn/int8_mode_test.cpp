@@ -14,7 +14,7 @@ namespace {
 
 constexpr ExecutionMode kInteger{.fusion = true, .int8 = true};
 
-const Sample kMixed = testing::mixed_sample();
+const Sample kMixed = mixed_sample();
 
 class Int8Mode : public ::testing::Test {
  protected:

@@ -8,8 +8,6 @@
 
 namespace plumb::onednn {
 
-using testing::Sample;
-
 /// Executes a sample once on the CPU.
 [[nodiscard]] ReadyModel executed(const Sample& sample, const ModeRequest& mode = {});
 

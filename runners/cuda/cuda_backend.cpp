@@ -173,8 +173,12 @@ PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions&
     prepared.reordered = model.reordered;
     prepared.steps = std::move(model.origins);
     prepared.variants = std::move(model.variants);
-    prepared.program = std::make_unique<ModelProgram>(
-        context_, interface_of(graph), std::move(model.plan), mode, std::move(branches));
+    prepared.program = std::make_unique<ModelProgram>(context_,
+                                                      interface_of(graph),
+                                                      std::move(model.plan),
+                                                      mode,
+                                                      std::move(branches),
+                                                      observers_);
   });
   return prepared;
 }

@@ -1,45 +1,57 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/device_graph.hpp"
 
-#include <memory>
+#include <fmt/format.h>
+
+#include <cstdio>
 #include <utility>
 
 namespace plumb::cuda {
 namespace {
 
-/// Ends a capture however `work` ends: a stream left capturing refuses everything.
-abi::Graph captured(const Driver& driver, abi::Stream stream, const std::function<void()>& work) {
-  driver.check(driver.calls().stream_begin_capture(stream, abi::kCaptureThreadLocal),
-               "beginning a capture");
-  abi::Graph graph = nullptr;
-  try {
-    work();
-  } catch (...) {
-    if (driver.calls().stream_end_capture(stream, &graph) == abi::kDriverSuccess) {
-      static_cast<void>(driver.calls().graph_destroy(graph));
-    }
-    throw;
+/// Returns why the executable is not what was captured now; empty: it is.
+std::string updated(const Driver& driver, abi::GraphExecutable executable, abi::Graph graph) {
+  if (driver.graph_calls().update == nullptr) {
+    return "the driver is too old to update a graph";
   }
-  driver.check(driver.calls().stream_end_capture(stream, &graph), "ending a capture");
-  return graph;
+  abi::GraphUpdate update;
+  const int status = driver.graph_calls().update(executable, graph, &update);
+  if (status == abi::kDriverSuccess) {
+    return "";
+  }
+  const std::string reason = update_refusal(static_cast<abi::GraphUpdateResult>(update.result));
+  return reason.empty() ? fmt::format("the driver's status is {}", status) : reason;
 }
 
 }  // namespace
 
 DeviceGraph::DeviceGraph(const Driver& driver,
                          const DeviceStream& stream,
-                         const std::function<void()>& work)
+                         const std::function<void()>& work,
+                         std::optional<DeviceGraph> before)
     : driver_(driver) {
-  const auto destroy = [&driver](abi::Graph graph) {
-    static_cast<void>(driver.calls().graph_destroy(graph));
-  };
-  const std::unique_ptr<void, decltype(destroy)> graph(captured(driver, stream.get(), work),
-                                                       destroy);
+  const CapturedGraph graph(driver, stream, work);
   driver.check(driver.calls().graph_get_nodes(graph.get(), nullptr, &nodes_), "counting nodes");
-  driver.check(driver.calls().graph_instantiate(&executable_, graph.get(), 0),
-               "instantiating a graph");
-  driver.check(driver.calls().graph_upload(executable_, stream.get()), "uploading a graph");
-  stream.synchronize();
+  if (before && before->executable_ != nullptr) {
+    refusal_ = updated(driver, before->executable_, graph.get());
+    if (refusal_.empty()) {
+      executable_ = std::exchange(before->executable_, nullptr);
+    } else {
+      fmt::print(stderr, "a graph is instantiated, not updated: {}\n", refusal_);
+    }
+  }
+  if (executable_ == nullptr) {
+    driver.check(driver.calls().graph_instantiate(&executable_, graph.get(), 0),
+                 "instantiating a graph");
+  }
+  // A throw from here on must not lose the executable: the destructor is not run.
+  try {
+    driver.check(driver.calls().graph_upload(executable_, stream.get()), "uploading a graph");
+    stream.synchronize();
+  } catch (...) {
+    static_cast<void>(driver.calls().graph_executable_destroy(executable_));
+    throw;
+  }
 }
 
 DeviceGraph::~DeviceGraph() {
@@ -51,10 +63,34 @@ DeviceGraph::~DeviceGraph() {
 DeviceGraph::DeviceGraph(DeviceGraph&& other) noexcept
     : driver_(other.driver_),
       executable_(std::exchange(other.executable_, nullptr)),
-      nodes_(other.nodes_) {}
+      nodes_(other.nodes_),
+      refusal_(std::move(other.refusal_)) {}
 
 void DeviceGraph::launch(abi::Stream stream) const {
   driver_.check(driver_.calls().graph_launch(executable_, stream), "launching a graph");
+}
+
+std::string update_refusal(abi::GraphUpdateResult result) {
+  switch (result) {
+    case abi::GraphUpdateResult::kUpdated:
+      return "";
+    case abi::GraphUpdateResult::kError:
+      return "the update failed";
+    case abi::GraphUpdateResult::kTopologyChanged:
+      return "its nodes or their order are others";
+    case abi::GraphUpdateResult::kNodeTypeChanged:
+      return "a node is of another type";
+    case abi::GraphUpdateResult::kFunctionChanged:
+    case abi::GraphUpdateResult::kUnsupportedFunctionChange:
+      return "a node has another kernel";
+    case abi::GraphUpdateResult::kParametersChanged:
+      return "a node's parameters changed in a way that cannot be updated";
+    case abi::GraphUpdateResult::kNotSupported:
+      return "a node cannot be updated";
+    case abi::GraphUpdateResult::kAttributesChanged:
+      return "a node's attributes changed in a way that cannot be updated";
+  }
+  return fmt::format("the driver's reason is {}", static_cast<int>(result));
 }
 
 }  // namespace plumb::cuda

@@ -3,19 +3,25 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
+#include <string>
 
+#include "runners/cuda/captured_graph.hpp"
 #include "runners/cuda/device_stream.hpp"
+#include "runners/cuda/graph_abi.hpp"
 
 namespace plumb::cuda {
 
 /// Owns a captured graph, instantiated and uploaded: one launch does all that was captured.
 class DeviceGraph {
  public:
-  /// Captures what `work` puts into `stream` (which may fork to other streams that it joins again).
-  /// What it puts there must have been executed before, so that nothing is loaded or allocated
-  /// meanwhile. Throws what `work` throws, and DriverRefusal if it cannot be captured; the stream
-  /// captures no longer then.
-  DeviceGraph(const Driver& driver, const DeviceStream& stream, const std::function<void()>& work);
+  /// Captures `work` as CapturedGraph does. With `before`, an earlier graph of the same kernels
+  /// elsewhere in memory, which the GPU has done with, that one is updated; where the driver
+  /// refuses, a new one is instantiated, and refusal() says why.
+  DeviceGraph(const Driver& driver,
+              const DeviceStream& stream,
+              const std::function<void()>& work,
+              std::optional<DeviceGraph> before = std::nullopt);
   ~DeviceGraph();
   DeviceGraph(DeviceGraph&& other) noexcept;
   DeviceGraph& operator=(DeviceGraph&&) = delete;
@@ -24,11 +30,16 @@ class DeviceGraph {
 
   void launch(abi::Stream stream) const;
   [[nodiscard]] std::size_t nodes() const { return nodes_; }
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
  private:
   const Driver& driver_;
   abi::GraphExecutable executable_ = nullptr;
   std::size_t nodes_ = 0;
+  std::string refusal_;
 };
+
+/// Says in words why the driver did not update a graph; empty: it did.
+[[nodiscard]] std::string update_refusal(abi::GraphUpdateResult result);
 
 }  // namespace plumb::cuda

@@ -8,9 +8,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "runners/cuda/captured_graph.hpp"
+#include "runners/cuda/graph_contents.hpp"
 #include "runners/cuda/tensor_core_use.hpp"
 
 namespace plumb::cuda {
@@ -61,8 +64,15 @@ std::vector<std::byte> laid_out(const TensorType& type,
   return result;
 }
 
-DeviceProgram::DeviceProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan)
-    : context_(context), stream_(context.driver()), spec_(std::move(spec)), plan_(std::move(plan)) {
+DeviceProgram::DeviceProgram(const DeviceContext& context,
+                             LayerSpec spec,
+                             DevicePlan plan,
+                             Observers observers)
+    : context_(context),
+      observers_(observers),
+      stream_(context.driver()),
+      spec_(std::move(spec)),
+      plan_(std::move(plan)) {
   const std::size_t streams =
       plan_.streams.empty() ? 1 : *std::max_element(plan_.streams.begin(), plan_.streams.end()) + 1;
   for (std::size_t i = 0; i < streams; ++i) {
@@ -185,12 +195,81 @@ std::vector<Seconds> DeviceProgram::profile(std::size_t slot) {
   return times;
 }
 
+std::size_t DeviceProgram::repeat(std::size_t slot) {
+  enqueue(slot);
+  synchronize();
+  return 1;
+}
+
+std::vector<EnergyMark> DeviceProgram::energy_marks(std::size_t slot, Seconds at_most) {
+  std::vector<EnergyMark> marks;
+  EnergyMark mark;
+  std::size_t moves = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  while (moves < kEnergySteps && std::chrono::steady_clock::now() - begin < at_most) {
+    const std::optional<std::uint64_t> energy = observers_.management->energy();
+    if (!energy) {
+      return {};
+    }
+    mark.millijoules = *energy;
+    moves += !marks.empty() && marks.back().millijoules != *energy ? 1U : 0U;
+    marks.push_back(mark);
+    mark.executions += repeat(slot);
+  }
+  return marks;
+}
+
+Observation DeviceProgram::traced(std::size_t slot) {
+  return trace_observation(observers_.tracer->record([&] {
+    for (std::size_t i = 0; i < kTraced; ++i) {
+      put(slot);
+    }
+    synchronize();
+  }),
+                           kTraced);
+}
+
+Attributes DeviceProgram::launched(std::size_t slot) {
+  const CapturedGraph graph(context_.driver(), stream_, [&] { put(slot); });
+  return graph_attributes(contents_of(context_.driver().graph_calls(), graph.get()));
+}
+
+Observation DeviceProgram::observe(std::size_t slot, Seconds budget) {
+  Observation seen;
+  const auto attempt = [&seen](const std::function<void()>& look) {
+    try {
+      look();
+    } catch (const LibraryRefusal& refusal) {
+      if (const auto* const lost = dynamic_cast<const DriverRefusal*>(&refusal)) {
+        end_if_lost(*lost);
+      }
+      seen.attributes["kernels_missing"] = refusal.what();
+    } catch (const Error& refusal) {
+      seen.attributes["kernels_missing"] = refusal.what();
+    }
+  };
+  if (observers_.tracer != nullptr) {
+    attempt([&] { seen = traced(slot); });
+  } else {
+    attempt([&] { seen.attributes = launched(slot); });
+    if (observers_.management != nullptr && observers_.management->energy()) {
+      attempt([&] {
+        const std::vector<EnergyMark> marks = energy_marks(slot, budget * kEnergyBudgets);
+        if (const std::optional<Reading> joules = energy_per_execution(marks)) {
+          seen.readings["energy_joules"] = *joules;
+        }
+      });
+    }
+  }
+  keep_decision(seen.attributes, plan_.attributes);
+  return seen;
+}
+
 LayerProgram::LayerProgram(const DeviceContext& context,
                            LayerSpec spec,
                            DevicePlan plan,
                            Observers observers)
-    : DeviceProgram(context, std::move(spec), std::move(plan)),
-      observers_(observers),
+    : DeviceProgram(context, std::move(spec), std::move(plan), observers),
       clock_(context.driver(), stream(), [this](std::size_t slot) { enqueue(slot); }) {}
 
 void LayerProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool shared) {
@@ -205,56 +284,6 @@ DeviceSample LayerProgram::sample(std::span<const std::size_t> slots, bool again
     end_if_lost(refusal);
     throw;
   }
-}
-
-std::vector<EnergyMark> LayerProgram::energy_marks(std::size_t slot, Seconds at_most) {
-  std::vector<EnergyMark> marks;
-  EnergyMark mark;
-  std::size_t moves = 0;
-  const auto begin = std::chrono::steady_clock::now();
-  while (moves < kEnergySteps && std::chrono::steady_clock::now() - begin < at_most) {
-    const std::optional<std::uint64_t> energy = observers_.management->energy();
-    if (!energy) {
-      return {};
-    }
-    mark.millijoules = *energy;
-    moves += !marks.empty() && marks.back().millijoules != *energy ? 1U : 0U;
-    marks.push_back(mark);
-    mark.executions += clock_.replay(std::span(&slot, 1));
-  }
-  return marks;
-}
-
-Observation LayerProgram::traced(std::size_t slot) {
-  Observation seen = trace_observation(observers_.tracer->record([&] {
-    for (std::size_t i = 0; i < kTraced; ++i) {
-      enqueue(slot);
-    }
-    synchronize();
-  }),
-                                       kTraced);
-  keep_decision(seen.attributes, plan().attributes);
-  return seen;
-}
-
-Observation LayerProgram::observe(std::size_t slot, Seconds budget) {
-  Observation seen;
-  try {
-    if (observers_.tracer != nullptr) {
-      return traced(slot);
-    }
-    if (observers_.management != nullptr && observers_.management->energy()) {
-      const std::vector<EnergyMark> marks = energy_marks(slot, budget * kEnergyBudgets);
-      if (const std::optional<Reading> joules = energy_per_execution(marks)) {
-        seen.readings["energy_joules"] = *joules;
-      }
-    }
-  } catch (const DriverRefusal& refusal) {
-    end_if_lost(refusal);  // else there is nothing to see, and the row stands
-  } catch (const Error& refusal) {
-    seen.attributes["kernels_missing"] = refusal.what();
-  }
-  return seen;
 }
 
 }  // namespace plumb::cuda

@@ -17,12 +17,19 @@
 
 namespace plumb::cuda {
 
+/// Says who looks at executions beside their times; all must outlive the program.
+struct Observers {
+  const ManagedDevice* management = nullptr;  ///< counts energy; null: nobody does
+  KernelTracer* tracer = nullptr;  ///< records kernels, in a process in which no time counts; null:
+                                   ///< nobody does
+};
+
 /// Runs a plan on the GPU. Each slot has its own memory with operands in the plan's layouts and
 /// bound launches; the workspace is one for all. bind() throws std::bad_alloc. What the GPU cannot
 /// recover from (an illegal address) ends the process, so that the harness starts another.
 class DeviceProgram : public Program {
  public:
-  DeviceProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan);
+  DeviceProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan, Observers observers);
 
   [[nodiscard]] ProgramFacts facts() const override;
   /// Binding slot n drops the slots from n on.
@@ -31,8 +38,18 @@ class DeviceProgram : public Program {
   void synchronize() override;
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
+  /// Reads the launches of one execution from a graph that it is captured as, which is not executed
+  /// (graph_attributes()), and "energy_joules" of an execution, the GPU's idle share included. With
+  /// a tracer shows the kernels as that saw them instead (trace_observation()). What it cannot look
+  /// at is told by "kernels_missing".
+  [[nodiscard]] Observation observe(std::size_t slot, Seconds budget) override;
 
  protected:
+  /// Puts the launches of one execution into the streams, as they can be captured.
+  virtual void put(std::size_t slot) { DeviceProgram::enqueue(slot); }
+  /// Executes without a pause and waits; returns how many executions.
+  virtual std::size_t repeat(std::size_t slot);
+
   struct Slot {
     std::vector<DeviceMemory> owned;
     std::vector<abi::DevicePointer> buffers;  ///< of all the plan's buffers, owned or slot 0's
@@ -47,20 +64,17 @@ class DeviceProgram : public Program {
  private:
   void give_memory(Slot& slot, const Slot* shared);
   void fill(const Slot& slot, std::span<const Tensor> operands, bool weights_only);
+  [[nodiscard]] Observation traced(std::size_t slot);
+  [[nodiscard]] Attributes launched(std::size_t slot);
+  [[nodiscard]] std::vector<EnergyMark> energy_marks(std::size_t slot, Seconds at_most);
 
   const DeviceContext& context_;
+  Observers observers_;
   DeviceStream stream_;
   LayerSpec spec_;
   DevicePlan plan_;
   std::vector<DeviceMemory> workspaces_;  // by stream
   std::vector<std::unique_ptr<Slot>> slots_;
-};
-
-/// Says who looks at executions beside their times; all must outlive the program.
-struct Observers {
-  const ManagedDevice* management = nullptr;  ///< counts energy; null: nobody does
-  KernelTracer* tracer = nullptr;  ///< records kernels, in a process in which no time counts; null:
-                                   ///< nobody does
 };
 
 /// Runs the plan of a layer, and times it by the GPU's own clock.
@@ -70,15 +84,11 @@ class LayerProgram final : public DeviceProgram, public DeviceClock {
 
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
   [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots, bool again) override;
-  /// With a tracer shows the kernels (trace_observation()); else reads "energy_joules" of an
-  /// execution, the GPU's idle share included.
-  [[nodiscard]] Observation observe(std::size_t slot, Seconds budget) override;
+
+ protected:
+  std::size_t repeat(std::size_t slot) override { return clock_.replay(std::span(&slot, 1)); }
 
  private:
-  [[nodiscard]] std::vector<EnergyMark> energy_marks(std::size_t slot, Seconds at_most);
-  [[nodiscard]] Observation traced(std::size_t slot);
-
-  Observers observers_;
   ReplayClock clock_;
 };
 

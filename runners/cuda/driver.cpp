@@ -30,6 +30,8 @@ DynamicLibrary driver_library() {
 Driver::Driver() : library_(driver_library()) {
   abi::for_each_driver_call(calls_,
                             [this](auto& call, const char* name) { library_.find(call, name); });
+  abi::for_each_graph_call(
+      graph_calls_, [this](auto& call, const char* name) { library_.find_if_there(call, name); });
   const int status = calls_.init(0);
   if (status == abi::kDriverStubLibrary) {
     throw Error(Error::Kind::kEnvironment,

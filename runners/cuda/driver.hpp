@@ -5,6 +5,7 @@
 
 #include "runners/cuda/driver_abi.hpp"
 #include "runners/cuda/dynamic_library.hpp"
+#include "runners/cuda/graph_abi.hpp"
 #include "runners/cuda/library_refusal.hpp"
 
 namespace plumb::cuda {
@@ -31,12 +32,15 @@ class Driver {
   void check(int status, const char* what) const;
 
   [[nodiscard]] const abi::DriverCalls& calls() const { return calls_; }
+  /// Reads and updates captured graphs; what a driver before CUDA 12.3 lacks is null.
+  [[nodiscard]] const abi::GraphCalls& graph_calls() const { return graph_calls_; }
   [[nodiscard]] std::string version() const;  ///< of CUDA, that the driver is of: "13.0"
   [[nodiscard]] std::string path() const;     ///< of the library that is really mapped
 
  private:
   DynamicLibrary library_;
   abi::DriverCalls calls_;
+  abi::GraphCalls graph_calls_;
 };
 
 }  // namespace plumb::cuda

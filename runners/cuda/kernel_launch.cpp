@@ -16,4 +16,21 @@ std::string entry_text(const KernelLaunch& launch, const std::string& name) {
       launch.call);
 }
 
+std::string kernel_name(const KernelLaunch& launch) {
+  constexpr std::size_t kLongest = 128;
+  std::string name = "plumb";
+  bool apart = true;
+  for (const char character : launch.call) {
+    const bool plain = (character >= 'a' && character <= 'z') ||
+                       (character >= 'A' && character <= 'Z') ||
+                       (character >= '0' && character <= '9');
+    if (plain && name.size() + 2 <= kLongest) {
+      name += apart ? "_" : "";
+      name += character;
+    }
+    apart = !plain;
+  }
+  return name;
+}
+
 }  // namespace plumb::cuda

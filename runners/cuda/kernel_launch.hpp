@@ -23,6 +23,10 @@ struct KernelLaunch {
   bool in_rows = false;  ///< a block's threads wait for each other
 };
 
+/// Names the kernel of a launch as the driver and profilers show it: "plumb_map_one_relu_of_float",
+/// at most 128 characters.
+[[nodiscard]] std::string kernel_name(const KernelLaunch& launch);
+
 /// Makes a launch of a kernel that works on one element a thread and step.
 template <typename Shape>
 KernelLaunch element_launch(std::string call,

@@ -10,8 +10,6 @@
 namespace plumb::cuda {
 namespace {
 
-constexpr const char* kEntry = "plumb_kernel";
-
 /// Holds what a launch points to while it is put into a stream.
 struct Arguments {
   kernels::Operands operands{};
@@ -54,14 +52,16 @@ abi::Function KernelLibrary::function(const KernelLaunch& launch) {
     return found->second.second;
   }
   require_compiler();
-  const std::string image = compiler_->compile(kernel_sources() + entry_text(launch, kEntry),
+  const std::string entry = kernel_name(launch);
+  const std::string image = compiler_->compile(kernel_sources() + entry_text(launch, entry),
                                                context_.device().architecture());
   const Driver& driver = context_.driver();
   abi::Module module = nullptr;
   driver.check(driver.calls().module_load_data(&module, image.c_str()), "loading a kernel");
   auto& kernel = kernels_[name];
   kernel.first = module;
-  driver.check(driver.calls().module_get_function(&kernel.second, module, kEntry), "a kernel");
+  driver.check(driver.calls().module_get_function(&kernel.second, module, entry.c_str()),
+               "a kernel");
   return kernel.second;
 }
 

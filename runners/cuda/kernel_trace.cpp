@@ -5,18 +5,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 
 #include "runners/cuda/profiler_abi.hpp"
-#include "runners/cuda/tensor_core_use.hpp"
 
 namespace plumb::cuda {
 namespace {
 
 using Layout = abi::KernelRecordLayout;
 
-constexpr std::size_t kLongestName = 4096;
-constexpr std::size_t kNameKept = 512;  // of the JSON list
 constexpr std::size_t kNamedTimes = 8;  // launches of an execution with a reading of their own
 constexpr double kNanosecond = 1e-9;
 
@@ -46,18 +42,6 @@ bool repeats(const std::vector<KernelRecord>& records, std::size_t period) {
     }
   }
   return true;
-}
-
-std::string kernels_json(std::span<const KernelRecord> records) {
-  nlohmann::json list = nlohmann::json::array();
-  for (const KernelRecord& record : records.first(std::min(records.size(), kMostKernels))) {
-    list.push_back({{"name", record.name.substr(0, kNameKept)},
-                    {"grid", record.grid},
-                    {"block", record.block},
-                    {"registers", record.registers},
-                    {"shared_bytes", record.static_shared + record.dynamic_shared}});
-  }
-  return list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 void add(Readings& readings, const std::string& name, const std::vector<double>& values) {
@@ -109,7 +93,7 @@ std::optional<KernelRecord> parse_kernel_record(std::span<const std::byte> bytes
   record.static_shared = at<std::int32_t>(bytes, Layout::kStaticShared);
   record.dynamic_shared = at<std::int32_t>(bytes, Layout::kDynamicShared);
   if (const char* const name = at<const char*>(bytes, Layout::kName)) {
-    record.name.assign(name, ::strnlen(name, kLongestName));
+    record.name.assign(name, ::strnlen(name, kLongestKernelName));
   }
   return is_sound(record) ? std::optional(std::move(record)) : std::nullopt;
 }
@@ -135,16 +119,9 @@ Observation trace_observation(std::vector<KernelRecord> records, std::size_t exe
     period = records.size();
   }
   add_gaps(seen.readings, records);
-  const std::span<const KernelRecord> once = std::span(records).first(period);
-  TensorCoreEvidence evidence;
-  for (const KernelRecord& record : once) {
-    evidence.kernels.push_back(record.name);
-  }
-  seen.attributes = tensor_core_attributes(evidence);
-  seen.attributes["kernels"] = kernels_json(once);
-  if (once.size() > kMostKernels) {
-    seen.attributes["kernels_omitted"] = fmt::format("{}", once.size() - kMostKernels);
-  }
+  const std::vector<KernelShape> once(records.begin(),
+                                      records.begin() + static_cast<std::ptrdiff_t>(period));
+  seen.attributes = kernel_attributes(once);
   return seen;
 }
 

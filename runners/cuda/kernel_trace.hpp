@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "harness/worker/backend.hpp"
+#include "runners/cuda/kernel_shape.hpp"
 
 namespace plumb::cuda {
 
 /// Is one launch of a kernel as the profiler recorded it.
-struct KernelRecord {
-  std::string name;
-  std::array<std::int32_t, 3> grid{};
-  std::array<std::int32_t, 3> block{};
-  std::uint32_t registers = 0;      ///< a thread
-  std::int64_t static_shared = 0;   ///< bytes a block
-  std::int64_t dynamic_shared = 0;  ///< bytes a block
+struct KernelRecord : KernelShape {
   std::uint32_t stream = 0;
   std::uint64_t begin = 0;  ///< nanoseconds of the GPU's clock
   std::uint64_t end = 0;
@@ -30,15 +23,12 @@ struct KernelRecord {
 /// has. The name it points to must be readable; at most 4 KiB of it are taken.
 [[nodiscard]] std::optional<KernelRecord> parse_kernel_record(std::span<const std::byte> bytes);
 
-/// Sums up the launches of `executions` executions, in any order. The attribute "kernels" is a JSON
-/// list of one execution's launches, in order, with name, grid, block, registers and shared memory
-/// (at most kMostKernels; "kernels_omitted" says how many more), and what their names say of tensor
-/// cores. Readings: "kernel_seconds" of an execution, "kernel.N_seconds" of its first launches,
-/// "launch_gap_seconds" between one launch's end and the next one's begin (below zero: they
-/// overlap). Launches that do not divide evenly are summed up by "kernel_seconds" alone, as their
-/// mean.
+/// Sums up the launches of `executions` executions, in any order: the attributes of one of them
+/// (kernel_attributes()). Readings: "kernel_seconds" of an execution, "kernel.N_seconds" of its
+/// first launches, "launch_gap_seconds" between one launch's end and the next one's begin (below
+/// zero: they overlap). Launches that do not divide evenly are summed up by "kernel_seconds" alone,
+/// as their mean.
 [[nodiscard]] Observation trace_observation(std::vector<KernelRecord> records,
                                             std::size_t executions);
-inline constexpr std::size_t kMostKernels = 32;
 
 }  // namespace plumb::cuda

@@ -15,8 +15,9 @@ ModelProgram::ModelProgram(const DeviceContext& context,
                            LayerSpec spec,
                            DevicePlan plan,
                            ModelMode mode,
-                           StreamPlan branches)
-    : DeviceProgram(context, std::move(spec), std::move(plan)),
+                           StreamPlan branches,
+                           Observers observers)
+    : DeviceProgram(context, std::move(spec), std::move(plan), observers),
       mode_(mode),
       branches_(std::move(branches)) {
   if (mode_ != ModelMode::kStreams) {
@@ -52,6 +53,8 @@ ProgramFacts ModelProgram::facts() const {
 }
 
 void ModelProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool shared) {
+  std::optional<DeviceGraph> before(graphs_.size() > slot ? std::move(graphs_[slot])
+                                                          : std::nullopt);
   graphs_.resize(slot);
   inputs_.clear();
   outputs_.clear();
@@ -66,18 +69,21 @@ void ModelProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool
     synchronize();
   }
   try {
-    graphs_.back().emplace(context().driver(), stream(), [&] {
-      if (mode_ == ModelMode::kStreams) {
-        enqueue_branches(slot);
-      } else {
-        DeviceProgram::enqueue(slot);
-      }
-    });
+    graphs_.back().emplace(
+        context().driver(), stream(), [&] { put(slot); }, std::move(before));
   } catch (const LibraryRefusal& words) {
     refusal_ = words.what();
   }
   if (!refusal_.empty()) {
     fmt::print(stderr, "the model is executed launch after launch: {}\n", refusal_);
+  }
+}
+
+void ModelProgram::put(std::size_t slot) {
+  if (mode_ == ModelMode::kStreams) {
+    enqueue_branches(slot);
+  } else {
+    DeviceProgram::enqueue(slot);
   }
 }
 

@@ -26,7 +26,8 @@ class ModelProgram final : public DeviceProgram {
                LayerSpec spec,
                DevicePlan plan,
                ModelMode mode,
-               StreamPlan branches);
+               StreamPlan branches,
+               Observers observers);
 
   [[nodiscard]] ProgramFacts facts() const override;
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
@@ -38,6 +39,9 @@ class ModelProgram final : public DeviceProgram {
   /// it holds the output once input_bytes() or this was called and an execution has ended.
   [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
                                                         std::size_t output) override;
+
+ protected:
+  void put(std::size_t slot) override;
 
  private:
   void enqueue_branches(std::size_t slot);

@@ -60,9 +60,20 @@ ReplayClock::Replay ReplayClock::prepared(std::span<const std::size_t> slots) {
   const Seconds one = timed([&] { enqueue_in_turn(slots, trial); }) / static_cast<double>(trial);
   Replay replay;
   replay.executions = executions_for(one, kReplay, slots.size(), kMostInReplay);
+  capture(slots, replay);
+  return replay;
+}
+
+void ReplayClock::capture(std::span<const std::size_t> slots, Replay& replay) {
+  const auto recapture = [&](std::optional<DeviceGraph>& graph, std::size_t executions) {
+    std::optional<DeviceGraph> before = std::move(graph);
+    graph.reset();
+    graph.emplace(
+        driver_, stream_, [&] { enqueue_in_turn(slots, executions); }, std::move(before));
+  };
   try {
-    replay.once.emplace(driver_, stream_, [&] { enqueue_in_turn(slots, replay.executions); });
-    replay.twice.emplace(driver_, stream_, [&] { enqueue_in_turn(slots, 2 * replay.executions); });
+    recapture(replay.once, replay.executions);
+    recapture(replay.twice, 2 * replay.executions);
     for (const DeviceGraph* graph : {&*replay.once, &*replay.twice}) {
       graph->launch(stream_.get());
     }
@@ -75,7 +86,13 @@ ReplayClock::Replay ReplayClock::prepared(std::span<const std::size_t> slots) {
     replay.twice.reset();
     fmt::print(stderr, "timed without a graph: {}\n", refusal_);
   }
-  return replay;
+  replay.outdated = false;
+}
+
+void ReplayClock::clear() {
+  for (auto& [slots, replay] : replays_) {
+    replay.outdated = true;
+  }
 }
 
 const ReplayClock::Replay& ReplayClock::replay_of(std::span<const std::size_t> slots) {
@@ -83,6 +100,10 @@ const ReplayClock::Replay& ReplayClock::replay_of(std::span<const std::size_t> s
   auto found = replays_.find(name);
   if (found == replays_.end()) {
     found = replays_.emplace(name, prepared(slots)).first;
+  } else if (found->second.outdated) {
+    enqueue_in_turn(slots, slots.size());
+    stream_.synchronize();
+    capture(slots, found->second);
   }
   return found->second;
 }

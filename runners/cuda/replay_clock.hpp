@@ -34,8 +34,9 @@ class ReplayClock {
   /// Executes the slots in turn as a sample does, without timing; returns how many executions.
   [[nodiscard]] std::size_t replay(std::span<const std::size_t> slots);
 
-  /// Forgets what was captured: addresses have changed.
-  void clear() { replays_.clear(); }
+  /// Says that addresses have changed: what was captured is captured anew when it is used next, and
+  /// its graphs are updated where the driver can.
+  void clear();
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
  private:
@@ -43,10 +44,12 @@ class ReplayClock {
     std::size_t executions = 1;
     std::optional<DeviceGraph> once;
     std::optional<DeviceGraph> twice;
+    bool outdated = false;  // of addresses that are no longer
   };
 
   const Replay& replay_of(std::span<const std::size_t> slots);
   [[nodiscard]] Replay prepared(std::span<const std::size_t> slots);
+  void capture(std::span<const std::size_t> slots, Replay& replay);
   [[nodiscard]] Seconds timed(const std::function<void()>& work);
   void enqueue_in_turn(std::span<const std::size_t> slots, std::size_t executions);
 

@@ -17,7 +17,7 @@ constexpr std::size_t kLongestName = 1024;  // more would only cost time: what m
 
 // The order decides: "_ffma_" stands in names that have a tile like tensor cores' too.
 constexpr const char* kOrdinary =
-    "_ffma(?:_|$)|simt|depthwise_(?:convolution|fprop|dgrad|wgrad)|"
+    "^plumb_|_ffma(?:_|$)|simt|depthwise_(?:convolution|fprop|dgrad|wgrad)|"
     "(?:volta|turing|ampere|maxwell|pascal)_(?:[a-z]+\\d+(?:x4)?_)?[sdhczi]g?c?(?:gemm|cudnn)_";
 constexpr const char* kTensor =
     "(?:sp)?tensor\\d+x\\d+x\\d+|(?:sp|bs)?tensorop|_warpgroupsize\\d|"

@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "harness/results/reading_sum.hpp"
 #include "runners/engine/candidate.hpp"
 #include "runners/engine/memory_limit.hpp"
 #include "runners/engine/model_profile.hpp"
@@ -33,6 +34,7 @@ void add_block(const Measurement& block, Measurement& row) {
   row.disturbance.involuntary_switches += block.disturbance.involuntary_switches;
   row.disturbance.disturbed = row.disturbance.disturbed || block.disturbance.disturbed;
   row.disturbance.load = block.disturbance.load;
+  add_readings(row.readings, block.readings);
   const auto highest = [](std::optional<double>& known, const std::optional<double>& next) {
     known = next ? std::max(known.value_or(*next), *next) : known;
   };
@@ -142,9 +144,16 @@ void ModelExecution::time(std::size_t first, std::size_t last) {
       guard(mode, [&] {
         Measurement block = mode.execution.row;
         block.samples.clear();
+        block.readings.clear();
         HotRegion region(*mode.ready.prepared.program);
         timing_.time(region, plan, request_.disturbed_attempts, block);
         if (block.outcome.kind == Outcome::Kind::kSkipped) {
+          mode.execution.row.outcome = block.outcome;
+          return;
+        }
+        if (const auto fault = block.attributes.find(kDeviceFault);
+            fault != block.attributes.end()) {
+          mode.execution.row.attributes.insert(*fault);
           mode.execution.row.outcome = block.outcome;
           return;
         }
@@ -163,8 +172,21 @@ void ModelExecution::time(std::size_t first, std::size_t last) {
       modes_[i].execution.layers = profiles[i - first].layers(timing_.floor().at(1));
       modes_[i].execution.in_turn = profiles[i - first].in_turn(timing_.floor().at(1));
     }
+    look_at(modes_[i]);
     modes_[i].ready = {};
   }
+}
+
+void ModelExecution::look_at(Mode& mode) {
+  Measurement& row = mode.execution.row;
+  if (!row.outcome.timed()) {
+    return;
+  }
+  Observation seen;
+  Measurement look;  // a look that fails costs the row nothing
+  guarded(look, [&] { seen = mode.ready.prepared.program->observe(0, request_.sampling.budget); });
+  row.attributes.merge(seen.attributes);
+  add_readings(row.readings, seen.readings);
 }
 
 void ModelExecution::run(const std::function<void(Execution)>& emit) {

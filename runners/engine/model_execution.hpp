@@ -43,6 +43,7 @@ class ModelExecution {
   void finish(const RequestedModel& model, std::size_t index);
   void compare(Mode& mode);
   void time(std::size_t first, std::size_t last);
+  void look_at(Mode& mode);
   [[nodiscard]] bool fit_together() const;
 
   Backend& backend_;

@@ -9,6 +9,7 @@
 #include "runners/cuda/cublas_abi.hpp"
 #include "runners/cuda/cudnn_abi.hpp"
 #include "runners/cuda/driver_abi.hpp"
+#include "runners/cuda/graph_abi.hpp"
 #include "runners/cuda/legacy_abi.hpp"
 #include "runners/cuda/profiler_abi.hpp"
 #include "runners/cuda/recurrent_abi.hpp"
@@ -48,6 +49,58 @@ static_assert(same(kStreamNonBlocking, CU_STREAM_NON_BLOCKING));
 static_assert(same(kEventDefault, CU_EVENT_DEFAULT));
 static_assert(same(kEventNoTiming, CU_EVENT_DISABLE_TIMING));
 static_assert(same(kCaptureThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+
+static_assert(sizeof(GraphEdge) == sizeof(CUgraphEdgeData));
+static_assert(same(NodeType::kKernel, CU_GRAPH_NODE_TYPE_KERNEL));
+static_assert(same(NodeType::kCopy, CU_GRAPH_NODE_TYPE_MEMCPY));
+static_assert(same(NodeType::kSet, CU_GRAPH_NODE_TYPE_MEMSET));
+static_assert(same(NodeType::kHost, CU_GRAPH_NODE_TYPE_HOST));
+static_assert(same(NodeType::kGraph, CU_GRAPH_NODE_TYPE_GRAPH));
+static_assert(same(NodeType::kEmpty, CU_GRAPH_NODE_TYPE_EMPTY));
+static_assert(sizeof(KernelNode) == sizeof(CUDA_KERNEL_NODE_PARAMS));
+static_assert(offsetof(KernelNode, function) == offsetof(CUDA_KERNEL_NODE_PARAMS, func));
+static_assert(offsetof(KernelNode, grid) == offsetof(CUDA_KERNEL_NODE_PARAMS, gridDimX));
+static_assert(offsetof(KernelNode, block) == offsetof(CUDA_KERNEL_NODE_PARAMS, blockDimX));
+static_assert(offsetof(KernelNode, dynamic_shared) ==
+              offsetof(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes));
+static_assert(offsetof(KernelNode, kernel) == offsetof(CUDA_KERNEL_NODE_PARAMS, kern));
+static_assert(sizeof(GraphUpdate) == sizeof(CUgraphExecUpdateResultInfo));
+static_assert(offsetof(GraphUpdate, result) == offsetof(CUgraphExecUpdateResultInfo, result));
+static_assert(same(GraphUpdateResult::kUpdated, CU_GRAPH_EXEC_UPDATE_SUCCESS));
+static_assert(same(GraphUpdateResult::kError, CU_GRAPH_EXEC_UPDATE_ERROR));
+static_assert(same(GraphUpdateResult::kTopologyChanged,
+                   CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED));
+static_assert(same(GraphUpdateResult::kNodeTypeChanged,
+                   CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED));
+static_assert(same(GraphUpdateResult::kFunctionChanged,
+                   CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED));
+static_assert(same(GraphUpdateResult::kParametersChanged,
+                   CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED));
+static_assert(same(GraphUpdateResult::kNotSupported, CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED));
+static_assert(same(GraphUpdateResult::kUnsupportedFunctionChange,
+                   CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE));
+static_assert(same(GraphUpdateResult::kAttributesChanged,
+                   CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED));
+static_assert(same(kFunctionStaticShared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
+static_assert(same(kFunctionRegisters, CU_FUNC_ATTRIBUTE_NUM_REGS));
+
+// The entry points' own declarations: as many arguments, of as many bytes.
+template <typename... Ours, typename... Theirs>
+consteval bool alike(int (*)(Ours...), CUresult (*)(Theirs...)) {
+  if constexpr (sizeof...(Ours) == sizeof...(Theirs)) {
+    return ((sizeof(Ours) == sizeof(Theirs)) && ...);
+  }
+  return false;
+}
+static_assert(alike(decltype(GraphCalls::nodes){}, &cuGraphGetNodes));
+static_assert(alike(decltype(GraphCalls::edges){}, &cuGraphGetEdges));  // cuda.h: its _v2
+static_assert(alike(decltype(GraphCalls::node_type){}, &cuGraphNodeGetType));
+static_assert(alike(decltype(GraphCalls::kernel_node){}, &cuGraphKernelNodeGetParams));
+static_assert(alike(decltype(GraphCalls::child_graph){}, &cuGraphChildGraphNodeGetGraph));
+static_assert(alike(decltype(GraphCalls::kernel_function){}, &cuKernelGetFunction));
+static_assert(alike(decltype(GraphCalls::function_name){}, &cuFuncGetName));
+static_assert(alike(decltype(GraphCalls::function_attribute){}, &cuFuncGetAttribute));
+static_assert(alike(decltype(GraphCalls::update){}, &cuGraphExecUpdate));
 
 static_assert(same(DescriptorType::kPointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR));
 static_assert(same(DescriptorType::kEngine, CUDNN_BACKEND_ENGINE_DESCRIPTOR));

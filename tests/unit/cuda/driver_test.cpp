@@ -56,6 +56,15 @@ TEST(Driver, asks_for_entry_points_that_the_toolkits_library_has) {
   });
   // One pointer each, and nothing else.
   EXPECT_EQ(found * sizeof(void*), sizeof calls);
+
+  abi::GraphCalls graph_calls;
+  found = 0;
+  abi::for_each_graph_call(graph_calls, [&](const auto& call, const char* name) {
+    EXPECT_NE(dlsym(library, name), nullptr) << name;
+    EXPECT_EQ(call, nullptr) << name;
+    found += 1;
+  });
+  EXPECT_EQ(found * sizeof(void*), sizeof graph_calls);
 }
 
 TEST(Device, writes_identifiers_as_nvidias_tools_do) {

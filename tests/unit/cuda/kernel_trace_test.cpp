@@ -87,8 +87,8 @@ TEST(KernelTrace, uneven_launches_are_summed_up_as_their_mean) {
 
 TEST(KernelTrace, a_long_list_and_odd_names_are_bounded) {
   std::vector<KernelRecord> many;
-  const std::string odd = "\xFF<script>" + std::string(5000, 'k');
   for (std::uint64_t i = 0; i < 100; ++i) {
+    const std::string odd = "\xFF<script>" + std::to_string(i) + std::string(5000, 'k');
     many.push_back(launch(odd.c_str(), i * 10, i * 10 + 5));
   }
   const Observation seen = trace_observation(many, 1);

@@ -53,6 +53,7 @@ constexpr NamedKernel kKernels[] = {
      std::nullopt},
     {"_ZN5cudnn17winograd_nonfused26winogradForwardData9x9_5x5IffEEvNS0_18WinogradDataParamsIT_E",
      std::nullopt},
+    {"plumb_map_one_relu_of_float_float_float", false},
     {"splitKreduce_kernel", std::nullopt},
     {"", std::nullopt},
 };

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/engine/listed_monitor.hpp"
+
 namespace plumb {
 namespace {
 
@@ -56,23 +58,6 @@ class Timing : public ::testing::Test {
   int disturbed_blocks_ = 0;
   std::int64_t switches_ = 0;
   BlockMonitor* monitor_ = nullptr;
-};
-
-/// Sees a list of blocks, one after the other; then the last of them again.
-class ListedMonitor final : public BlockMonitor {
- public:
-  explicit ListedMonitor(std::vector<MonitoredBlock> blocks) : blocks_(std::move(blocks)) {}
-  void begin() override { begun += 1; }
-  [[nodiscard]] MonitoredBlock end() override {
-    const MonitoredBlock block = blocks_[std::min(ended_, blocks_.size() - 1)];
-    ended_ += 1;
-    return block;
-  }
-  int begun = 0;
-
- private:
-  std::vector<MonitoredBlock> blocks_;
-  std::size_t ended_ = 0;
 };
 
 TEST_F(Timing, a_block_on_a_device_that_was_held_back_is_measured_again) {

@@ -135,6 +135,16 @@ class ScriptedBackend final : public Backend {
     return {nullptr, {Outcome::Kind::kUnsupported, "no such variant"}};
   }
 
+  /// Executes a model of one layer as the first variant does.
+  [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
+                                            const ModelOptions& /*options*/) override {
+    PreparedModel prepared;
+    prepared.program = std::make_unique<ScriptedProgram>(variants_.front(), script);
+    prepared.operands = graph.inputs;
+    prepared.variants = {variants_.front().variant.text};
+    return prepared;
+  }
+
   Script script;
   Outcome supported;
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/results/reading_sum.hpp"
 #include "harness/results/results_json.hpp"
 
 namespace plumb {
@@ -26,6 +27,13 @@ TEST(Attributes, a_reading_is_the_median_of_its_values_with_an_interval) {
   EXPECT_DOUBLE_EQ(reading.median, 50.5);
   EXPECT_DOUBLE_EQ(reading.low, 40.0) << "Conover's table: ranks 40 and 61 of 100";
   EXPECT_DOUBLE_EQ(reading.high, 61.0);
+}
+
+TEST(Attributes, readings_of_several_blocks_are_weighed_by_their_values) {
+  Readings sum{{"power_watts", {300.0, 290.0, 310.0, 1}}};
+  add_readings(sum, {{"power_watts", {330.0, 295.0, 340.0, 2}}, {"energy_joules", {1, 1, 1, 1}}});
+  EXPECT_EQ(sum.at("power_watts"), (Reading{320.0, 290.0, 340.0, 3}));
+  EXPECT_EQ(sum.at("energy_joules"), (Reading{1, 1, 1, 1}));
 }
 
 TEST(Attributes, nothing_is_read_from_nothing) {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "runners/engine/block_monitor.hpp"
+
+namespace plumb {
+
+/// Sees a list of blocks, one after the other; then the last of them again.
+class ListedMonitor final : public BlockMonitor {
+ public:
+  explicit ListedMonitor(std::vector<MonitoredBlock> blocks) : blocks_(std::move(blocks)) {}
+  void begin() override { begun += 1; }
+  [[nodiscard]] MonitoredBlock end() override {
+    const MonitoredBlock block = blocks_[std::min(ended_, blocks_.size() - 1)];
+    ended_ += 1;
+    return block;
+  }
+  int begun = 0;
+
+ private:
+  std::vector<MonitoredBlock> blocks_;
+  std::size_t ended_ = 0;
+};
+
+}  // namespace plumb

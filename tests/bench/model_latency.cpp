@@ -1,39 +1,94 @@
 // SPDX-License-Identifier: Apache-2.0
-// model_latency MODULE LIBRARY MODEL.onnx FOLDER MODE…: makes a model ready in each mode, writes
-// its inputs as input_0… into the folder and says "ready"; then executes mode number M N times for
-// each line "M N" that it reads, and answers with the seconds of each execution.
+// model_latency BACKEND LIBRARY MODEL.onnx TYPE FOLDER MODE…: makes a model of a type (f32, f16…)
+// ready in each mode on oneDNN (BACKEND: our module) or on the GPU (BACKEND: "cuda"), writes its
+// inputs and the first mode's outputs as input_0… and output_0… into the folder, their types and
+// shapes as the file `operands`, and says "ready"; then executes mode number M N times for each
+// line "M N" that it reads, and answers with the seconds of each execution.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "harness/measure/sampler.hpp"
+#include "runners/cuda/cuda_backend.hpp"
 #include "runners/engine/ready_model.hpp"
 #include "runners/onednn/library_loader.hpp"
 
+namespace {
+
+/// Is a backend, and what it refers to.
+struct Loaded {
+  std::optional<plumb::cuda::CudnnLibrary> library;
+  std::optional<plumb::cuda::Driver> driver;
+  std::optional<plumb::cuda::Device> device;
+  std::unique_ptr<plumb::Backend> backend;
+};
+
+Loaded& load(Loaded& loaded, const std::string& backend, const char* library) {
+  if (backend != "cuda") {
+    loaded.backend = plumb::onednn::load_backend({library}, backend);
+    return loaded;
+  }
+  loaded.library.emplace(std::vector<std::filesystem::path>{library});
+  loaded.driver.emplace();
+  loaded.device.emplace(*loaded.driver);
+  loaded.backend = std::make_unique<plumb::cuda::CudaBackend>(
+      *loaded.library,
+      *loaded.device,
+      plumb::cuda::model_mode_from(std::getenv("PLUMB_CUDA_EXECUTION")));
+  return loaded;
+}
+
+/// Writes tensors and lists them: "input_0 f32 1x3x224x224".
+void write(const std::filesystem::path& folder,
+           const char* role,
+           const std::vector<plumb::Tensor>& tensors,
+           std::ofstream& list) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const std::string name = fmt::format("{}_{}", role, i);
+    std::ofstream out(folder / name, std::ios::binary);
+    out.write(tensors[i].as<char>(), static_cast<std::streamsize>(tensors[i].data.size()));
+    const std::string shape = fmt::format("{}", fmt::join(tensors[i].type.dims, "x"));
+    list << fmt::format("{} {} {}\n",
+                        name,
+                        plumb::to_text(tensors[i].type.dtype),
+                        shape.empty() ? "scalar" : shape);
+  }
+}
+
+}  // namespace
+
 int main(int argc, const char* const* argv) {
-  if (argc < 6) {
-    fmt::print(stderr, "usage: {} MODULE LIBRARY MODEL.onnx FOLDER MODE…\n", argv[0]);
+  if (argc < 7) {
+    fmt::print(stderr, "usage: {} MODULE|cuda LIBRARY MODEL.onnx TYPE FOLDER MODE…\n", argv[0]);
     return 2;
   }
   try {
-    const auto backend = plumb::onednn::load_backend({argv[2]}, argv[1]);
+    Loaded loaded;
+    plumb::Backend& backend = *load(loaded, argv[1], argv[2]).backend;
     plumb::ExecuteRequest request;
     request.path = std::filesystem::absolute(argv[3]);
+    const auto dtype = plumb::parse_data_type(argv[4]);
+    if (!dtype) {
+      throw std::runtime_error(fmt::format("'{}' is no type", argv[4]));
+    }
+    request.dtype = *dtype;
+    const std::filesystem::path folder = argv[5];
     plumb::RequestedModel model(request);
     model.fill();
-    for (std::size_t i = 0; i < model.inputs().size(); ++i) {
-      std::ofstream out(std::filesystem::path(argv[4]) / fmt::format("input_{}", i),
-                        std::ios::binary);
-      const plumb::Tensor& input = model.inputs()[i];
-      out.write(input.as<char>(), static_cast<std::streamsize>(input.data.size()));
-    }
+    std::ofstream list(folder / "operands");
+    write(folder, "input", model.inputs(), list);
     const plumb::Clock clock = plumb::steady_clock();
     std::vector<plumb::ReadyModel> modes;
-    for (int i = 5; i < argc; ++i) {
-      modes.push_back(prepare_mode(*backend, model, {plumb::execution_mode_from(argv[i]), {}}));
+    for (int i = 6; i < argc; ++i) {
+      modes.push_back(prepare_mode(backend, model, {plumb::execution_mode_from(argv[i]), {}}));
       if (modes.back().outcome.ok()) {
         make_ready(model, clock, modes.back());
       }
@@ -41,6 +96,8 @@ int main(int argc, const char* const* argv) {
         throw std::runtime_error(modes.back().outcome.reason);
       }
     }
+    write(folder, "output", modes.front().outputs, list);
+    list.close();
     fmt::print("ready\n");
     std::fflush(stdout);
     std::vector<double> seconds;

@@ -14,10 +14,14 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
-import numpy
 import onnxruntime
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "peers"))
+
+from onnxruntime_side import OnnxRuntime
+from plumb_side import Plumb, export
+from rounds import ratios, timed_in_turns
 
 BUILD = pathlib.Path(sys.argv[1]).resolve()
 LIBRARY = sys.argv[2]
@@ -26,47 +30,6 @@ MODES = ["plain", "fusion"]
 BLOCKS = 9
 BLOCK_SECONDS = 0.1
 NOT_COMPARED = {"duc"}
-TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32, "tensor(bool)": numpy.bool_}
-
-
-class Ours:
-    def __init__(self, file, folder):
-        command = [BUILD / "tests/bench/model_latency", BUILD / "libexec/plumb/plumb-onednn-backend.so", LIBRARY, file, folder, *MODES]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env={**os.environ, "OMP_NUM_THREADS": str(THREADS)})
-        if self.process.stdout.readline() != "ready\n":
-            raise SystemExit(f"{file}: did not become ready")
-
-    def times(self, mode, count):
-        self.process.stdin.write(f"{mode} {count}\n")
-        self.process.stdin.flush()
-        return [float(word) for word in self.process.stdout.readline().split()]
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
-
-
-class Theirs:
-    def __init__(self, file, folder):
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = THREADS
-        options.log_severity_level = 3
-        self.session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
-        # Bound once: no copies to and from Python in the timed part.
-        self.binding = self.session.io_binding()
-        for i, value in enumerate(self.session.get_inputs()):
-            array = numpy.fromfile(folder / f"input_{i}", TYPES[value.type]).reshape(value.shape)
-            self.binding.bind_cpu_input(value.name, array)
-        for value in self.session.get_outputs():
-            self.binding.bind_output(value.name)
-
-    def times(self, count):
-        seconds = []
-        for _ in range(count):
-            begin = time.perf_counter()
-            self.session.run_with_iobinding(self.binding)
-            seconds.append(time.perf_counter() - begin)
-        return seconds
 
 
 def models():
@@ -78,22 +41,15 @@ def compare(model):
     with tempfile.TemporaryDirectory(prefix="plumb-") as name:
         folder = pathlib.Path(name)
         file = folder / "model.onnx"
-        subprocess.run([BUILD / "bin/plumb", "model", "export", model, "--weights", "-o", file], check=True, capture_output=True)
-        ours = Ours(file, folder)
-        theirs = Theirs(file, folder)
+        export(BUILD / "bin/plumb", model, file)
+        ours = Plumb(BUILD / "tests/bench/model_latency", BUILD / "libexec/plumb/plumb-onednn-backend.so", LIBRARY, file, folder, MODES, threads=THREADS)
         runs = {mode: (lambda count, number=number: ours.times(number, count)) for number, mode in enumerate(MODES)}
-        runs["onnxruntime"] = theirs.times
-        warm = {name: min(run(3)) for name, run in runs.items()}
-        counts = {name: max(2, math.ceil(BLOCK_SECONDS / seconds)) for name, seconds in warm.items()}
-        blocks = {name: [] for name in runs}
-        for block in range(BLOCKS):
-            for name in list(runs)[:: 1 if block % 2 == 0 else -1]:
-                runs[name](1)  # brings its own data into the cache
-                blocks[name].append(statistics.median(runs[name](counts[name])))
+        runs["onnxruntime"] = OnnxRuntime(file, ours.inputs, threads=THREADS).times
+        blocks = timed_in_turns(runs, BLOCKS, BLOCK_SECONDS)
         ours.close()
     best = min(MODES, key=lambda mode: statistics.median(blocks[mode]))
-    ratios = [theirs / ours for theirs, ours in zip(blocks["onnxruntime"], blocks[best])]
-    entry = {"model": model, "ratio": statistics.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios), "mode": best}
+    pairs = ratios(blocks["onnxruntime"], blocks[best])
+    entry = {"model": model, "ratio": statistics.median(pairs), "ratio_min": min(pairs), "ratio_max": max(pairs), "mode": best}
     return entry | {f"{name}_seconds": statistics.median(values) for name, values in blocks.items()}
 
 

@@ -61,6 +61,22 @@ struct BlasCalls {
                  int,
                  LtCompute,
                  int) = nullptr;
+  /// A matrix by a vector; Number: float, double.
+  template <typename Number>
+  using Gemv = int (*)(BlasHandle,
+                       LtOperation,
+                       int,
+                       int,
+                       const Number*,
+                       const Number*,
+                       int,
+                       const Number*,
+                       int,
+                       const Number*,
+                       Number*,
+                       int);
+  Gemv<float> gemv_f32 = nullptr;
+  Gemv<double> gemv_f64 = nullptr;
 };
 
 /// Calls `visit(member, "cublasName")` for every entry point.
@@ -73,6 +89,8 @@ void for_each_blas_call(Calls& calls, Visit visit) {
   visit(calls.status_name, "cublasGetStatusName");
   visit(calls.gemm, "cublasGemmEx");
   visit(calls.batched, "cublasGemmStridedBatchedEx");
+  visit(calls.gemv_f32, "cublasSgemv_v2");
+  visit(calls.gemv_f64, "cublasDgemv_v2");
 }
 
 }  // namespace plumb::cuda::abi

@@ -3,8 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <functional>
 #include <limits>
+#include <optional>
+#include <span>
+#include <vector>
 
+#include "runners/cuda/gemv_problem.hpp"
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/lt_product.hpp"
 #include "runners/cuda/product_plan.hpp"
@@ -79,6 +84,78 @@ void multiply(const GemmProblem& problem,
   handle.library().check(status, "a product");
 }
 
+/// Multiplies a matrix by a vector in one of the two types.
+template <typename Number>
+int multiplied(abi::BlasCalls::Gemv<Number> call,
+               const GemmProblem& problem,
+               const GemvProblem& vectors,
+               abi::BlasHandle blas,
+               std::span<const abi::DevicePointer> buffers) {
+  const auto at = [&](std::size_t buffer) {
+    return static_cast<Number*>(abi::address_of(buffers[buffer]));
+  };
+  const auto alpha = static_cast<Number>(problem.alpha);
+  const auto beta = static_cast<Number>(problem.beta);
+  return call(blas,
+              operation_of(vectors.a),
+              small(vectors.a.rows),
+              small(vectors.a.columns),
+              &alpha,
+              at(vectors.a.buffer),
+              small(vectors.a.leading),
+              at(vectors.x.buffer),
+              small(vectors.x.step),
+              &beta,
+              at(vectors.y.buffer),
+              small(vectors.y.step));
+}
+
+void multiply_vector(const GemmProblem& problem,
+                     const GemvProblem& vectors,
+                     const BlasHandle& handle,
+                     abi::BlasHandle blas,
+                     std::span<const abi::DevicePointer> buffers) {
+  const abi::BlasCalls& calls = handle.library().calls();
+  handle.library().check(vectors.type == DataType::kF64
+                             ? multiplied(calls.gemv_f64, problem, vectors, blas, buffers)
+                             : multiplied(calls.gemv_f32, problem, vectors, blas, buffers),
+                         "a product of matrix and vector");
+}
+
+/// Puts a product into a stream by one of the calls.
+using Multiply = std::function<void(abi::BlasHandle, std::span<const abi::DevicePointer>)>;
+
+DeviceOffer offer_of(const LayerSpec& spec,
+                     const GemmProblem& problem,
+                     const char* call,
+                     const BlasHandle& handle,
+                     const KernelStep& kernel,
+                     const Multiply& multiply_with) {
+  DeviceOffer offer;
+  offer.text = fmt::format("impl=cublas;call={}{}", call, own_part_text(problem));
+  offer.attributes = tensor_core_attributes({});
+  offer.inputs.assign(spec.inputs.size(), TensorLayout::kChannelsFirst);
+  offer.outputs.assign(spec.outputs.size(), TensorLayout::kChannelsFirst);
+  offer.build = [spec, problem, kernel, multiply_with, &handle] {
+    DevicePlan plan = begin_product_plan(spec, problem, kernel);
+    plan.implementation += "cublas";
+    plan.workspace_bytes = kProductWorkspace;
+    append_product(
+        plan,
+        problem,
+        [multiply_with, &handle](std::span<const abi::DevicePointer> buffers,
+                                 abi::DevicePointer workspace) {
+          const std::vector<abi::DevicePointer> own(buffers.begin(), buffers.end());
+          return DeviceLaunch([multiply_with, own, workspace, &handle](abi::Stream stream) {
+            multiply_with(handle.in(stream, abi::address_of(workspace), kProductWorkspace), own);
+          });
+        },
+        kernel);
+    return plan;
+  };
+  return offer;
+}
+
 }  // namespace
 
 std::vector<DeviceOffer> blas_offers(const LayerSpec& spec,
@@ -88,34 +165,27 @@ std::vector<DeviceOffer> blas_offers(const LayerSpec& spec,
   for (const std::int64_t count : {problem.m, problem.n, problem.k, problem.batch}) {
     static_cast<void>(small(count));
   }
-  DeviceOffer offer;
-  offer.text = fmt::format("impl=cublas;call={}{}",
-                           problem.batch == 1 ? "GemmEx" : "GemmStridedBatchedEx",
-                           own_part_text(problem));
-  offer.attributes = tensor_core_attributes({});
-  offer.inputs.assign(spec.inputs.size(), TensorLayout::kChannelsFirst);
-  offer.outputs.assign(spec.outputs.size(), TensorLayout::kChannelsFirst);
-  offer.build = [spec, problem, kernel, &handle] {
-    DevicePlan plan = begin_product_plan(spec, problem, kernel);
-    plan.implementation += "cublas";
-    plan.workspace_bytes = kProductWorkspace;
-    append_product(
-        plan,
-        problem,
-        [problem, &handle](std::span<const abi::DevicePointer> buffers,
-                           abi::DevicePointer workspace) {
-          const std::vector<abi::DevicePointer> own(buffers.begin(), buffers.end());
-          return DeviceLaunch([problem, own, workspace, &handle](abi::Stream stream) {
-            multiply(problem,
-                     handle,
-                     handle.in(stream, abi::address_of(workspace), kProductWorkspace),
-                     own);
-          });
-        },
-        kernel);
-    return plan;
-  };
-  return {std::move(offer)};
+  std::vector<DeviceOffer> offers;
+  offers.push_back(offer_of(spec,
+                            problem,
+                            problem.batch == 1 ? "GemmEx" : "GemmStridedBatchedEx",
+                            handle,
+                            kernel,
+                            [problem, &handle](abi::BlasHandle blas, const auto& buffers) {
+                              multiply(problem, handle, blas, buffers);
+                            }));
+  if (const std::optional<GemvProblem> vectors = gemv_problem(problem)) {
+    offers.push_back(
+        offer_of(spec,
+                 problem,
+                 vectors->type == DataType::kF64 ? "Dgemv" : "Sgemv",
+                 handle,
+                 kernel,
+                 [problem, vectors = *vectors, &handle](abi::BlasHandle blas, const auto& buffers) {
+                   multiply_vector(problem, vectors, handle, blas, buffers);
+                 }));
+  }
+  return offers;
 }
 
 }  // namespace plumb::cuda

@@ -36,6 +36,8 @@ enum class DescriptorType : int {
   kMatmulOperation = 19,
   kReduction = 21,
   kReductionOperation = 22,
+  kNormForward = 29,
+  kNormBackward = 30,
   kDeviceProperties = 38,  // since 9.8
 };
 
@@ -58,6 +60,8 @@ enum class ValueType : int {
   kBehaviourNote = 19,
   kInt32 = 23,
   kChar = 24,
+  kNormMode = 27,
+  kNormPhase = 28,
 };
 
 /// Is cudnnBackendAttributeName_t.
@@ -142,6 +146,22 @@ enum class Attribute : int {
   kReductionInput = 1610,
   kReductionOutput = 1611,
   kReductionDescription = 1612,
+  kNormMode = 2000,
+  kNormPhase = 2001,
+  kNormInput = 2002,
+  kNormScale = 2005,
+  kNormBias = 2006,
+  kNormEpsilon = 2007,
+  kNormOutput = 2013,
+  kNormGradientMode = 2100,
+  kNormGradientInput = 2101,
+  kNormGradientMean = 2102,
+  kNormGradientInverseDeviation = 2103,
+  kNormGradientOutputGradient = 2104,
+  kNormGradientScale = 2105,
+  kNormGradientScaleGradient = 2107,
+  kNormGradientBiasGradient = 2108,
+  kNormGradientInputGradient = 2109,
   kDeviceJson = 2702,
 };
 
@@ -160,6 +180,10 @@ enum class ConvolutionMode : int { kCrossCorrelation = 1 };
 enum class HeuristicMode : int { kB = 1, kFallback = 2, kA = 3 };
 /// Is cudnnReduceTensorOp_t.
 enum class Reduction : int { kAdd = 0, kMax = 3 };
+/// Is cudnnBackendNormMode_t.
+enum class NormMode : int { kLayer = 0, kBatch = 2 };
+/// Is cudnnBackendNormFwdPhase_t.
+enum class NormPhase : int { kInference = 0 };
 /// Is cudnnPointwiseMode_t.
 enum class PointwiseMode : int {
   kAdd = 0,

@@ -27,4 +27,7 @@ struct DeviceOffer {
                                     const std::vector<TensorLayout>& inputs,
                                     const std::vector<TensorLayout>& outputs);
 
+/// Adds buffers, behind those of an offer, for what steps make for one another.
+void add_made_buffers(DevicePlan& plan, const std::vector<TensorType>& types);
+
 }  // namespace plumb::cuda

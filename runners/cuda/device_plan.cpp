@@ -84,4 +84,13 @@ DevicePlan begin_plan(const LayerSpec& spec,
   return plan;
 }
 
+void add_made_buffers(DevicePlan& plan, const std::vector<TensorType>& types) {
+  for (const TensorType& type : types) {
+    DeviceBuffer& buffer = plan.buffers.emplace_back();
+    buffer.role = DeviceBuffer::Role::kIntermediate;
+    buffer.type = type;
+    buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
+  }
+}
+
 }  // namespace plumb::cuda

@@ -46,7 +46,7 @@ Descriptor variant_pack(const CudnnLibrary& library,
 }
 
 /// Gives the plan the tensors that lie in memory, and numbers where the graph has them. `buffers`
-/// are the layer's operands, then its result.
+/// are the layer's operands, then its results, then what is made before.
 Descriptor bound_operands(const CudnnLibrary& library,
                           const TensorGraph& graph,
                           std::span<const abi::DevicePointer> buffers,
@@ -61,9 +61,9 @@ Descriptor bound_operands(const CudnnLibrary& library,
     }
     ids.push_back(static_cast<std::int64_t>(i) + 1);
     // cuDNN only reads the number, but takes all addresses alike.
-    addresses.push_back(tensor.value
-                            ? const_cast<float*>(&*tensor.value)
-                            : abi::address_of(buffers[tensor.operand.value_or(result_buffer)]));
+    const std::size_t buffer = tensor.operand.value_or(result_buffer + tensor.result);
+    addresses.push_back(tensor.value ? const_cast<float*>(&*tensor.value)
+                                     : abi::address_of(buffers[buffer]));
   }
   return variant_pack(library, ids, addresses, abi::address_of(workspace));
 }
@@ -77,7 +77,9 @@ DevicePlan built(const LayerSpec& spec,
   const GraphForm& form = asked->form;
   DevicePlan result =
       begin_plan(spec, form.inputs, std::vector<TensorLayout>(spec.outputs.size(), form.result));
-  result.implementation = fmt::format("cudnn:{}", engine.facts.engine);
+  add_made_buffers(result, form.made);
+  append_own_steps(result, form.before, form.result, kernel);
+  result.implementation = fmt::format("cudnn:{}{}", engine.facts.engine, result.implementation);
   try {
     const auto plan = std::make_shared<const Descriptor>(
         execution_plan(handle.library(), engine.configuration, {nullptr, handle.get()}));
@@ -91,7 +93,9 @@ DevicePlan built(const LayerSpec& spec,
         step.buffers.push_back(*tensor.operand);
       }
     }
-    step.buffers.push_back(result_buffer);
+    for (std::size_t i = spec.outputs.size(); i > 0; --i) {
+      step.buffers.push_back(result_buffer + i - 1);
+    }
     step.bind = [plan, asked, result_buffer, &handle](std::span<const abi::DevicePointer> buffers,
                                                       abi::DevicePointer workspace_address) {
       const auto bound = std::make_shared<const BoundPlan>(BoundPlan{

@@ -11,13 +11,17 @@
 
 namespace plumb::cuda {
 
-/// Is one form in which cuDNN is asked for a layer: its graph, and what kernels of ours do behind.
+/// Is one form in which cuDNN is asked for a layer: its graph, and what kernels of ours do before
+/// and behind.
 struct GraphForm {
   std::string text;  ///< of the variant: "layout=NHWC"
   TensorGraph graph;
   std::vector<TensorLayout> inputs;  ///< how it wants each of the layer's operands
   TensorLayout result = TensorLayout::kChannelsFirst;
-  std::vector<OwnStep> behind;
+  std::vector<OwnStep> behind{};
+  std::vector<TensorType> made{};  ///< of buffers of the plan behind the layer's operands and
+                                   ///< results, in that order
+  std::vector<OwnStep> before{};   ///< that make them
 };
 
 /// Lists cuDNN's engines for one form of a layer that keep the layer's promise of precision: what

@@ -17,6 +17,7 @@
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/integer_offers.hpp"
 #include "runners/cuda/legacy_offers.hpp"
+#include "runners/cuda/norm_offers.hpp"
 #include "runners/cuda/own/own_layer.hpp"
 #include "runners/cuda/own_step.hpp"
 #include "runners/cuda/recurrent_offers.hpp"
@@ -116,6 +117,10 @@ std::vector<DeviceOffer> library_offers(const LayerSpec& spec, const OfferSource
   }
   if (spec.op == "attention") {
     return attention_offers(spec, sources.cudnn);
+  }
+  if (spec.op == "layer_norm" || spec.op == "layer_norm_backward" ||
+      spec.op == "batch_norm_backward") {
+    return norm_offers(spec, sources.cudnn, kernel_step(sources.kernels));
   }
   return {};
 }

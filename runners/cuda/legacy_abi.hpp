@@ -18,6 +18,9 @@ enum class LegacyMath : int { kDefault = 0, kTensorCores = 1, kFma = 3 };
 /// Is cudnnConvolutionFwdAlgo_t: 0 to 7.
 inline constexpr int kLegacyAlgorithms = 8;
 inline constexpr int kLegacyImplicitPrecomputedGemm = 1;
+/// Are cudnnConvolutionBwdDataAlgo_t and cudnnConvolutionBwdFilterAlgo_t: 0 to 5, 0 to 6.
+inline constexpr int kLegacyDataAlgorithms = 6;
+inline constexpr int kLegacyWeightsAlgorithms = 7;
 /// Is cudnnPoolingMode_t.
 enum class LegacyPool : int {
   kMax = 0,
@@ -56,6 +59,40 @@ struct LegacyCalls {
                         const void*,
                         LegacyDescriptor,
                         void*);
+  /// A convolution's gradient by its data, or by its weights.
+  using Convolve = int (*)(CudnnHandle,
+                           const void*,
+                           LegacyDescriptor,
+                           const void*,
+                           LegacyDescriptor,
+                           const void*,
+                           LegacyDescriptor,
+                           int,
+                           void*,
+                           std::size_t,
+                           const void*,
+                           LegacyDescriptor,
+                           void*);
+  using Workspace = int (*)(CudnnHandle,
+                            LegacyDescriptor,
+                            LegacyDescriptor,
+                            LegacyDescriptor,
+                            LegacyDescriptor,
+                            int,
+                            std::size_t*);
+  /// A gradient by what was given to a function and what came out of it.
+  using ApplyBackward = int (*)(CudnnHandle,
+                                LegacyDescriptor,
+                                const void*,
+                                LegacyDescriptor,
+                                const void*,
+                                LegacyDescriptor,
+                                const void*,
+                                LegacyDescriptor,
+                                const void*,
+                                const void*,
+                                LegacyDescriptor,
+                                void*);
   Create create_tensor = nullptr;
   Destroy destroy_tensor = nullptr;
   int (*set_tensor)(LegacyDescriptor, Type, int, const int*, const int*) = nullptr;
@@ -70,26 +107,8 @@ struct LegacyCalls {
   int (*set_math)(LegacyDescriptor, LegacyMath) = nullptr;
   int (*convolution_extents)(LegacyDescriptor, LegacyDescriptor, LegacyDescriptor, int, int*) =
       nullptr;
-  int (*convolution_workspace)(CudnnHandle,
-                               LegacyDescriptor,
-                               LegacyDescriptor,
-                               LegacyDescriptor,
-                               LegacyDescriptor,
-                               int,
-                               std::size_t*) = nullptr;
-  int (*convolution)(CudnnHandle,
-                     const void*,
-                     LegacyDescriptor,
-                     const void*,
-                     LegacyDescriptor,
-                     const void*,
-                     LegacyDescriptor,
-                     int,
-                     void*,
-                     std::size_t,
-                     const void*,
-                     LegacyDescriptor,
-                     void*) = nullptr;
+  Workspace convolution_workspace = nullptr;
+  Convolve convolution = nullptr;
   int (*fused_convolution)(CudnnHandle,
                            const void*,
                            LegacyDescriptor,
@@ -167,6 +186,30 @@ struct LegacyCalls {
                    const void*,
                    LegacyDescriptor,
                    void*) = nullptr;
+  Workspace data_workspace = nullptr;
+  Convolve convolution_data = nullptr;
+  Workspace weights_workspace = nullptr;
+  Convolve convolution_weights = nullptr;
+  int (*convolution_bias)(CudnnHandle,
+                          const void*,
+                          LegacyDescriptor,
+                          const void*,
+                          const void*,
+                          LegacyDescriptor,
+                          void*) = nullptr;
+  ApplyBackward pool_backward = nullptr;
+  ApplyBackward activation_backward = nullptr;
+  int (*softmax_backward)(CudnnHandle,
+                          LegacySoftmax,
+                          int,
+                          const void*,
+                          LegacyDescriptor,
+                          const void*,
+                          LegacyDescriptor,
+                          const void*,
+                          const void*,
+                          LegacyDescriptor,
+                          void*) = nullptr;
 };
 
 /// Calls `visit(member, "cudnnName")` for every entry point.
@@ -206,6 +249,14 @@ void for_each_legacy_call(Calls& calls, Visit visit) {
   visit(calls.destroy_operation, "cudnnDestroyOpTensorDescriptor");
   visit(calls.set_operation, "cudnnSetOpTensorDescriptor");
   visit(calls.operation, "cudnnOpTensor");
+  visit(calls.data_workspace, "cudnnGetConvolutionBackwardDataWorkspaceSize");
+  visit(calls.convolution_data, "cudnnConvolutionBackwardData");
+  visit(calls.weights_workspace, "cudnnGetConvolutionBackwardFilterWorkspaceSize");
+  visit(calls.convolution_weights, "cudnnConvolutionBackwardFilter");
+  visit(calls.convolution_bias, "cudnnConvolutionBackwardBias");
+  visit(calls.pool_backward, "cudnnPoolingBackward");
+  visit(calls.activation_backward, "cudnnActivationBackward");
+  visit(calls.softmax_backward, "cudnnSoftmaxBackward");
 }
 
 }  // namespace plumb::cuda::abi

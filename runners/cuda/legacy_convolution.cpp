@@ -20,25 +20,6 @@ abi::LegacyMath math_of(const LayerSpec& spec) {
   return may_round ? abi::LegacyMath::kDefault : abi::LegacyMath::kFma;
 }
 
-LegacyConvolution alone(const LayerSpec& spec, TensorLayout layout) {
-  const LegacyWindow window = legacy_window(spec, spec.integers("strides"));
-  LegacyConvolution call;
-  call.x = legacy_input(spec, 0, layout);
-  call.w = legacy_input(spec, 1, layout);
-  call.y = legacy_result(spec, layout);
-  if (call.w.type != call.x.type) {
-    throw Unsupported("weights of another type than the input");
-  }
-  call.format = layout == TensorLayout::kChannelsFirst ? abi::LegacyFormat::kChannelsFirst
-                                                       : abi::LegacyFormat::kChannelsLast;
-  call.pads = window.pads;
-  call.strides = window.strides;
-  call.dilations = window.dilations;
-  call.groups = static_cast<int>(spec.integer("group"));
-  call.math = math_of(spec);
-  return call;
-}
-
 /// Adds what the fused call does behind a convolution: an addition, the bias, relu.
 bool fuse(LegacyConvolution& call, const LayerSpec& spec, TensorLayout layout) {
   if (!spec.has_input(kBias)) {
@@ -66,11 +47,30 @@ bool fuse(LegacyConvolution& call, const LayerSpec& spec, TensorLayout layout) {
 
 }  // namespace
 
+LegacyConvolution legacy_convolution(const LayerSpec& spec, TensorLayout layout) {
+  const LegacyWindow window = legacy_window(spec, spec.integers("strides"));
+  LegacyConvolution call;
+  call.x = legacy_input(spec, 0, layout);
+  call.w = legacy_input(spec, 1, layout);
+  call.y = legacy_result(spec, layout);
+  if (call.w.type != call.x.type) {
+    throw Unsupported("weights of another type than the input");
+  }
+  call.format = layout == TensorLayout::kChannelsFirst ? abi::LegacyFormat::kChannelsFirst
+                                                       : abi::LegacyFormat::kChannelsLast;
+  call.pads = window.pads;
+  call.strides = window.strides;
+  call.dilations = window.dilations;
+  call.groups = static_cast<int>(spec.integer("group"));
+  call.math = math_of(spec);
+  return call;
+}
+
 std::vector<LegacyProblem> legacy_convolutions(const LayerSpec& spec) {
   const SplitLayer split = split_layer(spec);
   std::vector<LegacyProblem> problems;
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-    const LegacyConvolution call = alone(spec, layout);
+    const LegacyConvolution call = legacy_convolution(spec, layout);
     LegacyConvolution fused = call;
     if (fuse(fused, spec, layout)) {
       const bool active = fused.activation.mode != abi::LegacyActivation::kIdentity;

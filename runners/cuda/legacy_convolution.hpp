@@ -9,4 +9,8 @@ namespace plumb::cuda {
 /// where that is all there is to do, and with kernels of ours behind it. Throws Unsupported.
 [[nodiscard]] std::vector<LegacyProblem> legacy_convolutions(const LayerSpec& spec);
 
+/// Describes a `conv` in a layout without bias and fused steps; buffers as of the layer. Throws
+/// Unsupported.
+[[nodiscard]] LegacyConvolution legacy_convolution(const LayerSpec& spec, TensorLayout layout);
+
 }  // namespace plumb::cuda

@@ -11,13 +11,6 @@
 namespace plumb::cuda {
 namespace {
 
-template <typename Function>
-void require(Function function, const char* name) {
-  if (function == nullptr) {
-    throw Unsupported(fmt::format("this cuDNN has no {}", name));
-  }
-}
-
 int rank_of(const LegacyTensor& tensor) {
   return static_cast<int>(tensor.dimensions.size());
 }
@@ -28,6 +21,10 @@ LegacyExecution::LegacyExecution(const CudnnLibrary& library, LegacyCall call)
     : library_(library), calls_(library.legacy_calls()), call_(std::move(call)) {
   require(calls_.set_tensor, "cudnnSetTensorNdDescriptor");
   std::visit([this](const auto& value) { make(value); }, call_);
+}
+
+void LegacyExecution::refuse(const char* name) {
+  throw Unsupported(fmt::format("this cuDNN has no {}", name));
 }
 
 void LegacyExecution::make_descriptor(abi::LegacyCalls::Create create,

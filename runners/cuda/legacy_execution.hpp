@@ -13,7 +13,7 @@ namespace plumb::cuda {
 /// Says where a call is started, and on what.
 struct LegacyInvocation {
   abi::CudnnHandle handle = nullptr;
-  int algorithm = 0;                            ///< of a convolution
+  int algorithm = 0;                            ///< of a convolution or its gradient
   std::span<const abi::DevicePointer> buffers;  ///< the plan's
   void* workspace = nullptr;
   std::size_t workspace_bytes = 0;
@@ -30,8 +30,8 @@ class LegacyExecution {
   /// CudnnRefusal with its words.
   LegacyExecution(const CudnnLibrary& library, LegacyCall call);
 
-  /// Returns how many bytes an algorithm of a convolution needs; of all else 0. Throws CudnnRefusal
-  /// if it is none for the layer.
+  /// Returns how many bytes an algorithm of a convolution or its gradient needs; of all else 0.
+  /// Throws CudnnRefusal if it is none for the layer.
   [[nodiscard]] std::size_t workspace(const CudnnHandle& handle, int algorithm) const;
 
   /// Starts the call in the stream of the invocation's handle. Throws CudnnRefusal.
@@ -45,6 +45,10 @@ class LegacyExecution {
   void make(const LegacyBatchNorm& call);
   void make(const LegacyFunction& call);
   void make(const LegacyBinary& call);
+  void make(const LegacyConvolutionGradient& call);
+  void make(const LegacyPoolGradient& call);
+  void make(const LegacySoftmaxGradient& call);
+  void make(const LegacyFunctionGradient& call);
   int start(const LegacyConvolution& call, const LegacyInvocation& to) const;
   int start(const LegacyPool& call, const LegacyInvocation& to) const;
   int start(const LegacySoftmax& call, const LegacyInvocation& to) const;
@@ -52,9 +56,21 @@ class LegacyExecution {
   int start(const LegacyBatchNorm& call, const LegacyInvocation& to) const;
   int start(const LegacyFunction& call, const LegacyInvocation& to) const;
   int start(const LegacyBinary& call, const LegacyInvocation& to) const;
+  int start(const LegacyConvolutionGradient& call, const LegacyInvocation& to) const;
+  int start(const LegacyPoolGradient& call, const LegacyInvocation& to) const;
+  int start(const LegacySoftmaxGradient& call, const LegacyInvocation& to) const;
+  int start(const LegacyFunctionGradient& call, const LegacyInvocation& to) const;
   void make_tensor(const LegacyTensor& tensor);
   void make_activation(const LegacyActivation& activation);
   void make_descriptor(abi::LegacyCalls::Create create, abi::LegacyCalls::Destroy destroy);
+  /// Refuses a call that this cuDNN lacks.
+  template <typename Function>
+  static void require(Function function, const char* name) {
+    if (function == nullptr) {
+      refuse(name);
+    }
+  }
+  [[noreturn]] static void refuse(const char* name);
   void check_extents(const std::vector<int>& counted, const LegacyTensor& result) const;
   [[nodiscard]] abi::LegacyDescriptor at(std::size_t index) const {
     return descriptors_[index].get();

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "runners/cuda/index_space.hpp"
@@ -25,6 +26,23 @@ constexpr std::array<std::string_view, abi::kLegacyAlgorithms> kAlgorithms{"IMPL
                                                                            "WINOGRAD",
                                                                            "WINOGRAD_NONFUSED"};
 
+constexpr std::array<std::string_view, abi::kLegacyDataAlgorithms> kDataAlgorithms{
+    "ALGO_0", "ALGO_1", "FFT", "FFT_TILING", "WINOGRAD", "WINOGRAD_NONFUSED"};
+constexpr std::array<std::string_view, abi::kLegacyWeightsAlgorithms> kWeightsAlgorithms{
+    "ALGO_0", "ALGO_1", "FFT", "ALGO_3", "WINOGRAD", "WINOGRAD_NONFUSED", "FFT_TILING"};
+
+/// Lists the algorithms of a call by name; empty: it has none to choose from.
+std::span<const std::string_view> algorithms_of(const LegacyCall& call) {
+  if (std::holds_alternative<LegacyConvolution>(call)) {
+    return kAlgorithms;
+  }
+  if (const auto* const gradient = std::get_if<LegacyConvolutionGradient>(&call)) {
+    return gradient->by_weights ? std::span<const std::string_view>(kWeightsAlgorithms)
+                                : std::span<const std::string_view>(kDataAlgorithms);
+  }
+  return {};
+}
+
 /// Is one way: a call, and of a convolution its algorithm.
 struct LegacyWay {
   LegacyProblem problem;
@@ -43,10 +61,14 @@ DevicePlan built(const LayerSpec& spec,
                                std::vector<TensorLayout>(spec.outputs.size(), way.problem.layout));
   plan.implementation = "cudnn-legacy";
   plan.workspace_bytes = way.workspace;
+  add_made_buffers(plan, way.problem.made);
   DeviceStep step;
-  for (std::size_t i = 0; i <= spec.inputs.size(); ++i) {
-    step.buffers.push_back(i);  // the operands, then the result
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
+    if (i != spec.inputs.size()) {
+      step.buffers.push_back(i);
+    }
   }
+  step.buffers.push_back(spec.inputs.size());  // the first result last
   step.bind = [way, &handle](std::span<const abi::DevicePointer> buffers,
                              abi::DevicePointer workspace) {
     const std::vector<abi::DevicePointer> own(buffers.begin(), buffers.end());
@@ -65,22 +87,22 @@ DevicePlan built(const LayerSpec& spec,
 /// Lists a problem's ways: those algorithms that cuDNN has a workspace's size for.
 std::vector<LegacyWay> ways_of(const LegacyProblem& problem, const CudnnHandle& handle) {
   const auto execution = std::make_shared<const LegacyExecution>(handle.library(), problem.call);
-  const auto* const convolution = std::get_if<LegacyConvolution>(&problem.call);
-  if (convolution == nullptr) {
+  const std::span<const std::string_view> algorithms = algorithms_of(problem.call);
+  if (algorithms.empty()) {
     return {{problem, execution, 0, 0}};
   }
   // Without an activation the fused call has one algorithm (cuDNN's documentation of it).
-  const bool only_one =
-      convolution->bias && convolution->activation.mode == abi::LegacyActivation::kIdentity;
+  const auto* const convolution = std::get_if<LegacyConvolution>(&problem.call);
+  const bool only_one = convolution != nullptr && convolution->bias &&
+                        convolution->activation.mode == abi::LegacyActivation::kIdentity;
   std::vector<LegacyWay> ways;
-  for (int algorithm = 0; algorithm < abi::kLegacyAlgorithms; ++algorithm) {
+  for (int algorithm = 0; algorithm < static_cast<int>(algorithms.size()); ++algorithm) {
     if (only_one && algorithm != abi::kLegacyImplicitPrecomputedGemm) {
       continue;
     }
     try {
       LegacyWay way{problem, execution, algorithm, execution->workspace(handle, algorithm)};
-      way.problem.text +=
-          fmt::format(";algo={}", kAlgorithms.at(static_cast<std::size_t>(algorithm)));
+      way.problem.text += fmt::format(";algo={}", algorithms[static_cast<std::size_t>(algorithm)]);
       ways.push_back(std::move(way));
     } catch (const CudnnRefusal&) {
       continue;  // none for this layer

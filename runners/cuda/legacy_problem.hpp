@@ -17,7 +17,7 @@ struct LegacyTensor {
   abi::Type type = abi::Type::kFloat;
   std::vector<int> dimensions;
   std::vector<int> strides;
-  std::size_t buffer = 0;  ///< of the plan: the layer's operands, then its result
+  std::size_t buffer = 0;  ///< of the plan: the layer's operands, its results, what is made
 };
 
 struct LegacyActivation {
@@ -88,13 +88,46 @@ struct LegacyBinary {
   abi::LegacyOperation operation = abi::LegacyOperation::kAdd;
 };
 
+/// Is the gradient of a convolution by its data or by its weights, which `of` has in place of
+/// those.
+struct LegacyConvolutionGradient {
+  LegacyConvolution of;                       ///< its y is the gradient that comes in
+  bool by_weights = false;                    ///< else by the data
+  std::optional<LegacyTensor> bias_gradient;  ///< there: by another call, beside that by weights
+};
+
+struct LegacyPoolGradient {
+  LegacyPool of;  ///< its y is made by the pool itself before; of averages nobody reads x and y
+  bool makes_y = false;
+  LegacyTensor dy;
+  LegacyTensor dx;
+};
+
+struct LegacySoftmaxGradient {
+  LegacyTensor y;
+  LegacyTensor dy;
+  LegacyTensor dx;
+  abi::LegacySoftmax algorithm = abi::LegacySoftmax::kAccurate;
+};
+
+struct LegacyFunctionGradient {
+  LegacyFunction of;  ///< y: made by the function itself before, or x where that says as much
+  bool makes_y = false;
+  LegacyTensor dy;
+  LegacyTensor dx;
+};
+
 using LegacyCall = std::variant<LegacyConvolution,
                                 LegacyPool,
                                 LegacySoftmax,
                                 LegacyResponse,
                                 LegacyBatchNorm,
                                 LegacyFunction,
-                                LegacyBinary>;
+                                LegacyBinary,
+                                LegacyConvolutionGradient,
+                                LegacyPoolGradient,
+                                LegacySoftmaxGradient,
+                                LegacyFunctionGradient>;
 
 /// Is a layer as one of cuDNN's older calls, with what kernels of ours do behind it. A value that
 /// needs no library.
@@ -102,7 +135,9 @@ struct LegacyProblem {
   std::string text;  ///< of the variant: "layout=NCHW"
   TensorLayout layout = TensorLayout::kChannelsFirst;
   LegacyCall call;
-  std::vector<OwnStep> behind;
+  std::vector<OwnStep> behind{};
+  std::vector<TensorType> made{};  ///< of buffers of the plan behind the layer's operands and
+                                   ///< results, that calls make for one another
 };
 
 /// Translates a layer into the forms in which those calls can be asked for it. Throws Unsupported,

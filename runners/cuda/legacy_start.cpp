@@ -24,6 +24,12 @@ std::size_t LegacyExecution::workspace(const CudnnHandle& handle, int algorithm)
     library_.check(
         calls_.convolution_workspace(handle.get(), at(0), at(1), at(2), at(3), algorithm, &bytes),
         "an algorithm");
+  } else if (const auto* const gradient = std::get_if<LegacyConvolutionGradient>(&call_)) {
+    library_.check(
+        gradient->by_weights
+            ? calls_.weights_workspace(handle.get(), at(0), at(3), at(2), at(1), algorithm, &bytes)
+            : calls_.data_workspace(handle.get(), at(1), at(3), at(2), at(0), algorithm, &bytes),
+        "an algorithm");
   }
   return bytes;
 }

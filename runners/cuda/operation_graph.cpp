@@ -201,6 +201,35 @@ class Assembly {
     operation.finish("a reduction's operation");
   }
 
+  void add(const NormOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kNormForward);
+    operation.set_enumerator(
+        Attribute::kNormMode, ValueType::kNormMode, static_cast<int>(value.mode));
+    operation.set_enumerator(
+        Attribute::kNormPhase, ValueType::kNormPhase, static_cast<int>(abi::NormPhase::kInference));
+    operation.set(Attribute::kNormInput, tensors_[value.input]);
+    operation.set(Attribute::kNormScale, tensors_[value.scale]);
+    operation.set(Attribute::kNormBias, tensors_[value.bias]);
+    operation.set(Attribute::kNormEpsilon, tensors_[value.epsilon]);
+    operation.set(Attribute::kNormOutput, tensors_[value.output]);
+    operation.finish("a normalisation");
+  }
+
+  void add(const NormGradientOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kNormBackward);
+    operation.set_enumerator(
+        Attribute::kNormGradientMode, ValueType::kNormMode, static_cast<int>(value.mode));
+    operation.set(Attribute::kNormGradientInput, tensors_[value.input]);
+    operation.set(Attribute::kNormGradientMean, tensors_[value.mean]);
+    operation.set(Attribute::kNormGradientInverseDeviation, tensors_[value.inverse_deviation]);
+    operation.set(Attribute::kNormGradientOutputGradient, tensors_[value.gradient]);
+    operation.set(Attribute::kNormGradientScale, tensors_[value.scale]);
+    operation.set(Attribute::kNormGradientScaleGradient, tensors_[value.scale_gradient]);
+    operation.set(Attribute::kNormGradientBiasGradient, tensors_[value.bias_gradient]);
+    operation.set(Attribute::kNormGradientInputGradient, tensors_[value.output]);
+    operation.finish("a normalisation's gradient");
+  }
+
   const CudnnLibrary& library_;
   std::vector<Descriptor> parts_;
   std::vector<Descriptor> tensors_;

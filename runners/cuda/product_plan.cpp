@@ -26,12 +26,7 @@ DevicePlan begin_product_plan(const LayerSpec& spec,
   DevicePlan plan = begin_plan(spec,
                                std::vector<TensorLayout>(spec.inputs.size(), kLayout),
                                std::vector<TensorLayout>(spec.outputs.size(), kLayout));
-  for (const TensorType& type : problem.made) {
-    DeviceBuffer& buffer = plan.buffers.emplace_back();
-    buffer.role = DeviceBuffer::Role::kIntermediate;
-    buffer.type = type;
-    buffer.bytes = static_cast<std::size_t>(byte_size(type).value);
-  }
+  add_made_buffers(plan, problem.made);
   for (const OwnStep& step : problem.before) {
     const auto first = static_cast<std::ptrdiff_t>(plan.steps.size());
     append_own_steps(plan, {step}, kLayout, kernel);

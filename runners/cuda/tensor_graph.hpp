@@ -19,7 +19,9 @@ struct GraphTensor {
   bool is_virtual = false;               ///< never in memory: between fused operations
   std::optional<float> value;            ///< a number that the host gives
   std::optional<std::size_t>
-      operand;  ///< of the layer that it is; absent: its result, virtual or a number
+      operand;  ///< of the layer that it is, or a buffer of the plan behind them that is made
+                ///< before; absent: a result, virtual or a number
+  std::size_t result = 0;  ///< which of the layer's results it is, if it is one
 
   [[nodiscard]] bool is_result() const { return !is_virtual && !value && !operand; }
 };
@@ -68,8 +70,36 @@ struct ReductionOperation {
   std::size_t output = 0;
 };
 
-using GraphOperation =
-    std::variant<ConvolutionOperation, PointwiseOperation, MatmulOperation, ReductionOperation>;
+/// Normalises each row, a layer normalisation: (x − mean) ÷ √(variance + ε) · scale + bias.
+struct NormOperation {
+  abi::NormMode mode = abi::NormMode::kLayer;
+  std::size_t input = 0;
+  std::size_t scale = 0;
+  std::size_t bias = 0;
+  std::size_t epsilon = 0;  ///< a number that the host gives
+  std::size_t output = 0;
+};
+
+/// Is the gradient of a normalisation by its data, scale and bias; dx counts that mean and
+/// variance move with x.
+struct NormGradientOperation {
+  abi::NormMode mode = abi::NormMode::kLayer;
+  std::size_t gradient = 0;  ///< of the result
+  std::size_t input = 0;     ///< the data
+  std::size_t scale = 0;
+  std::size_t mean = 0;
+  std::size_t inverse_deviation = 0;  ///< 1 ÷ √(variance + ε)
+  std::size_t output = 0;             ///< the gradient of the data
+  std::size_t scale_gradient = 0;
+  std::size_t bias_gradient = 0;
+};
+
+using GraphOperation = std::variant<ConvolutionOperation,
+                                    PointwiseOperation,
+                                    MatmulOperation,
+                                    ReductionOperation,
+                                    NormOperation,
+                                    NormGradientOperation>;
 
 /// Is a layer as one of cuDNN's operation graphs: operations in order, each on tensors that are
 /// operands or that an operation before it has made. Computes in f32 unless it says otherwise. A

@@ -68,6 +68,7 @@ PLUMB_UNARY(sin, sin(x))
 PLUMB_UNARY(cos, cos(x))
 PLUMB_UNARY(is_nan, x != x ? C(1) : C(0))
 PLUMB_UNARY(linear, a * x + b)
+PLUMB_UNARY(inverse_deviation, C(1) / sqrt(x + a))  // of no key: what cuDNN wants of a variance
 PLUMB_UNARY(negation, x == C(0) ? C(1) : C(0))
 PLUMB_UNARY(same, x)
 

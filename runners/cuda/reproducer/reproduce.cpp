@@ -188,8 +188,10 @@ Reproducer reproduce(const ReproducerRequest& request, const std::string& librar
   const LayerSpec spec = parse_key(request.key);
   const std::vector<Measurement> rows = rows_of_one_library(request);
   const bool engines = library_of(rows.front()) == kEngines;
-  if (spec.op == "gemm_bias_gradient") {
-    refuse("products with a bias' gradient have no program of their own yet");
+  const bool convolution = spec.op.rfind("conv", 0) == 0;
+  const bool gradient = spec.op.find("_backward") != std::string::npos;
+  if ((gradient && !convolution) || spec.op == "gemm_bias_gradient" || spec.op == "layer_norm") {
+    refuse("normalisations, and gradients but of convolutions, have no program of their own yet");
   }
   const ReproducerTitle title{request.key.text, library, request.seed};
   Reproducer result;

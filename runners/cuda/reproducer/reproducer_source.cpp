@@ -12,6 +12,7 @@
 #include "harness/base/cpp_literal.hpp"
 #include "harness/base/error.hpp"
 #include "runners/cuda/algorithm_text.hpp"
+#include "runners/cuda/index_space.hpp"
 #include "runners/cuda/lt_product.hpp"
 #include "runners/cuda/reproducer/frame.hpp"
 
@@ -121,6 +122,14 @@ std::string text(const ReductionOperation& operation) {
                      static_cast<int>(operation.reduction),
                      operation.input,
                      operation.output);
+}
+
+[[noreturn]] std::string text(const NormOperation&) {
+  throw Unsupported("a normalisation has no program of its own");
+}
+
+[[noreturn]] std::string text(const NormGradientOperation&) {
+  throw Unsupported("a normalisation's gradient has no program of its own");
 }
 
 std::string graph_text(std::size_t number, const TensorGraph& graph) {

@@ -85,8 +85,8 @@ static_assert(same(kFunctionStaticShared, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES));
 static_assert(same(kFunctionRegisters, CU_FUNC_ATTRIBUTE_NUM_REGS));
 
 // The entry points' own declarations: as many arguments, of as many bytes.
-template <typename... Ours, typename... Theirs>
-consteval bool alike(int (*)(Ours...), CUresult (*)(Theirs...)) {
+template <typename Status, typename... Ours, typename... Theirs>
+consteval bool alike(int (*)(Ours...), Status (*)(Theirs...)) {
   if constexpr (sizeof...(Ours) == sizeof...(Theirs)) {
     return ((sizeof(Ours) == sizeof(Theirs)) && ...);
   }
@@ -150,6 +150,32 @@ static_assert(same(Attribute::kBackwardWeightsInput,
 static_assert(same(Attribute::kBackwardWeightsOutputGradient,
                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY));
 static_assert(same(Attribute::kDeviceJson, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION));
+static_assert(same(DescriptorType::kNormForward, CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR));
+static_assert(same(DescriptorType::kNormBackward,
+                   CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR));
+static_assert(same(ValueType::kNormMode, CUDNN_TYPE_NORM_MODE));
+static_assert(same(ValueType::kNormPhase, CUDNN_TYPE_NORM_FWD_PHASE));
+static_assert(same(NormMode::kLayer, CUDNN_LAYER_NORM));
+static_assert(same(NormMode::kBatch, CUDNN_BATCH_NORM));
+static_assert(same(NormPhase::kInference, CUDNN_NORM_FWD_INFERENCE));
+static_assert(same(Attribute::kNormMode, CUDNN_ATTR_OPERATION_NORM_FWD_MODE));
+static_assert(same(Attribute::kNormPhase, CUDNN_ATTR_OPERATION_NORM_FWD_PHASE));
+static_assert(same(Attribute::kNormInput, CUDNN_ATTR_OPERATION_NORM_FWD_XDESC));
+static_assert(same(Attribute::kNormScale, CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC));
+static_assert(same(Attribute::kNormBias, CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC));
+static_assert(same(Attribute::kNormEpsilon, CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC));
+static_assert(same(Attribute::kNormOutput, CUDNN_ATTR_OPERATION_NORM_FWD_YDESC));
+static_assert(same(Attribute::kNormGradientMode, CUDNN_ATTR_OPERATION_NORM_BWD_MODE));
+static_assert(same(Attribute::kNormGradientInput, CUDNN_ATTR_OPERATION_NORM_BWD_XDESC));
+static_assert(same(Attribute::kNormGradientMean, CUDNN_ATTR_OPERATION_NORM_BWD_MEAN_DESC));
+static_assert(same(Attribute::kNormGradientInverseDeviation,
+                   CUDNN_ATTR_OPERATION_NORM_BWD_INV_VARIANCE_DESC));
+static_assert(same(Attribute::kNormGradientOutputGradient, CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC));
+static_assert(same(Attribute::kNormGradientScale, CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC));
+static_assert(same(Attribute::kNormGradientScaleGradient,
+                   CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC));
+static_assert(same(Attribute::kNormGradientBiasGradient, CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC));
+static_assert(same(Attribute::kNormGradientInputGradient, CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC));
 static_assert(same(Type::kBfloat16, CUDNN_DATA_BFLOAT16));
 static_assert(same(HeuristicMode::kA, CUDNN_HEUR_MODE_A));
 static_assert(same(PointwiseMode::kRelu, CUDNN_POINTWISE_RELU_FWD));
@@ -292,6 +318,8 @@ static_assert(same(LegacyMath::kDefault, CUDNN_DEFAULT_MATH));
 static_assert(same(LegacyMath::kTensorCores, CUDNN_TENSOR_OP_MATH));
 static_assert(same(LegacyMath::kFma, CUDNN_FMA_MATH));
 static_assert(same(kLegacyAlgorithms, CUDNN_CONVOLUTION_FWD_ALGO_COUNT));
+static_assert(same(kLegacyDataAlgorithms, CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT));
+static_assert(same(kLegacyWeightsAlgorithms, CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT));
 static_assert(same(kLegacyImplicitPrecomputedGemm,
                    CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM));
 static_assert(same(LegacyPool::kMax, CUDNN_POOLING_MAX));
@@ -316,6 +344,19 @@ static_assert(same(LegacyOperation::kAdd, CUDNN_OP_TENSOR_ADD));
 static_assert(same(LegacyOperation::kMultiply, CUDNN_OP_TENSOR_MUL));
 static_assert(same(LegacyOperation::kMin, CUDNN_OP_TENSOR_MIN));
 static_assert(same(LegacyOperation::kMax, CUDNN_OP_TENSOR_MAX));
+
+static_assert(alike(decltype(LegacyCalls::data_workspace){},
+                    &cudnnGetConvolutionBackwardDataWorkspaceSize));
+static_assert(alike(decltype(LegacyCalls::convolution_data){}, &cudnnConvolutionBackwardData));
+static_assert(alike(decltype(LegacyCalls::weights_workspace){},
+                    &cudnnGetConvolutionBackwardFilterWorkspaceSize));
+static_assert(alike(decltype(LegacyCalls::convolution_weights){}, &cudnnConvolutionBackwardFilter));
+static_assert(alike(decltype(LegacyCalls::convolution_bias){}, &cudnnConvolutionBackwardBias));
+static_assert(alike(decltype(LegacyCalls::pool_backward){}, &cudnnPoolingBackward));
+static_assert(alike(decltype(LegacyCalls::activation_backward){}, &cudnnActivationBackward));
+static_assert(alike(decltype(LegacyCalls::softmax_backward){}, &cudnnSoftmaxBackward));
+static_assert(alike(decltype(BlasCalls::gemv_f32){}, &cublasSgemv));
+static_assert(alike(decltype(BlasCalls::gemv_f64){}, &cublasDgemv));
 
 TEST(Abi, states_the_toolkits_numbers) {
   SUCCEED() << "compared when this file was compiled";

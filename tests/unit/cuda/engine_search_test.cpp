@@ -18,6 +18,7 @@
 #include "runners/cuda/cublas_library.hpp"
 #include "runners/cuda/engine_attributes.hpp"
 #include "runners/cuda/gemm_offers.hpp"
+#include "runners/cuda/norm_graph.hpp"
 #include "tests/unit/cuda/attention_keys.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 
@@ -246,6 +247,49 @@ INSTANTIATE_TEST_SUITE_P(
         "v1:attention;in=bf16[8,384,1024],bf16[8,384,1024],bf16[8,384,1024],bf16[8,1,1,384];"
         "out=bf16[8,384,1024];acc=f32;math=strict;causal=0;kv_heads=16;outputs=y;q_heads=16;"
         "scale=0.125;softcap=0.0"));
+
+class NormGraphs : public ::testing::TestWithParam<const char*> {};
+
+// As with attention, cuDNN compiles the engines of normalisations itself. Behind it and the tests
+// without the empty driver, which stays in the process.
+TEST_P(NormGraphs, are_a_pattern_that_cudnn_has_engines_for) {
+  [[maybe_unused]] const VendorMemory vendors{};
+  const std::string empty = std::string(PLUMB_TEST_CUDA_FOLDER) + "/stubs/libcuda.so";
+  if (dlopen(empty.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    GTEST_SKIP() << "the CUDA toolkit's empty driver is not here";
+  }
+  const std::optional<CudnnLibrary> library = toolkit();
+  if (!library) {
+    GTEST_SKIP() << "no cuDNN is here";
+  }
+  const Descriptor properties = h200(*library);
+  const EngineTarget target{&properties, nullptr};
+  const LayerSpec spec = parse_key({GetParam()});
+  for (const GraphForm& form : norm_forms(spec)) {
+    const OperationGraph graph = operation_graph(*library, form.graph);
+    std::size_t kept = 0;
+    for (const FoundEngine& engine : find_engines(*library, graph, target)) {
+      kept += engine.ranked && keeps_promise(spec, engine.facts) ? 1U : 0U;
+    }
+    EXPECT_GT(kept, 0U) << form.text;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys,
+    NormGraphs,
+    ::testing::Values(
+        "v1:layer_norm;in=f32[8,384,768],f32[768]c,f32[768]c;out=f32[8,384,768];acc=f32;"
+        "math=strict;axis=2;epsilon=1e-12",
+        "v1:layer_norm;in=bf16[8,384,768],bf16[768]c,bf16[768]c;out=bf16[8,384,768];acc=f32;"
+        "math=strict;axis=2;epsilon=1e-12",
+        "v1:layer_norm_backward;in=f16[8,384,768],f16[8,384,768],f32[768],f32[8,384,1],"
+        "f32[8,384,1];out=f16[8,384,768],f32[768],f32[768];acc=f32;math=strict;axis=2;"
+        "epsilon=1e-12",
+        "v1:batch_norm_backward;in=f16[32,64,56,56],f16[32,64,56,56],f32[64],f32[64],f32[64];"
+        "out=f16[32,64,56,56],f32[64],f32[64];acc=f32;math=strict;epsilon=1e-05",
+        "v1:batch_norm_backward;in=f32[8,16,9,9],f32[8,16,9,9],f32[16],f32[16],f32[16];"
+        "out=f32[8,16,9,9],f32[16],f32[16];acc=f32;math=strict;epsilon=1e-05"));
 
 TEST(ConvolutionGraph, knows_which_operand_each_tensor_is) {
   const TensorGraph graph =

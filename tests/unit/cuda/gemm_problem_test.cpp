@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "runners/cuda/gemv_problem.hpp"
 #include "runners/cuda/index_space.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_operands.hpp"
@@ -119,6 +120,28 @@ Tensor added_up(const GemmProblem& problem,
     }
   }
   return tensor_from(type, sums);
+}
+
+/// Computes what cuBLAS' documentation says of gemv, in float64.
+Tensor multiplied(const GemmProblem& problem,
+                  const GemvProblem& vectors,
+                  const TensorType& type,
+                  const std::vector<Tensor>& operands) {
+  const bool turned = vectors.a.transposed;
+  const std::int64_t rows = turned ? vectors.a.columns : vectors.a.rows;
+  const std::int64_t columns = turned ? vectors.a.rows : vectors.a.columns;
+  std::vector<double> result(static_cast<std::size_t>(element_count(type)), NAN);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const auto at = static_cast<std::size_t>(row * vectors.y.step);
+    double sum =
+        problem.beta == 0.0 ? 0.0 : problem.beta * number_at(operands.at(vectors.y.buffer), at);
+    for (std::int64_t i = 0; i < columns; ++i) {
+      sum += problem.alpha * operation(vectors.a, operands, 0, row, i) *
+             number_at(operands.at(vectors.x.buffer), static_cast<std::size_t>(i * vectors.x.step));
+    }
+    result.at(at) = sum;
+  }
+  return tensor_from(type, result);
 }
 
 /// Computes a layer as it is asked for, with our kernels' steps before and behind.
@@ -291,6 +314,45 @@ TEST(GemmProblem, takes_tf32_only_where_the_key_allows_it) {
   EXPECT_FALSE(gemm_problem(parse_key({key + "strict"})).tf32);
   EXPECT_FALSE(gemm_problem(parse_key({key + "deterministic"})).tf32);
   EXPECT_TRUE(gemm_problem(parse_key({key + "tf32"})).tf32);
+}
+
+class Vectors : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Vectors, are_products_by_gemv) {
+  const LayerSpec spec = parse_key({GetParam()});
+  const GemmProblem problem = plain_gemm_problem(spec);
+  const std::optional<GemvProblem> vectors = gemv_problem(problem);
+  ASSERT_TRUE(vectors);
+  const std::vector<Tensor> operands = random_operands(spec, 5);
+  std::vector<Tensor> buffers = operands;
+  buffers.resize(spec.inputs.size() + 1 + problem.made.size());
+  run_steps(problem.before, buffers);
+  buffers.at(problem.d.buffer) = multiplied(problem, *vectors, spec.outputs[0], buffers);
+  run_steps(problem.behind, buffers);
+  const std::vector<Tensor> outputs{{spec.outputs[0], buffers.at(spec.inputs.size()).data}};
+  const Verdict verdict = verify(spec, operands, outputs);
+  EXPECT_TRUE(verdict.outcome.ok()) << verdict.outcome.reason;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys,
+    Vectors,
+    ::testing::Values(
+        "v1:matmul;in=f32[1,17],f32[17,9]c;out=f32[1,9];acc=f32;math=strict",
+        "v1:matmul;in=f32[8,17],f32[17,1]c;out=f32[8,1];acc=f32;math=strict",
+        "v1:matmul;in=f64[1,5],f64[5,1];out=f64[1,1];acc=f64;math=strict",
+        "v1:gemm;in=f32[17,1],f32[9,17]c,f32[9]c;out=f32[1,9];acc=f32;math=strict;alpha=0.5;"
+        "beta=1.0;trans_a=1;trans_b=1;epilogue=relu",
+        "v1:gemm;in=f32[8,17],f32[1,17]c;out=f32[8,1];acc=f32;math=strict;alpha=1.0;beta=1.0;"
+        "trans_a=0;trans_b=1"));
+
+TEST(Gemv, is_not_asked_for_other_products) {
+  for (const char* const key :
+       {"v1:matmul;in=f32[2,17],f32[17,9];out=f32[2,9];acc=f32;math=strict",
+        "v1:matmul;in=f16[1,17],f16[17,9];out=f16[1,9];acc=f32;math=strict",
+        "v1:matmul;in=f32[3,1,17],f32[3,17,9];out=f32[3,1,9];acc=f32;math=strict"}) {
+    EXPECT_FALSE(gemv_problem(plain_gemm_problem(parse_key({key})))) << key;
+  }
 }
 
 }  // namespace

@@ -62,7 +62,9 @@ class Computation {
       memory.numbers.assign(static_cast<std::size_t>(last) + 1, initial);
       if (tensor.operand) {
         Tensor laid = operands.at(*tensor.operand);
-        laid.data = laid_out(laid.type, laid.data, form.inputs.at(*tensor.operand), false);
+        if (*tensor.operand < form.inputs.size()) {
+          laid.data = laid_out(laid.type, laid.data, form.inputs[*tensor.operand], false);
+        }
         for (std::size_t i = 0; i < memory.numbers.size(); ++i) {
           memory.numbers[i] = number_at(laid, i);
         }
@@ -170,6 +172,57 @@ class Computation {
     });
   }
 
+  void run(const NormOperation& value) {
+    const Memory& x = memories_[value.input];
+    Memory& y = memories_[value.output];
+    const std::int64_t columns = x.dimensions[1];
+    for (std::int64_t row = 0; row < x.dimensions[0]; ++row) {
+      double mean = 0.0;
+      double variance = 0.0;
+      for (std::int64_t i = 0; i < columns; ++i) {
+        mean += x.get({row, i, 0, 0}) / static_cast<double>(columns);
+      }
+      for (std::int64_t i = 0; i < columns; ++i) {
+        variance += std::pow(x.get({row, i, 0, 0}) - mean, 2) / static_cast<double>(columns);
+      }
+      const double deviation = std::sqrt(variance + memories_[value.epsilon].numbers[0]);
+      for (std::int64_t i = 0; i < columns; ++i) {
+        y.set({row, i, 0, 0}) =
+            (x.get({row, i, 0, 0}) - mean) / deviation * memories_[value.scale].get({0, i, 0, 0}) +
+            memories_[value.bias].get({0, i, 0, 0});
+      }
+    }
+  }
+
+  /// Of a layer normalisation statistics are one a row, of a batch normalisation one a channel.
+  void run(const NormGradientOperation& value) {
+    const Memory& x = memories_[value.input];
+    const Memory& dy = memories_[value.gradient];
+    const Memory& mean = memories_[value.mean];
+    const Memory& inverse = memories_[value.inverse_deviation];
+    const Memory& scale = memories_[value.scale];
+    const auto unit = [&](const Dimensions& at) {
+      return (x.get(at) - mean.get(at)) * inverse.get(at);
+    };
+    std::vector<double> sums(mean.numbers.size(), 0.0);
+    std::vector<double> products(mean.numbers.size(), 0.0);
+    double count = 0.0;
+    for_each(x.dimensions, [&](const Dimensions& at) {
+      const double g = dy.get(at) * scale.get(at);
+      sums[mean.at(at)] += g;
+      products[mean.at(at)] += g * unit(at);
+      memories_[value.scale_gradient].set(at) += dy.get(at) * unit(at);
+      memories_[value.bias_gradient].set(at) += dy.get(at);
+      count += 1.0 / static_cast<double>(mean.numbers.size());
+    });
+    for_each(x.dimensions, [&](const Dimensions& at) {
+      const std::size_t set = mean.at(at);
+      memories_[value.output].set(at) =
+          inverse.get(at) *
+          (dy.get(at) * scale.get(at) - sums[set] / count - unit(at) * products[set] / count);
+    });
+  }
+
   static double result_of(const PointwiseOperation& value, double x, double b) {
     using Mode = abi::PointwiseMode;
     switch (value.mode) {
@@ -202,25 +255,27 @@ class Computation {
 
 }  // namespace
 
-Tensor computed(const GraphForm& form,
-                const TensorType& result,
-                const std::vector<Tensor>& operands) {
-  const Computation computation(form, operands);
+std::map<std::size_t, Tensor> computed(const GraphForm& form,
+                                       const std::vector<TensorType>& results,
+                                       const std::vector<Tensor>& buffers) {
+  const Computation computation(form, buffers);
+  std::map<std::size_t, Tensor> made;
   for (std::size_t i = 0; i < form.graph.tensors.size(); ++i) {
     const GraphTensor& tensor = form.graph.tensors[i];
     if (tensor.is_result()) {
+      const TensorType& type = results.at(tensor.result);
       std::vector<double> numbers = computation.memory(i).numbers;
-      if (!is_floating(result.dtype)) {
+      if (!is_floating(type.dtype)) {
         for (double& number : numbers) {
-          number = reference::saturated(number, result.dtype);
+          number = reference::saturated(number, type.dtype);
         }
       }
-      Tensor laid = tensor_from(result, numbers);
-      laid.data = laid_out(result, laid.data, form.result, true);
-      return laid;
+      Tensor laid = tensor_from(type, numbers);
+      laid.data = laid_out(type, laid.data, form.result, true);
+      made.emplace(tensor.result, std::move(laid));
     }
   }
-  throw std::runtime_error("a graph without a result");
+  return made;
 }
 
 }  // namespace plumb::cuda

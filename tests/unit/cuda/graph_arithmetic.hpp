@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <vector>
 
 #include "harness/model/tensor_data.hpp"
@@ -9,9 +11,11 @@
 namespace plumb::cuda {
 
 /// Computes what cuDNN's documentation says that a form's graph computes, in float64, on operands
-/// laid out as the form wants them. Returns the result, dense; steps behind the graph are left out.
-[[nodiscard]] Tensor computed(const GraphForm& form,
-                              const TensorType& result,
-                              const std::vector<Tensor>& operands);
+/// laid out as the form wants them. `buffers` are the plan's, dense: the layer's operands, its
+/// results (not read), and what was made before. Returns those of the results that the graph makes,
+/// dense, by their index; steps before and behind the graph are left out.
+[[nodiscard]] std::map<std::size_t, Tensor> computed(const GraphForm& form,
+                                                     const std::vector<TensorType>& results,
+                                                     const std::vector<Tensor>& buffers);
 
 }  // namespace plumb::cuda

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layers as cuDNN is asked for them: the graph by arithmetic on the host, what our kernels do
 // behind it by those kernels on the host, against the reference.
+#include <algorithm>
 #include <cstring>
 
 #include "runners/cuda/attention_offers.hpp"
@@ -8,6 +9,7 @@
 #include "runners/cuda/device_program.hpp"
 #include "runners/cuda/graph_offers.hpp"
 #include "runners/cuda/index_space.hpp"
+#include "runners/cuda/norm_graph.hpp"
 #include "runners/cuda/own/own_layer.hpp"
 #include "runners/engine/random_operands.hpp"
 #include "runners/engine/verification.hpp"
@@ -18,45 +20,64 @@
 namespace plumb::cuda {
 namespace {
 
-/// Is a layer in one form, with what follows the form's graph as steps for the host.
+/// Is a layer in one form, with what comes before and follows the form's graph as steps for the
+/// host.
 struct HostForm {
   LayerSpec spec;
   GraphForm form;
   DevicePlan plan;
+  std::size_t before = 0;  ///< steps of it, that come before the graph
 };
 
 HostForm host_form(const LayerSpec& spec, const GraphForm& form, HostKernels& kernels) {
   HostForm result{
       spec,
       form,
-      begin_plan(spec, form.inputs, std::vector<TensorLayout>(spec.outputs.size(), form.result))};
+      begin_plan(spec, form.inputs, std::vector<TensorLayout>(spec.outputs.size(), form.result)),
+      0};
+  append_own_steps(result.plan, form.before, form.result, kernels.steps());
+  result.before = result.plan.steps.size();
   append_own_steps(result.plan, form.behind, form.result, kernels.steps());
   return result;
 }
 
-std::vector<Tensor> executed(const HostForm& layer, const std::vector<Tensor>& operands) {
+std::vector<Tensor> executed(const HostForm& layer, std::vector<Tensor> buffers) {
   const GraphForm& form = layer.form;
+  const std::size_t operands = buffers.size();
+  for (const std::vector<TensorType>& types : {layer.spec.outputs, form.made}) {
+    for (const TensorType& type : types) {
+      buffers.push_back({type,
+                         std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value),
+                                                std::byte{0x5a})});
+    }
+  }
   std::vector<std::vector<std::byte>> memory;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    memory.push_back(laid_out(operands[i].type, operands[i].data, form.inputs[i], false));
-  }
-  const std::vector<TensorType>& types = layer.spec.outputs;
-  const Tensor first = computed(form, types[0], operands);
-  memory.push_back(laid_out(first.type, first.data, form.result, false));
-  for (std::size_t i = 1; i < types.size(); ++i) {
-    memory.emplace_back(static_cast<std::size_t>(byte_size(types[i]).value), std::byte{0x5a});
-  }
   std::vector<abi::DevicePointer> addresses;
-  for (std::vector<std::byte>& buffer : memory) {
-    addresses.push_back(reinterpret_cast<abi::DevicePointer>(buffer.data()));
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    memory.push_back(i < operands
+                         ? laid_out(buffers[i].type, buffers[i].data, form.inputs[i], false)
+                         : buffers[i].data);
+    addresses.push_back(reinterpret_cast<abi::DevicePointer>(memory.back().data()));
   }
-  for (const DeviceStep& step : layer.plan.steps) {
-    step.bind(addresses, 0)(nullptr);
+  const auto run = [&](std::size_t first, std::size_t last) {
+    for (std::size_t step = first; step < last; ++step) {
+      layer.plan.steps[step].bind(addresses, 0)(nullptr);
+    }
+  };
+  run(0, layer.before);
+  const std::size_t made = operands + layer.spec.outputs.size();
+  for (std::size_t i = made; i < buffers.size(); ++i) {
+    buffers[i].data = memory[i];
   }
+  for (const auto& [index, result] : computed(form, layer.spec.outputs, buffers)) {
+    const std::vector<std::byte> laid = laid_out(result.type, result.data, form.result, false);
+    std::copy(laid.begin(), laid.end(), memory[operands + index].begin());
+  }
+  run(layer.before, layer.plan.steps.size());
   std::vector<Tensor> results;
-  for (std::size_t i = 0; i < types.size(); ++i) {
-    results.push_back(
-        {types[i], laid_out(types[i], memory[operands.size() + i], form.result, true)});
+  for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {
+    const TensorType& type = layer.spec.outputs[i];
+    results.push_back({type, laid_out(type, memory[operands + i], form.result, true)});
   }
   return results;
 }
@@ -187,6 +208,58 @@ TEST(GraphForm, a_bias_gradient_is_a_kernel_of_ours_beside_the_weights) {
   EXPECT_EQ(layers.size(), 2U);
   kernels.compile();
   expect_right(layers);
+}
+
+constexpr const char* kNorms[] = {
+    "v1:layer_norm;in=f32[2,7,32],f32[32]c,f32[32]c;out=f32[2,7,32];acc=f32;math=strict;axis=2;"
+    "epsilon=0.001",
+    "v1:layer_norm;in=f16[5,3,8],f16[3,8]c,f16[3,8]c;out=f16[5,3,8];acc=f32;math=strict;axis=1;"
+    "epsilon=1e-05",
+    "v1:layer_norm_backward;in=f32[2,7,32],f32[2,7,32],f32[32],f32[2,7,1],f32[2,7,1];"
+    "out=f32[2,7,32],f32[32],f32[32];acc=f32;math=strict;axis=2;epsilon=0.001",
+    "v1:layer_norm_backward;in=bf16[4,6,8],bf16[4,6,8],f32[6,8],f32[4,1,1],f32[4,1,1];"
+    "out=bf16[4,6,8],f32[6,8],f32[6,8];acc=f32;math=strict;axis=1;epsilon=0.01",
+    "v1:batch_norm_backward;in=f32[2,16,5,4],f32[2,16,5,4],f32[16],f32[16],f32[16];"
+    "out=f32[2,16,5,4],f32[16],f32[16];acc=f32;math=strict;epsilon=0.001",
+    "v1:batch_norm_backward;in=f16[3,8,9],f16[3,8,9],f32[8],f32[8],f32[8];"
+    "out=f16[3,8,9],f32[8],f32[8];acc=f32;math=strict;epsilon=0.001",
+    "v1:batch_norm_backward;in=f32[9,8],f32[9,8],f32[8],f32[8],f32[8];"
+    "out=f32[9,8],f32[8],f32[8];acc=f32;math=strict;epsilon=0.001",
+};
+
+TEST(GraphForm, of_normalisations_means_what_the_key_says) {
+  HostKernels kernels;
+  std::vector<HostForm> layers;
+  for (const char* const key : kNorms) {
+    const LayerSpec spec = parse_key({key});
+    for (const GraphForm& form : norm_forms(spec)) {
+      layers.push_back(host_form(spec, form, kernels));
+    }
+  }
+  EXPECT_EQ(layers.size(), std::size(kNorms) + 2) << "two of them in both layouts";
+  kernels.compile();
+  expect_right(layers);
+}
+
+TEST(GraphForm, normalisations_that_cudnn_is_not_asked_for_say_why) {
+  const auto refusal = [](const char* key) -> std::string {
+    try {
+      static_cast<void>(norm_forms(parse_key({key})));
+    } catch (const Unsupported& reason) {
+      return reason.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal("v1:layer_norm;in=f32[2,8],f32[8]c;out=f32[2,8];acc=f32;math=strict;axis=1;"
+                      "epsilon=0.001"),
+              ::testing::HasSubstr("without bias"));
+  EXPECT_THAT(refusal("v1:rms_norm;in=f32[2,8],f32[8]c;out=f32[2,8];acc=f32;math=strict;axis=1;"
+                      "epsilon=0.001"),
+              ::testing::HasSubstr("'rms_norm'"));
+  EXPECT_THAT(
+      refusal("v1:layer_norm;in=f64[2,8],f64[8]c,f64[8]c;out=f64[2,8];acc=f64;math=strict;axis=1;"
+              "epsilon=0.001"),
+      ::testing::HasSubstr("f64"));
 }
 
 class Attention : public ::testing::TestWithParam<const char*> {};

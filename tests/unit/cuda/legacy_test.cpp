@@ -45,6 +45,15 @@ std::string convolution(const std::string& type,
          end;
 }
 
+constexpr const char* kWeightsAndBias =
+    "v1:conv_backward_weights;in=bf16[1,8,20],bf16[1,4,20];out=bf16[8,4,5],bf16[8];acc=f32;"
+    "math=strict;dilations=[1];group=1;outputs=wb;pads=[2,2];strides=[1]";
+constexpr const char* kLargestGradient =
+    "v1:max_pool_backward;in=f32[1,3,5,5],f32[1,3,9,9];out=f32[1,3,9,9];acc=f32;math=strict;"
+    "ceil_mode=0;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];strides=[2,2]";
+constexpr const char* kTanhGradient =
+    "v1:eltwise_backward;in=f16[40],f16[40];out=f16[40];acc=f32;math=strict;fn=tanh;parameters=[]";
+
 /// Keys of every kind that the older calls have, in all that takes another path.
 std::vector<std::string> all_keys() {
   return {
@@ -70,6 +79,21 @@ std::vector<std::string> all_keys() {
       "parameters=[0.0,6.0]",
       "v1:eltwise;in=f16[40];out=f16[40];acc=f32;math=strict;fn=tanh;parameters=[]",
       "v1:binary;in=f32[4,5,6,7],f32[5,1,1];out=f32[4,5,6,7];acc=f32;math=strict;fn=add",
+      "v1:conv_backward_data;in=f16[2,16,5,4],f16[16,4,3,3];out=f16[2,8,9,7];acc=f32;math=strict;"
+      "dilations=[1,1];group=2;pads=[1,1,1,1];strides=[2,2]",
+      "v1:conv_backward_weights;in=f32[2,16,5,4],f32[2,8,9,7];out=f32[16,4,3,3];acc=f32;"
+      "math=strict;dilations=[1,1];group=2;outputs=w;pads=[1,1,1,1];strides=[2,2]",
+      kWeightsAndBias,
+      kLargestGradient,
+      "v1:average_pool_backward;in=f16[1,4,1,1];out=f16[1,4,7,7];acc=f32;math=strict;ceil_mode=0;"
+      "count_include_pad=0;dilations=[1,1];kernel=[7,7];pads=[0,0,0,0];strides=[1,1]",
+      "v1:softmax_backward;in=f32[2,5,4,3],f32[2,5,4,3];out=f32[2,5,4,3];acc=f32;math=strict;"
+      "axis=1;coerce=0;log=0",
+      "v1:softmax_backward;in=f32[3,10],f32[3,10];out=f32[3,10];acc=f32;math=strict;axis=1;"
+      "coerce=0;log=1",
+      "v1:eltwise_backward;in=f32[2,16,5],f32[2,16,5];out=f32[2,16,5];acc=f32;math=strict;fn=relu;"
+      "parameters=[]",
+      kTanhGradient,
   };
 }
 
@@ -146,6 +170,32 @@ TEST(Legacy, describes_layouts_groups_and_precision) {
   EXPECT_EQ(first.math, abi::LegacyMath::kFma) << "no TF32 where the key says strict";
   EXPECT_THAT(first.bias->dimensions, ElementsAre(1, 16, 1, 1));
   EXPECT_EQ(first.y.buffer, 3U);
+}
+
+TEST(Legacy, gradients_have_their_operands_where_the_key_has_them) {
+  const auto weights = std::get<LegacyConvolutionGradient>(problems_of(kWeightsAndBias).at(1).call);
+  EXPECT_TRUE(weights.by_weights);
+  EXPECT_EQ(weights.of.y.buffer, 0U) << "dy";
+  EXPECT_EQ(weights.of.x.buffer, 1U);
+  EXPECT_EQ(weights.of.w.buffer, 2U) << "dw";
+  EXPECT_EQ(weights.bias_gradient->buffer, 3U);
+  EXPECT_THAT(weights.bias_gradient->dimensions, ElementsAre(1, 8, 1, 1));
+  EXPECT_EQ(weights.of.format, abi::LegacyFormat::kChannelsLast);
+
+  const std::vector<LegacyProblem> pools = problems_of(kLargestGradient);
+  const auto& pool = std::get<LegacyPoolGradient>(pools.at(0).call);
+  EXPECT_EQ(pool.of.x.buffer, 1U);
+  EXPECT_EQ(pool.dx.buffer, 2U);
+  EXPECT_EQ(pool.of.y.buffer, 3U) << "made by the pool itself";
+  EXPECT_THAT(pools[0].made.at(0).dims, ElementsAre(1, 3, 5, 5));
+  EXPECT_EQ(pools[0].text, "layout=NCHW;operands=made");
+
+  const std::vector<LegacyProblem> tanh = problems_of(kTanhGradient);
+  EXPECT_TRUE(std::get<LegacyFunctionGradient>(tanh.at(0).call).makes_y);
+  EXPECT_EQ(tanh[0].made.size(), 1U);
+  EXPECT_THAT(refusal_of("v1:eltwise_backward;in=f16[4],f32[4];out=f16[4];acc=f32;math=strict;"
+                         "fn=relu;parameters=[]"),
+              HasSubstr("several types"));
 }
 
 TEST(Legacy, softmax_is_over_axis_one_of_what_it_is_told) {

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "runners/cuda/gemm_problem.hpp"
+
+namespace plumb::cuda {
+
+/// Is a vector in memory: every `step`-th element.
+struct GemvVector {
+  std::size_t buffer = 0;
+  std::int64_t step = 1;
+};
+
+/// Is a product by one column or one row as cuBLAS' gemv has it: y := alpha · op(A) · x + beta · y.
+/// A value that needs no library.
+struct GemvProblem {
+  DataType type = DataType::kF32;
+  GemmMatrix a;  ///< as it lies, its `transposed` as gemv is told
+  GemvVector x;
+  GemvVector y;
+};
+
+/// Reads a product in place (plain_gemm_problem()) as a matrix by a vector; empty if it is none of
+/// f32 or f64, one after the other.
+[[nodiscard]] std::optional<GemvProblem> gemv_problem(const GemmProblem& problem);
+
+}  // namespace plumb::cuda

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include "harness/model/attention_shape.hpp"
 #include "harness/model/shape_rules.hpp"
 
 namespace plumb {
@@ -23,6 +24,11 @@ LayerSpec forward_layer(const LayerSpec& gradient) {
   } else if (gradient.op == "conv_backward_weights") {
     forward.op = "conv";
     forward.inputs = {gradient.inputs.at(1), gradient.outputs.at(0)};
+  } else if (gradient.op == "attention_backward") {
+    forward.op = "attention";
+    forward.inputs = {gradient.inputs.at(1), gradient.inputs.at(2), gradient.inputs.at(3)};
+    forward.attributes["outputs"] = std::string("y");
+    forward.attributes["softcap"] = 0.0;
   } else {
     forward.op = gradient.op.substr(0, gradient.op.find("_backward"));
     forward.inputs = {gradient.outputs.at(0)};
@@ -110,6 +116,17 @@ Dims eltwise_gradient_dims(const LayerSpec& spec) {
 Dims softmax_gradient_dims(const LayerSpec& spec) {
   require_operand(spec, 1, dims(spec, 0));
   return softmax_dims(spec);
+}
+
+Dims attention_gradient_dims(const LayerSpec& spec) {
+  const LayerSpec forward = forward_layer(spec);
+  require_gradient(spec, attention_dims(forward));
+  require_operand(spec, 4, dims(spec, 0));
+  const AttentionShape s = attention_shape(forward);
+  require_operand(spec, 5, {s.batch, s.q_heads, s.queries, 1});
+  require_output(spec, 1, dims(spec, 2));
+  require_output(spec, 2, dims(spec, 3));
+  return dims(spec, 1);
 }
 
 Dims batch_norm_gradient_dims(const LayerSpec& spec) {

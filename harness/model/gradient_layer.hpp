@@ -9,8 +9,8 @@ namespace plumb {
 /// `conv_backward_weights`.
 [[nodiscard]] bool is_convolution_gradient(const LayerSpec& spec);
 
-/// Returns the convolution or pool whose gradient a layer computes, without bias: its operands and
-/// its output have the extents of the gradients that belong to them.
+/// Returns the convolution, pool or attention whose gradient a layer computes, without bias: its
+/// operands and its output have the extents of the gradients that belong to them.
 [[nodiscard]] LayerSpec forward_layer(const LayerSpec& gradient);
 
 /// Returns the product of a `gemm_bias_gradient`, with its fused steps, as a `gemm` whose operands

@@ -73,6 +73,11 @@ std::int64_t macs_of(const LayerSpec& spec) {
   if (spec.op == "attention") {  // scores and weighted values of the pairs that meet
     return product(attended(spec), attention_shape(spec).head + attention_shape(spec).value_head);
   }
+  if (spec.op == "attention_backward") {  // scores again, dy·v, and the three gradients
+    const LayerSpec forward = forward_layer(spec);
+    const AttentionShape shape = attention_shape(forward);
+    return product(attended(forward), 3 * shape.head + 2 * shape.value_head);
+  }
   if (is_recurrent(spec)) {  // w·x and r·h, each step and direction
     const RecurrentShape shape = recurrent_shape(spec);
     return product(
@@ -154,6 +159,10 @@ double other_flops(const LayerSpec& spec) {
     const double each =
         6.0 + (spec.real("softcap") > 0.0 ? 2.0 : 0.0) + (spec.has_input(3) ? 1.0 : 0.0);
     return each * static_cast<double>(attended(spec));
+  }
+  if (spec.op == "attention_backward") {  // softmax again 3, its gradient 3; dy·y of each query
+    return 6.0 * static_cast<double>(attended(forward_layer(spec))) +
+           2.0 * static_cast<double>(element_count(*spec.inputs[0]));
   }
   if (spec.op == "sum" || spec.op == "max" || spec.op == "min") {
     return outputs * static_cast<double>(spec.inputs.size() - 1);

@@ -85,6 +85,7 @@ Dims pool_gradient_dims(const LayerSpec& spec);
 Dims gemm_bias_gradient_dims(const LayerSpec& spec);
 Dims eltwise_gradient_dims(const LayerSpec& spec);
 Dims softmax_gradient_dims(const LayerSpec& spec);
+Dims attention_gradient_dims(const LayerSpec& spec);
 Dims batch_norm_gradient_dims(const LayerSpec& spec);
 Dims layer_norm_gradient_dims(const LayerSpec& spec);
 

@@ -143,6 +143,7 @@ constexpr std::array kShapes = std::to_array<ShapeRow>({
     {"gemm_bias_gradient", gemm_bias_gradient_dims},
     {"eltwise_backward", eltwise_gradient_dims},
     {"softmax_backward", softmax_gradient_dims},
+    {"attention_backward", attention_gradient_dims},
     {"batch_norm_backward", batch_norm_gradient_dims},
     {"layer_norm_backward", layer_norm_gradient_dims},
     {"max_pool_backward", pool_gradient_dims},

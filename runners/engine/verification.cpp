@@ -11,6 +11,7 @@
 
 #include "harness/base/hash64.hpp"
 #include "harness/model/attention_shape.hpp"
+#include "harness/model/gradient_layer.hpp"
 #include "harness/model/layer_cost.hpp"
 #include "harness/model/quantized_product.hpp"
 #include "harness/model/recurrent_shape.hpp"
@@ -216,6 +217,11 @@ std::int64_t reduction_length(const LayerSpec& spec) {
   if (spec.op == "attention") {
     const AttentionShape shape = attention_shape(spec);
     return shape.head + shape.keys;
+  }
+  if (spec.op == "attention_backward") {  // dk and dv add up over all queries that see the key
+    const AttentionShape shape = attention_shape(forward_layer(spec));
+    const std::int64_t queries = shape.queries * (shape.q_heads / shape.kv_heads);
+    return shape.head + shape.value_head + std::max(shape.keys, queries);
   }
   if (spec.op == "matmul" || spec.op == "matmul_integer") {
     return x.dims.empty() ? 1 : x.dims.back();

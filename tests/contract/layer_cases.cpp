@@ -442,6 +442,18 @@ constexpr std::array kCases = std::to_array<LayerCase>({
                "layer_norm_backward;in=bf16[2,7,32],bf16[2,7,32],f32[32],f32[2,7,1],f32[2,7,1];"
                "out=bf16[2,7,32],f32[32],f32[32]",
                ";axis=2;epsilon=0.001"),
+    PLUMB_CASE("attention_backward",
+               "attention_backward;in=f32[2,2,5,12],f32[2,2,5,16],f32[2,2,7,16],f32[2,2,7,12],"
+               "f32[2,2,5,12],f32[2,2,5,1];out=f32[2,2,5,16],f32[2,2,7,16],f32[2,2,7,12]",
+               ";causal=0;kv_heads=2;q_heads=2;scale=0.25"),
+    PLUMB_CASE("attention_backward_causal_grouped",
+               "attention_backward;in=f32[1,6,9,16],f32[1,6,9,16],f32[1,2,9,16],f32[1,2,9,16],"
+               "f32[1,6,9,16],f32[1,6,9,1];out=f32[1,6,9,16],f32[1,2,9,16],f32[1,2,9,16]",
+               ";causal=1;kv_heads=2;q_heads=6;scale=0.25"),
+    PLUMB_CASE("attention_backward_heads_together",
+               "attention_backward;in=bf16[2,5,64],bf16[2,5,64],bf16[2,7,32],bf16[2,7,32],"
+               "bf16[2,5,64],f32[2,4,5,1];out=bf16[2,5,64],bf16[2,7,32],bf16[2,7,32]",
+               ";causal=0;kv_heads=2;q_heads=4;scale=0.25"),
     PLUMB_CASE("max_pool_backward",
                "max_pool_backward;in=f32[1,16,5,5],f32[1,16,9,9];out=f32[1,16,9,9]",
                ";ceil_mode=0;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];strides=[2,2]"),

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/model/attention_shape.hpp"
+#include "harness/model/gradient_layer.hpp"
 #include "runners/cuda/own/own_layer.hpp"
 
 namespace plumb::cuda {
@@ -44,6 +45,12 @@ kernels::AttentionShape shape_of(const LayerSpec& spec, const AttentionShape& s)
   shape.scale = spec.real("scale");
   shape.softcap = spec.real("softcap");
   return shape;
+}
+
+void require_few_numbers(std::int64_t numbers, const char* of) {
+  if (numbers > std::int64_t{kernels::kValuesOfThread} * kernels::kThreadsOfRow) {
+    throw Unsupported(fmt::format("{} of {} numbers", of, numbers));
+  }
 }
 
 /// Reads the mask; returns the name of its type in the kernels' language.
@@ -110,9 +117,7 @@ std::vector<KernelLaunch> attend(const OwnOperands& operands) {
         fmt::format("attention of {} into {}", to_text(q.dtype), to_text(operands.output().dtype)));
   }
   const AttentionShape s = attention_shape(spec);
-  if (s.value_head > std::int64_t{kernels::kValuesOfThread} * kernels::kThreadsOfRow) {
-    throw Unsupported(fmt::format("values of {} numbers", s.value_head));
-  }
+  require_few_numbers(s.value_head, "values");
   kernels::AttentionShape shape = shape_of(spec, s);
   const std::string mask = read_mask(operands, s, shape);
   const auto buffer = [&](std::size_t operand) {
@@ -134,6 +139,48 @@ std::vector<KernelLaunch> attend(const OwnOperands& operands) {
   for (std::size_t i = 1; i < letters.size(); ++i) {
     append_present(launches, operands, s, i, letters[i] == 'k');
   }
+  return launches;
+}
+
+std::vector<KernelLaunch> attend_backward(const OwnOperands& operands) {
+  enum Gradient : std::size_t { kResultGradient, kQueries, kKeys, kValues, kResult, kStatistics };
+  const DataType type = operands.input(kResultGradient).dtype;
+  for (const std::size_t other : {kQueries, kKeys, kValues, kResult}) {
+    if (operands.input(other).dtype != type) {
+      throw Unsupported("a gradient of attention of several types");
+    }
+  }
+  for (std::size_t output = 0; output < 3; ++output) {
+    if (operands.output(output).dtype != type || !is_floating(type)) {
+      throw Unsupported(fmt::format("a gradient of attention of {} into {}",
+                                    to_text(type),
+                                    to_text(operands.output(output).dtype)));
+    }
+  }
+  const DataType statistics = operands.input(kStatistics).dtype;
+  if (statistics != (type == DataType::kF64 ? DataType::kF64 : DataType::kF32)) {
+    throw Unsupported(
+        fmt::format("statistics of {} beside {}", to_text(statistics), to_text(type)));
+  }
+  const LayerSpec forward = forward_layer(operands.spec());
+  const AttentionShape s = attention_shape(forward);
+  require_few_numbers(s.head, "queries");
+  require_few_numbers(s.value_head, "values");
+  const std::string types =
+      fmt::format("{}, {}, {}", compute_name(type), element_name(type), element_name(statistics));
+  kernels::AttentionShape shape = shape_of(forward, s);
+  const auto launch = [&](const char* call, std::vector<std::size_t> results) {
+    for (std::size_t operand = 0; operand <= kStatistics; ++operand) {
+      results.push_back(operands.input_buffer(operand));
+    }
+    return block_launch(
+        fmt::format("{}<{}>", call, types), "AttentionShape", shape, shape.rows, results);
+  };
+  std::vector<KernelLaunch> launches{
+      launch("attention_query_gradient", {operands.output_buffer(0)})};
+  shape.rows = s.batch * s.kv_heads * s.keys;
+  launches.push_back(
+      launch("attention_key_gradient", {operands.output_buffer(1), operands.output_buffer(2)}));
   return launches;
 }
 

@@ -20,6 +20,7 @@ struct Row {
 constexpr std::array kRows = std::to_array<Row>({
     {"arg_reduce", row_arg_reduce, false},
     {"attention", attend, false},
+    {"attention_backward", attend_backward, false},
     {"average_pool", pool_windows, true},
     {"average_pool_backward", pool_gradients, true},
     {"batch_norm", map_batch_norm, true},

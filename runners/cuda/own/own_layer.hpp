@@ -81,6 +81,7 @@ std::vector<KernelLaunch> map_dequantize(const OwnOperands& operands);
 std::vector<KernelLaunch> multiply_integers(const OwnOperands& operands);
 std::vector<KernelLaunch> convolve_integers(const OwnOperands& operands);
 std::vector<KernelLaunch> attend(const OwnOperands& operands);
+std::vector<KernelLaunch> attend_backward(const OwnOperands& operands);
 std::vector<KernelLaunch> map_eltwise_gradient(const OwnOperands& operands);
 std::vector<KernelLaunch> row_softmax_gradient(const OwnOperands& operands);
 std::vector<KernelLaunch> row_batch_norm_gradient(const OwnOperands& operands);

@@ -101,6 +101,12 @@ using BinaryFunction = double (*)(double a, double b);
                                                             Operands operands,
                                                             std::size_t count,
                                                             std::uint64_t seed);
+// attention_gradient.cpp
+[[nodiscard]] std::vector<Numbers> attention_gradient(const LayerSpec& spec, Operands operands);
+[[nodiscard]] std::vector<SampledElement> attention_gradient_samples(const LayerSpec& spec,
+                                                                     Operands operands,
+                                                                     std::size_t count,
+                                                                     std::uint64_t seed);
 [[nodiscard]] std::vector<Numbers> recurrent(const LayerSpec& spec, Operands operands);
 /// Computes some outputs of a layer that is too long to compute whole: `count` of them or a few
 /// more. States after the last step are among them only where all steps of an entry take at most a

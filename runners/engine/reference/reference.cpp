@@ -76,6 +76,7 @@ constexpr std::array kTable = std::to_array<Row>({
     {"softmax_backward", 2, reference::softmax_gradient},
     {"batch_norm_backward", 5, nullptr, nullptr, reference::batch_normalization_gradient},
     {"layer_norm_backward", 5, nullptr, nullptr, reference::layer_normalization_gradient},
+    {"attention_backward", 6, nullptr, nullptr, reference::attention_gradient},
     {"max_pool_backward", 2, reference::max_pooling_gradient},
     {"average_pool_backward", 1, reference::average_pooling_gradient},
 });

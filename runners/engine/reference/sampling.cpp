@@ -231,7 +231,8 @@ void add_bias_gradient_samples(const LayerSpec& spec,
 bool has_sampled_reference(const LayerSpec& spec) {
   return is_convolution_gradient(spec) || spec.op == "gemm_bias_gradient" || spec.op == "conv" ||
          spec.op == "conv_transpose" || spec.op == "gemm" || spec.op == "matmul" ||
-         is_integer_product(spec) || spec.op == "attention" || is_recurrent(spec);
+         is_integer_product(spec) || spec.op == "attention" || spec.op == "attention_backward" ||
+         is_recurrent(spec);
 }
 
 std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
@@ -242,9 +243,10 @@ std::vector<SampledElement> sampled_reference(const LayerSpec& spec,
   check_reference_operands(spec, operands);
   const reference::EpilogueChain epilogue(spec, operands);
   const LayerSpec own = reference::without_epilogue(spec);
-  if (is_recurrent(spec) || spec.op == "attention") {
-    const auto sample_rows =
-        is_recurrent(spec) ? reference::recurrent_samples : reference::attention_samples;
+  if (is_recurrent(spec) || spec.op == "attention" || spec.op == "attention_backward") {
+    const auto sample_rows = is_recurrent(spec)       ? reference::recurrent_samples
+                             : spec.op == "attention" ? reference::attention_samples
+                                                      : reference::attention_gradient_samples;
     std::vector<SampledElement> samples =
         sample_rows(own, reference::numbers_of_operands(own, operands), count, seed);
     for (SampledElement& sample : samples) {

@@ -2,6 +2,7 @@
 // Gradients against their definition: how the sum of dy·y changes with each number that the layer
 // reads, by central differences of the forward reference in float64.
 #include <cmath>
+#include <set>
 
 #include "harness/base/error.hpp"
 #include "runners/engine/random_operands.hpp"
@@ -233,6 +234,96 @@ TEST(ReferenceGradient, of_a_layer_norm_counts_that_its_statistics_move) {
   for (std::size_t i = 0; i < 3; ++i) {
     EXPECT_THAT(found.at(i), Pointwise(DoubleNear(1e-6), slopes(layer, operands, i, dy))) << i;
   }
+}
+
+/// Returns the logarithm of the sum of exponents over the keys that each query sees, of heads
+/// apart.
+std::vector<double> attention_statistics(const LayerSpec& gradient, const Numbers& operands) {
+  const std::vector<std::int64_t>& q = gradient.inputs.at(1)->dims;
+  const std::vector<std::int64_t>& k = gradient.inputs.at(2)->dims;
+  const std::int64_t sharing = q[1] / k[1];
+  std::vector<double> statistics;
+  for (std::int64_t row = 0; row < q[0] * q[1] * q[2]; ++row) {
+    const std::int64_t query = row % q[2];
+    const std::int64_t head = row / q[2] % q[1];
+    const std::int64_t batch = row / q[2] / q[1];
+    double sum = 0.0;
+    for (std::int64_t key = 0; key < k[2]; ++key) {
+      if (gradient.integer("causal") != 0 && key > query) {
+        continue;
+      }
+      double score = 0.0;
+      for (std::int64_t i = 0; i < q[3]; ++i) {
+        const std::int64_t at = ((batch * k[1] + head / sharing) * k[2] + key) * q[3] + i;
+        score += operands[0].at(static_cast<std::size_t>(row * q[3] + i)) *
+                 operands[1].at(static_cast<std::size_t>(at));
+      }
+      sum += std::exp(score * gradient.real("scale"));
+    }
+    statistics.push_back(std::log(sum));
+  }
+  return statistics;
+}
+
+TEST(ReferenceGradient, of_attention_is_of_its_queries_keys_and_values) {
+  for (const char* const causal : {"0", "1"}) {
+    const std::string heads = std::string(";acc=f64;math=strict;causal=") + causal + ";kv_heads=2;";
+    const LayerSpec layer =
+        exact("attention;in=f64[2,4,3,5],f64[2,2,6,5],f64[2,2,6,4];out=f64[2,4,3,4]" + heads +
+              "outputs=y;q_heads=4;scale=0.7;softcap=0.0");
+    const LayerSpec gradient = exact(
+        "attention_backward;in=f64[2,4,3,4],f64[2,4,3,5],f64[2,2,6,5],f64[2,2,6,4],"
+        "f64[2,4,3,4],f64[2,4,3,1];out=f64[2,4,3,5],f64[2,2,6,5],f64[2,2,6,4]" +
+        heads + "q_heads=4;scale=0.7");
+    const Numbers operands = random_numbers(layer, 3);
+    const std::vector<double> dy = random_numbers(gradient, 4).at(0);
+    const auto found = gradients(gradient,
+                                 {dy,
+                                  operands[0],
+                                  operands[1],
+                                  operands[2],
+                                  testing::outputs(layer, operands),
+                                  attention_statistics(gradient, operands)});
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_THAT(found.at(i), Pointwise(DoubleNear(1e-6), slopes(layer, operands, i, dy)))
+          << i << ", causal " << causal;
+    }
+  }
+}
+
+TEST(ReferenceGradient, of_attention_is_the_same_with_heads_together_and_sampled) {
+  const std::string rest = ";acc=f64;math=strict;causal=1;kv_heads=1;q_heads=2;scale=0.5";
+  const LayerSpec apart = exact(
+      "attention_backward;in=f64[1,2,3,4],f64[1,2,3,4],f64[1,1,3,4],f64[1,1,3,4],f64[1,2,3,4],"
+      "f64[1,2,3,1];out=f64[1,2,3,4],f64[1,1,3,4],f64[1,1,3,4]" +
+      rest);
+  const LayerSpec together = exact(
+      "attention_backward;in=f64[1,3,8],f64[1,3,8],f64[1,3,4],f64[1,3,4],f64[1,3,8],f64[1,2,3,1];"
+      "out=f64[1,3,8],f64[1,3,4],f64[1,3,4]" +
+      rest);
+  const auto joined = [](const std::vector<double>& numbers) {
+    std::vector<double> result(numbers.size());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      const std::size_t head = i / 12;
+      result[(i / 4 % 3 * 2 + head) * 4 + i % 4] = numbers[i];
+    }
+    return result;
+  };
+  const Numbers of = random_numbers(apart, 3);
+  const Numbers expected = gradients(apart, of);
+  const Numbers found =
+      gradients(together, {joined(of[0]), joined(of[1]), of[2], of[3], joined(of[4]), of[5]});
+  EXPECT_THAT(found.at(0), Pointwise(DoubleNear(1e-12), joined(expected.at(0))));
+  EXPECT_THAT(found.at(1), Pointwise(DoubleNear(1e-12), expected.at(1)));
+  EXPECT_THAT(found.at(2), Pointwise(DoubleNear(1e-12), expected.at(2)));
+  ASSERT_TRUE(has_sampled_reference(apart));
+  const std::vector<Tensor> operands = testing::operands(apart, of);
+  std::set<std::size_t> outputs;
+  for (const SampledElement& sample : sampled_reference(apart, operands, 24, 1)) {
+    EXPECT_DOUBLE_EQ(sample.value, expected.at(sample.output).at(sample.element));
+    outputs.insert(sample.output);
+  }
+  EXPECT_EQ(outputs.size(), 3U);
 }
 
 const char* const kBatchNormOfTwo =

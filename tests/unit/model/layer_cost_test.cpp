@@ -75,6 +75,14 @@ TEST(LayerCost, counts_the_pairs_that_attention_lets_meet) {
   EXPECT_EQ(attention("0", ",-,f32[2,2,3,16],f32[2,2,3,12]"), 2 * 8 * (4 * 7) * (16 + 12));
 }
 
+TEST(LayerCost, of_an_attention_gradient_counts_the_scores_again_and_four_products) {
+  EXPECT_EQ(cost("v1:attention_backward;in=f32[2,8,4,12],f32[2,8,4,16],f32[2,2,4,16],"
+                 "f32[2,2,4,12],f32[2,8,4,12],f32[2,8,4,1];out=f32[2,8,4,16],f32[2,2,4,16],"
+                 "f32[2,2,4,12];acc=f32;math=strict;causal=1;kv_heads=2;q_heads=8;scale=0.25")
+                .macs,
+            2 * 8 * (1 + 2 + 3 + 4) * (3 * 16 + 2 * 12));
+}
+
 TEST(LayerCost, counts_a_recurrent_layer_by_steps) {
   const LayerCost lstm = cost(
       "v1:lstm;in=f32[25,16,512],f32[1,2048,512]c,f32[1,2048,512]c,f32[1,4096]c;"

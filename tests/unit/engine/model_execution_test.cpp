@@ -58,8 +58,8 @@ TEST_F(Models, rows_have_what_is_seen_and_read_beside_all_their_blocks) {
     ASSERT_TRUE(row.outcome.timed()) << row.outcome.reason;
     EXPECT_EQ(row.attributes, variant_.observed.attributes);
     EXPECT_EQ(row.readings.at("energy_joules"), (Reading{0.5, 0.4, 0.6, 3}));
-    EXPECT_EQ(row.readings.at("sm_clock_hertz"), (Reading{1.9e9, 1.8e9, 1.95e9, 4}))
-        << "each of the four rounds once";
+    EXPECT_EQ(row.readings.at("sm_clock_hertz"), (Reading{1.9e9, 1.8e9, 1.95e9, 8}))
+        << "each of the eight rounds once";
   }
   EXPECT_EQ(looks_, 2) << "once a mode";
 }

@@ -10,8 +10,9 @@
 namespace plumb::onednn {
 namespace {
 
-/// Finds the library's own name of a blocked format, newer ones than our headers' included.
-std::optional<std::string> format_name(const dnnl::memory::desc& descriptor) {
+/// Writes the library's own name of a blocked format; the number of one that is newer than our
+/// headers, with which the program may be compiled.
+std::optional<std::string> format_text(const dnnl::memory::desc& descriptor) {
   const dnnl::memory::dims dims = descriptor.get_dims();
   for (int number = dnnl_format_tag_any + 1;; ++number) {
     const auto tag = static_cast<dnnl_format_tag_t>(number);
@@ -29,7 +30,9 @@ std::optional<std::string> format_name(const dnnl::memory::desc& descriptor) {
       continue;
     }
     if (dnnl::memory::desc(made) == descriptor) {
-      return std::string(name);
+      return number < dnnl_format_tag_last
+                 ? fmt::format("dnnl_{}", name)
+                 : fmt::format("static_cast<dnnl_format_tag_t>({} /* dnnl_{} */)", number, name);
     }
   }
 }
@@ -56,9 +59,9 @@ std::string descriptor_text(const dnnl::memory::desc& descriptor) {
       return fmt::format("strided({}, {}, {})", dims, type, dims_text(descriptor.get_strides()));
     }
   }
-  const std::optional<std::string> format = blocked ? format_name(descriptor) : std::nullopt;
+  const std::optional<std::string> format = blocked ? format_text(descriptor) : std::nullopt;
   if (format) {
-    return fmt::format("blocked({}, {}, dnnl_{})", dims, type, *format);
+    return fmt::format("blocked({}, {}, {})", dims, type, *format);
   }
   return fmt::format("any({}, {})", dims, type);
 }

@@ -29,6 +29,12 @@ bool chooses_layouts(const LayerSpec& spec) {
   return std::find(kOps.begin(), kOps.end(), spec.op) != kOps.end();
 }
 
+/// Returns the kind of primitive that an offer is made of where a layer has several, "" elsewhere.
+std::string_view kind_of(const Offer& offer) {
+  const std::string_view details = offer.details;
+  return details.starts_with("kind=") ? details.substr(0, details.find(';')) : "";
+}
+
 /// Tells whether a layer computes each output element from the elements at the same place, all of
 /// one type, and perhaps from single numbers.
 bool is_elementwise(const LayerSpec& spec) {
@@ -225,7 +231,8 @@ class Composer {
         continue;
       }
       const bool equal =
-          !chooses_layouts(layer.spec) || offer.implementation == best->implementation;
+          !chooses_layouts(layer.spec) ||
+          (offer.implementation == best->implementation && kind_of(offer) == kind_of(*best));
       const std::size_t found = equal && !offer.arguments.empty() ? matches(layer, offer) : 0;
       if (found > best_matches) {
         best = &offer;

@@ -52,6 +52,9 @@ bool Offer::is_reference() const {
 }
 
 bool Offer::has_channels_last() const {
+  if (details.starts_with("kind=convolution")) {
+    return false;  // of the rows of a matrix, which is no image
+  }
   constexpr std::size_t kImageRank = 3;  // batch, channels, and at least one spatial axis
   bool images = false;
   for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -204,8 +204,9 @@ void offer_matmul(const LayerSpec& spec, const Device& device, OfferList& list) 
   product.b = dense(spec.inputs[1]->dtype, product.b_dims);
   product.c = dense(spec.outputs[0].dtype, product.c_dims);
   product.posts.append_epilogue(spec, product.c_dims, Layout::kPlain);
+  offer_row_inner_product(spec, device, list);
   offer_matmuls(spec, device, list, product, "");
-  offer_row_products(spec, device, list);
+  offer_row_convolution(spec, device, list);
 }
 
 }  // namespace plumb::onednn

@@ -130,20 +130,34 @@ void offer_as_convolution(const LayerSpec& spec,
       status, first, arguments_of(spec, source, weights, result, posts), "kind=convolution");
 }
 
-}  // namespace
+using RowOffer = void (*)(const LayerSpec& spec,
+                          const RowProduct& product,
+                          const Device& device,
+                          OfferList& list);
 
-void offer_row_products(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_if_possible(const LayerSpec& spec,
+                       const Device& device,
+                       OfferList& list,
+                       RowOffer offer) {
   const std::optional<RowProduct> product = row_product(spec);
   if (!product) {
     return;
   }
-  for (const auto offer : {offer_as_inner_product, offer_as_convolution}) {
-    try {
-      offer(spec, *product, device, list);
-    } catch (const Unsupported&) {
-      // The same product by a matmul primitive says what is refused.
-    }
+  try {
+    offer(spec, *product, device, list);
+  } catch (const Unsupported&) {
+    // The same product by a matmul primitive says what is refused.
   }
+}
+
+}  // namespace
+
+void offer_row_inner_product(const LayerSpec& spec, const Device& device, OfferList& list) {
+  offer_if_possible(spec, device, list, offer_as_inner_product);
+}
+
+void offer_row_convolution(const LayerSpec& spec, const Device& device, OfferList& list) {
+  offer_if_possible(spec, device, list, offer_as_convolution);
 }
 
 }  // namespace plumb::onednn

@@ -6,9 +6,10 @@
 
 namespace plumb::onednn {
 
-/// Lists a `matmul` by one constant matrix as an inner product and as a 1×1 convolution of an image
-/// whose pixels are the rows: with oneDNN 3.2 on CPUs without AVX-512 these can be twice as fast as
-/// its matmul. Lists nothing for others.
-void offer_row_products(const LayerSpec& spec, const Device& device, OfferList& list);
+/// Lists a `matmul` by one constant matrix as an inner product. Lists nothing for others.
+void offer_row_inner_product(const LayerSpec& spec, const Device& device, OfferList& list);
+
+/// Lists it as a 1×1 convolution of an image whose pixels are the rows. Lists nothing for others.
+void offer_row_convolution(const LayerSpec& spec, const Device& device, OfferList& list);
 
 }  // namespace plumb::onednn

@@ -13,6 +13,7 @@ namespace {
 using testing::ElementsAre;
 using testing::FloatNear;
 using testing::HasSubstr;
+using testing::Not;
 using testing::Pointwise;
 
 const char* const kConvolution =
@@ -37,6 +38,25 @@ TEST_F(OnednnBackend, lists_variants_that_differ_and_marks_the_librarys_choice_a
   EXPECT_THAT(variants.front().text, HasSubstr(";layout=any;algorithm=direct"));
   EXPECT_TRUE(variants.back().reference_implementation);
   EXPECT_FALSE(variants.front().reference_implementation);
+}
+
+// docs/adr/0009
+TEST_F(OnednnBackend, chooses_an_inner_product_for_a_matmul_by_one_matrix_of_weights) {
+  const auto choice = [&](const char* key) { return backend_->variants({key}).front().text; };
+  EXPECT_THAT(choice("v1:matmul;in=f32[2,8,16],f32[16,32]c;out=f32[2,8,32];acc=f32;math=strict"),
+              HasSubstr("kind=inner_product"));
+  for (const char* const key :
+       {"v1:matmul;in=f32[2,8,16],f32[16,32];out=f32[2,8,32];acc=f32;math=strict",
+        "v1:matmul;in=f32[2,8,16],f32[2,16,32]c;out=f32[2,8,32];acc=f32;math=strict"}) {
+    EXPECT_THAT(choice(key), Not(HasSubstr("kind="))) << key;
+  }
+}
+
+TEST_F(OnednnBackend, no_product_of_rows_counts_as_channels_last) {
+  for (const Variant& variant : backend_->variants(
+           {"v1:matmul;in=f32[2,8,16],f32[16,32]c;out=f32[2,8,32];acc=f32;math=strict"})) {
+    EXPECT_FALSE(variant.channels_last) << variant.text;
+  }
 }
 
 TEST_F(OnednnBackend, computes_a_convolution_with_asymmetric_pads_and_bias) {

@@ -15,6 +15,8 @@
 namespace plumb {
 namespace {
 
+constexpr std::size_t kTimedOfEqual = 3;  // in one pass: each has the caches to fill before it
+
 Seconds median_of(std::vector<Seconds> times) {
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());
@@ -46,13 +48,13 @@ std::vector<std::string> step_names(const ReadyModel& ready) {
   return names;
 }
 
-/// Tells of each step which one is timed for it: the first of the same name after the same name.
-std::vector<std::size_t> representatives(const std::vector<std::string>& names) {
-  std::map<std::pair<std::string, std::string>, std::size_t> first;
+/// Numbers the groups of equal steps: of the same name after the same name.
+std::vector<std::size_t> groups_of(const std::vector<std::string>& names) {
+  std::map<std::pair<std::string, std::string>, std::size_t> numbers;
   std::vector<std::size_t> result;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const std::string before = i == 0 ? std::string() : names[i - 1];
-    result.push_back(first.try_emplace({before, names[i]}, i).first->second);
+    result.push_back(numbers.try_emplace({before, names[i]}, numbers.size()).first->second);
   }
   return result;
 }
@@ -75,39 +77,67 @@ Seconds above_floor(Seconds time, Seconds floor) {
 }  // namespace
 
 ModelProfile::ModelProfile(const ReadyModel& ready, Bytes most)
-    : ready_(ready), most_(most), timed_for_(representatives(step_names(ready))) {}
+    : ready_(ready), most_(most), group_of_(groups_of(step_names(ready))) {
+  for (std::size_t step = 0; step < group_of_.size(); ++step) {
+    groups_.resize(std::max(groups_.size(), group_of_[step] + 1));
+    groups_[group_of_[step]].push_back(step);
+  }
+  next_.resize(groups_.size());
+}
 
-void ModelProfile::add(const std::vector<Seconds>& once, StepTimes& times) const {
+void ModelProfile::add_profile() {
+  const std::vector<Seconds> once = ready_.prepared.program->profile(0);
   if (once.empty()) {
     return;
   }
-  PLUMB_CHECK(once.size() == ready_.prepared.steps.size());
-  times.resize(once.size());
-  for (std::size_t i = 0; i < once.size(); ++i) {
-    times[i].push_back(once[i]);
+  PLUMB_CHECK(once.size() == group_of_.size());
+  times_.resize(once.size());
+  for (std::size_t step = 0; step < once.size(); ++step) {
+    times_[step].push_back(once[step]);
+  }
+}
+
+void ModelProfile::add_in_turn() {
+  std::vector<bool> wanted(group_of_.size());
+  for (std::size_t group = 0; group < groups_.size(); ++group) {
+    const std::vector<std::size_t>& steps = groups_[group];
+    for (std::size_t i = 0; i < std::min(kTimedOfEqual, steps.size()); ++i) {
+      wanted[steps[next_[group]]] = true;
+      next_[group] = (next_[group] + 1) % steps.size();
+    }
+  }
+  const std::vector<Seconds> once = ready_.prepared.program->profile_in_turn(0, wanted, most_);
+  if (once.empty()) {
+    return;
+  }
+  PLUMB_CHECK(once.size() == group_of_.size());
+  in_turn_.resize(groups_.size());
+  for (std::size_t step = 0; step < once.size(); ++step) {
+    if (wanted[step]) {
+      in_turn_[group_of_[step]].push_back(once[step]);
+    }
   }
 }
 
 void ModelProfile::add(std::size_t passes, Seconds budget, const Clock& clock) {
-  std::vector<bool> wanted(timed_for_.size());
-  for (const std::size_t step : timed_for_) {
-    wanted[step] = true;
-  }
-  Program& program = *ready_.prepared.program;
   const Seconds begin = clock();
   for (std::size_t pass = 0; pass < passes && (pass == 0 || clock() - begin < budget); ++pass) {
-    add(program.profile(0), times_);
-    add(program.profile_in_turn(0, wanted, most_), in_turn_);
+    add_profile();
+    add_in_turn();
   }
 }
 
 std::vector<TimeInTurn> ModelProfile::steps_in_turn(Seconds floor) const {
-  std::vector<TimeInTurn> steps;
-  for (std::size_t i = 0; i < in_turn_.size(); ++i) {
-    const SampleSummary time = summarize(in_turn_[timed_for_[i]]);
-    steps.push_back(
+  std::vector<TimeInTurn> of_groups;
+  for (const std::vector<Seconds>& times : in_turn_) {
+    const SampleSummary time = summarize(times);
+    of_groups.push_back(
         {above_floor(time.median, floor),
          {above_floor(time.interval.low, floor), above_floor(time.interval.high, floor)}});
+  }
+  std::vector<TimeInTurn> steps;
+  for (std::size_t i = 0; i < group_of_.size() && !of_groups.empty(); ++i) {
+    steps.push_back(of_groups[group_of_[i]]);
   }
   return steps;
 }

@@ -14,8 +14,8 @@ namespace plumb {
 /// Looks inside a ready model: executes it step by step, over and over, and times its steps.
 ///
 /// As it runs: one step after the other. In turn: each as it finds the machine
-/// (Program::profile_in_turn); steps that are the same step of the same key and variant, after the
-/// same, are timed once for all of them, reorders each by itself.
+/// (Program::profile_in_turn); of steps that are the same step of the same key and variant, after
+/// the same, a few are timed for all of them, others in every pass; reorders each by itself.
 class ModelProfile {
  public:
   /// Keeps a reference. `most`: of what other steps used to read before one in turn.
@@ -41,15 +41,18 @@ class ModelProfile {
   /// Is the times of each step, one a pass.
   using StepTimes = std::vector<std::vector<Seconds>>;
 
-  void add(const std::vector<Seconds>& once, StepTimes& times) const;
+  void add_profile();
+  void add_in_turn();
   /// Returns the time in turn of each step.
   [[nodiscard]] std::vector<TimeInTurn> steps_in_turn(Seconds floor) const;
 
   const ReadyModel& ready_;
   Bytes most_;
-  std::vector<std::size_t> timed_for_;  ///< by step: the one that is timed in turn for it
-  StepTimes times_;
-  StepTimes in_turn_;
+  std::vector<std::size_t> group_of_;             ///< by step: of those that are equal
+  std::vector<std::vector<std::size_t>> groups_;  ///< their steps, ascending
+  std::vector<std::size_t> next_;                 ///< by group: which of its steps is timed next
+  StepTimes times_;                               ///< by step
+  StepTimes in_turn_;                             ///< by group; empty: the program cannot tell
 };
 
 }  // namespace plumb

@@ -10,7 +10,7 @@
 namespace plumb {
 namespace {
 
-using testing::Each;
+using testing::ElementsAre;
 using testing::SizeIs;
 
 /// Takes step i a microsecond times i + 1, and a floor.
@@ -23,7 +23,7 @@ class SteppedProgram final : public Program {
   void synchronize() override {}
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t /*slot*/) override { return {}; }
   [[nodiscard]] std::vector<Seconds> profile(std::size_t /*slot*/) override {
-    return std::vector<Seconds>(6, Seconds(1e-5));
+    return std::vector<Seconds>(10, Seconds(1e-5));
   }
   [[nodiscard]] std::vector<Seconds> profile_in_turn(std::size_t /*slot*/,
                                                      const std::vector<bool>& wanted,
@@ -43,10 +43,11 @@ class SteppedProgram final : public Program {
   std::vector<std::vector<bool>>& asked_;
 };
 
-/// Is conv, relu, conv, relu, conv of equal keys, and a reorder of the output.
+/// Is conv, relu, conv, relu, conv, relu, conv, relu, conv of equal keys, and a reorder of the
+/// output.
 struct RepeatedBlock {
   RepeatedBlock() {
-    for (LayerId id = 0; id < 5; ++id) {
+    for (LayerId id = 0; id < 9; ++id) {
       Layer layer;
       layer.key.text = id % 2 == 0 ? "v1:conv" : "v1:relu";
       ready.plan.fused.graph.layers.push_back(layer);
@@ -62,17 +63,24 @@ struct RepeatedBlock {
   ReadyModel ready;
 };
 
-TEST(ModelProfile, times_equal_steps_after_equal_ones_once_for_all) {
+// The first conv comes after nothing, all others after a relu: four relus and four convs are equal,
+// and of four a pass times three.
+TEST(ModelProfile, times_a_few_of_equal_steps_and_others_in_the_next_pass) {
   RepeatedBlock block;
   ModelProfile profile(block.ready, Bytes{64});
   Seconds now{};
   const Clock clock = [&] { return now += Seconds(1.0); };
-  profile.add(2, Seconds(1000.0), clock);
-  profile.add(5, Seconds(1000.0), clock);
-  // The first conv comes after nothing; the third step after a relu, as the fifth.
-  EXPECT_THAT(block.asked, SizeIs(7));
-  EXPECT_THAT(block.asked, Each((std::vector<bool>{true, true, true, false, false, true})));
-  const std::vector<double> expected{1e-6, 2e-6, 3e-6, 2e-6, 3e-6, 6e-6};
+  profile.add(1, Seconds(1000.0), clock);
+  profile.add(3, Seconds(1000.0), clock);
+  const auto asked = [](std::size_t but) {  // for relu number `but` and the conv behind it
+    std::vector<bool> steps(10, true);
+    steps[1 + 2 * but] = false;
+    steps[2 + 2 * but] = false;
+    return steps;
+  };
+  EXPECT_THAT(block.asked, ElementsAre(asked(3), asked(2), asked(1), asked(0)));
+  // Medians of 2, 4, 6, 8 us and of 3, 5, 7, 9 us, thrice each.
+  const std::vector<double> expected{1e-6, 5e-6, 6e-6, 5e-6, 6e-6, 5e-6, 6e-6, 5e-6, 6e-6, 1e-5};
   const std::vector<ExecutedLayer> layers = profile.layers(SteppedProgram::kFloor);
   ASSERT_THAT(layers, SizeIs(expected.size()));
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -87,17 +95,18 @@ TEST(ModelProfile, adds_up_steps_that_run_one_after_the_other) {
   RepeatedBlock block;
   ModelProfile profile(block.ready, Bytes{64});
   EXPECT_FALSE(profile.in_turn(Seconds(0)));
-  profile.add(3, Seconds(1000.0), [] { return Seconds(0); });
-  EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 17e-6, 1e-12);
+  profile.add(4, Seconds(1000.0), [] { return Seconds(0); });
+  EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 55e-6, 1e-12);
 }
 
-// 1 → 2 → 3 us on one lane, 2 → 3 us beside them once the first has ended, the reorder behind all.
+// 1 → 5 → 6 us on one lane; beside them, once the first has ended, 5 → 6 → 5 → 6 → 5 → 6 us; the
+// reorder behind all.
 TEST(ModelProfile, ends_steps_side_by_side_with_the_last_of_them) {
   RepeatedBlock block;
-  block.ready.prepared.needs = {{}, {0}, {1}, {0}, {3}, {2, 4}};
+  block.ready.prepared.needs = {{}, {0}, {1}, {0}, {3}, {4}, {5}, {6}, {7}, {2, 8}};
   ModelProfile profile(block.ready, Bytes{64});
-  profile.add(3, Seconds(1000.0), [] { return Seconds(0); });
-  EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 12e-6, 1e-12);
+  profile.add(4, Seconds(1000.0), [] { return Seconds(0); });
+  EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 44e-6, 1e-12);
 }
 
 TEST(ModelProfile, begins_no_second_pass_behind_its_budget) {

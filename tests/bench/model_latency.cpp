@@ -3,7 +3,8 @@
 // ready in each mode on oneDNN (BACKEND: our module) or on the GPU (BACKEND: "cuda"), writes its
 // inputs and the first mode's outputs as input_0… and output_0… into the folder, their types and
 // shapes as the file `operands`, and says "ready"; then executes mode number M N times for each
-// line "M N" that it reads, and answers with the seconds of each execution.
+// line "M N" that it reads, and answers with the seconds of each execution. Modes with best_variant
+// take their variants from the layers' times in the newest run of the store PLUMB_STORE.
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
@@ -14,9 +15,12 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "harness/cli/mode_requests.hpp"
 #include "harness/measure/sampler.hpp"
+#include "harness/store/store.hpp"
 #include "runners/cuda/cuda_backend.hpp"
 #include "runners/engine/ready_model.hpp"
 #include "runners/onednn/library_loader.hpp"
@@ -44,6 +48,28 @@ Loaded& load(Loaded& loaded, const std::string& backend, const char* library) {
       *loaded.device,
       plumb::cuda::model_mode_from(std::getenv("PLUMB_CUDA_EXECUTION")));
   return loaded;
+}
+
+/// Makes the request for a mode; throws if it needs times that the store does not have.
+plumb::ModeRequest request_for(const char* name, const plumb::Graph& graph) {
+  const plumb::ExecutionMode mode = plumb::execution_mode_from(name);
+  if (!mode.best_variant) {
+    return {mode, {}, {}};
+  }
+  const char* url = std::getenv("PLUMB_STORE");
+  if (url == nullptr) {
+    throw std::runtime_error(
+        fmt::format("{}: PLUMB_STORE names no store of measured layers", name));
+  }
+  const auto store = plumb::open_store(url);
+  const plumb::RunId run = store->find_run("@latest").header.id;
+  std::vector<plumb::ModeRequest> requests =
+      plumb::mode_requests({{}, graph}, plumb::results_of(*store, run), {mode});
+  if (requests.empty()) {
+    throw std::runtime_error(
+        fmt::format("{}: the newest run in {} has not a time for every layer", name, url));
+  }
+  return std::move(requests.front());
 }
 
 /// Writes tensors and lists them: "input_0 f32 1x3x224x224".
@@ -88,7 +114,7 @@ int main(int argc, const char* const* argv) {
     const plumb::Clock clock = plumb::steady_clock();
     std::vector<plumb::ReadyModel> modes;
     for (int i = 6; i < argc; ++i) {
-      modes.push_back(prepare_mode(backend, model, {plumb::execution_mode_from(argv[i]), {}}));
+      modes.push_back(prepare_mode(backend, model, request_for(argv[i], model.graph())));
       if (modes.back().outcome.ok()) {
         make_ready(model, clock, modes.back());
       }

@@ -52,16 +52,15 @@ struct PostOperations {
                      std::size_t operand,
                      const dnnl::memory::dims& result,
                      Layout layout);
-  /// Appends the whole epilogue. Throws Unsupported for a function that oneDNN has not.
-  void append_epilogue(const LayerSpec& spec, const dnnl::memory::dims& result, Layout layout);
-  /// The same, of a result in other dimensions than the key's.
-  void append_epilogue(const LayerSpec& spec, const OperandForms& form_of);
-
- private:
+  /// The same, read in a form of the caller's.
   void append_binary(const LayerSpec& spec,
                      dnnl_alg_kind_t kind,
                      std::size_t operand,
                      const OperandForms& form_of);
+  /// Appends the whole epilogue. Throws Unsupported for a function that oneDNN has not.
+  void append_epilogue(const LayerSpec& spec, const dnnl::memory::dims& result, Layout layout);
+  /// The same, of a result in other dimensions than the key's.
+  void append_epilogue(const LayerSpec& spec, const OperandForms& form_of);
 };
 
 }  // namespace plumb::onednn

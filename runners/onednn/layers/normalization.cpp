@@ -3,6 +3,7 @@
 
 #include "runners/onednn/attributes.hpp"
 #include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/layers/channel_scaling.hpp"
 #include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
@@ -68,6 +69,7 @@ void offer_batch_norm(const LayerSpec& spec, const Device& device, OfferList& li
         attributes.get());
     list.add_implementations(status, first, arguments, fmt::format("layout={}", to_text(layout)));
   }
+  offer_channel_scaling(spec, device, list);
 }
 
 /// The library normalizes over the last dimension: everything from the key's axis on is seen as

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/model/float8.hpp"
 #include "harness/model/layer_cost.hpp"
 #include "harness/model/layer_spec.hpp"
 #include "harness/model/quantized_product.hpp"
@@ -18,9 +19,17 @@ bool is_low_precision(const LayerSpec& spec) {
   return type == DataType::kBf16 || type == DataType::kF16;
 }
 
-/// Tells whether a layer multiplies floating-point numbers: of integers no peak is measured.
+bool reads_f8(const LayerSpec& spec) {
+  return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
+    return input.has_value() && is_f8(input->dtype);
+  });
+}
+
+/// Tells whether a layer multiplies floating-point numbers of 16 bits or more: of integers and
+/// 8-bit floats no peak is measured, and they have a higher one.
 bool multiplies_floats(const LayerSpec& spec, const LayerCost& cost) {
-  return cost.macs > 0 && is_floating(spec.outputs.front().dtype) && !is_integer_product(spec);
+  return cost.macs > 0 && is_floating(spec.outputs.front().dtype) && !is_integer_product(spec) &&
+         !reads_f8(spec);
 }
 
 /// Counts the operations of a layer's products by the cheapest algorithm class. Only products: a

@@ -6,6 +6,7 @@
 #include <limits>
 #include <string_view>
 
+#include "harness/model/float8.hpp"
 #include "harness/model/layer_mapping.hpp"
 
 namespace plumb {
@@ -204,6 +205,9 @@ MappedLayer map_where(const NodeView& node) {
 MappedLayer map_cast(const NodeView& node) {
   if (node.input_type(0).dtype == node.output_type(0).dtype) {
     return view_layer(node);
+  }
+  if (is_f8(node.output_type(0).dtype) && node.integer("saturate", 1) == 0) {
+    throw Unsupported("saturate 0: numbers beyond the largest 8-bit float become that here");
   }
   return begin_layer(node, "cast", {0});
 }

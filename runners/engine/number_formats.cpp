@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
 
 #include "harness/base/error.hpp"
+#include "harness/model/float8.hpp"
 
 namespace plumb {
 namespace {
@@ -19,9 +21,27 @@ struct Bf16 {
 struct F16 {
   std::uint16_t bits;
 };
+template <DataType Type>
+struct F8 {
+  std::uint8_t bits;
+};
+using F8E4M3 = F8<DataType::kF8E4M3>;
+using F8E5M2 = F8<DataType::kF8E5M2>;
 struct Bool {
   std::uint8_t bits;
 };
+
+/// Says how an 8-bit float parts its bits.
+struct F8Format {
+  unsigned fraction;  ///< bits of it
+  unsigned bias;      ///< of the exponent
+  float largest;
+};
+
+F8Format f8_format(DataType type) {
+  PLUMB_CHECK(is_f8(type));
+  return type == DataType::kF8E4M3 ? F8Format{3, 7, 448.0F} : F8Format{2, 15, 57344.0F};
+}
 
 template <typename T>
 T read(const std::byte* data, std::size_t element) {
@@ -39,6 +59,10 @@ double to_number(Bf16 value) {
 }
 double to_number(F16 value) {
   return static_cast<double>(float_from_f16(value.bits));
+}
+template <DataType Type>
+double to_number(F8<Type> value) {
+  return static_cast<double>(float_from_f8(Type, value.bits));
 }
 double to_number(Bool value) {
   return value.bits != 0 ? 1.0 : 0.0;
@@ -80,6 +104,14 @@ F16 from_number<F16>(double number) {
   return {f16_from(float_rounded_to_odd(number))};
 }
 template <>
+F8E4M3 from_number<F8E4M3>(double number) {
+  return {f8_from(DataType::kF8E4M3, float_rounded_to_odd(number))};
+}
+template <>
+F8E5M2 from_number<F8E5M2>(double number) {
+  return {f8_from(DataType::kF8E5M2, float_rounded_to_odd(number))};
+}
+template <>
 Bool from_number<Bool>(double number) {
   return {number != 0.0 ? std::uint8_t{1} : std::uint8_t{0}};
 }
@@ -88,7 +120,7 @@ Bool from_number<Bool>(double number) {
   throw Error(
       Error::Kind::kUser,
       fmt::format("elements of type {} cannot be computed with here: use f64, f32, f16, bf16, "
-                  "an integer type or bool",
+                  "f8e4m3, f8e5m2, an integer type or bool",
                   to_text(type)));
 }
 
@@ -123,7 +155,9 @@ auto with_storage(DataType type, Visitor&& visit) {
     case DataType::kBool:
       return visit(Bool{});
     case DataType::kF8E4M3:
+      return visit(F8E4M3{});
     case DataType::kF8E5M2:
+      return visit(F8E5M2{});
     case DataType::kString:
       break;
   }
@@ -180,6 +214,48 @@ float float_from_f16(std::uint16_t bits) {
   return std::bit_cast<float>(sign | (rebased << 23U) | (mantissa << 13U));
 }
 
+std::uint8_t f8_from(DataType type, float value) {
+  constexpr std::uint8_t kNan = 0x7F;
+  constexpr unsigned kFraction32 = 23;
+  constexpr unsigned kBias32 = 127;
+  const F8Format format = f8_format(type);
+  if (std::isnan(value)) {
+    return kNan;
+  }
+  const auto sign = static_cast<std::uint32_t>(std::signbit(value) ? 0x80U : 0U);
+  const float magnitude = std::min(std::fabs(value), format.largest);
+  const auto bits = std::bit_cast<std::uint32_t>(magnitude);
+  const std::uint32_t smallest_normal = (kBias32 + 1U - format.bias) << kFraction32;
+  if (bits < smallest_normal) {
+    // In a sum with this, one unit of a subnormal is the last bit: the addition rounds to it.
+    const std::uint32_t ruler = smallest_normal + ((kFraction32 - format.fraction) << kFraction32);
+    const float shifted = magnitude + std::bit_cast<float>(ruler);
+    return static_cast<std::uint8_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - ruler));
+  }
+  const unsigned dropped = kFraction32 - format.fraction;
+  const std::uint32_t half_less_tie = (1U << (dropped - 1U)) - 1U + ((bits >> dropped) & 1U);
+  const std::uint32_t rebased = bits - ((kBias32 - format.bias) << kFraction32) + half_less_tie;
+  return static_cast<std::uint8_t>(sign | (rebased >> dropped));
+}
+
+float float_from_f8(DataType type, std::uint8_t bits) {
+  if (type == DataType::kF8E5M2) {  // a half without the last eight bits of its fraction
+    return float_from_f16(static_cast<std::uint16_t>(bits << 8U));
+  }
+  const F8Format format = f8_format(type);
+  const std::uint32_t sign = (bits & 0x80U) << 24U;
+  const std::uint32_t magnitude = bits & 0x7FU;
+  if (magnitude == 0x7FU) {
+    return std::numeric_limits<float>::quiet_NaN();
+  }
+  if (magnitude < (1U << format.fraction)) {
+    const float subnormal = static_cast<float>(magnitude) * 0x1p-9F;
+    return sign != 0 ? -subnormal : subnormal;
+  }
+  return std::bit_cast<float>(
+      sign | ((magnitude << (23U - format.fraction)) + ((127U - format.bias) << 23U)));
+}
+
 float float_rounded_to_odd(double value) {
   const auto nearest = static_cast<float>(value);
   const auto back = static_cast<double>(nearest);
@@ -194,7 +270,7 @@ float float_rounded_to_odd(double value) {
 }
 
 bool is_number(DataType type) {
-  return type != DataType::kString && type != DataType::kF8E4M3 && type != DataType::kF8E5M2;
+  return type != DataType::kString;
 }
 
 ElementReader reader_of(DataType type) {

@@ -19,12 +19,18 @@ namespace plumb {
 [[nodiscard]] std::uint16_t f16_from(float value);
 [[nodiscard]] float float_from_f16(std::uint16_t bits);
 
+/// Rounds to an 8-bit float (OFP8), nearest even, with subnormals: what is beyond the largest
+/// number, infinity too, becomes that (ONNX's Cast with saturate); NaN stays NaN. Throws
+/// Error{kInternal} for another type.
+[[nodiscard]] std::uint8_t f8_from(DataType type, float value);
+[[nodiscard]] float float_from_f8(DataType type, std::uint8_t bits);
+
 /// Rounds to a float so that rounding that float again, to at most 22 bits, gives what rounding
 /// `value` once would give (round to odd; Boldo and Melquiond, "Emulation of FMA and correctly
 /// rounded sums", 2008, §3).
 [[nodiscard]] float float_rounded_to_odd(double value);
 
-/// Tells whether elements of the type can be read and written as numbers here: all but f8 and
+/// Tells whether elements of the type can be read and written as numbers here: all but
 /// string.
 [[nodiscard]] bool is_number(DataType type);
 
@@ -42,9 +48,9 @@ using ElementReader = double (*)(const std::byte* data, std::size_t element);
 [[nodiscard]] std::vector<double> numbers_of(const Tensor& tensor);
 
 /// Writes numbers over a tensor's elements from `first` on, in its type: floating types round to
-/// nearest even; integers drop the fraction and wrap around as two's complement (NaN: 0; beyond 64
-/// bits: the nearest end); bool is whether the number differs from 0. Throws Error{kInternal} if
-/// the tensor is too short for them.
+/// nearest even, those of 8 bits end at their largest; integers drop the fraction and wrap around
+/// as two's complement (NaN: 0; beyond 64 bits: the nearest end); bool is whether the number
+/// differs from 0. Throws Error{kInternal} if the tensor is too short for them.
 void write_numbers(Tensor& tensor, std::size_t first, std::span<const double> numbers);
 
 /// Makes a tensor of numbers, written as write_numbers does. Throws Error{kInternal} unless there

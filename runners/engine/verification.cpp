@@ -11,6 +11,7 @@
 
 #include "harness/base/hash64.hpp"
 #include "harness/model/attention_shape.hpp"
+#include "harness/model/float8.hpp"
 #include "harness/model/gradient_layer.hpp"
 #include "harness/model/layer_cost.hpp"
 #include "harness/model/quantized_product.hpp"
@@ -51,8 +52,16 @@ std::int64_t volume(const std::vector<std::int64_t>& extents) {
   return product;
 }
 
-bool is_half(DataType type) {
-  return type == DataType::kBf16 || type == DataType::kF16;
+/// Tells whether numbers of a type, or sums of their products, are known to a few digits only.
+bool has_few_digits(DataType type) {
+  return type == DataType::kBf16 || type == DataType::kF16 || is_f8(type);
+}
+
+/// Tells whether a layer takes 8-bit floats for other floats, or the other way round: one rounding,
+/// or none.
+bool casts_f8(const LayerSpec& spec) {
+  return spec.op == "cast" &&
+         (is_f8(spec.inputs.at(0).value().dtype) || is_f8(spec.outputs.at(0).dtype));
 }
 
 /// Follows the worst element of one output.
@@ -255,14 +264,17 @@ std::int64_t reduction_length(const LayerSpec& spec) {
 double tolerance_of(const LayerSpec& spec, std::size_t index) {
   const bool moves = std::find(kMovers.begin(), kMovers.end(), spec.op) != kMovers.end();
   const DataType output = spec.outputs.at(index).dtype;
-  if ((moves && spec.epilogue.empty()) || !is_floating(output)) {
+  if ((moves && spec.epilogue.empty()) || !is_floating(output) || casts_f8(spec)) {
     return 0.0;
   }
-  bool half = is_half(output) || spec.math == MathClass::kDownConvert;
-  for (const std::optional<TensorType>& input : spec.inputs) {
-    half = half || (input && is_half(input->dtype));
+  if (is_f8(output)) {
+    return output == DataType::kF8E4M3 ? 0.125 : 0.25;
   }
-  if (half) {
+  bool few = has_few_digits(output) || spec.math == MathClass::kDownConvert;
+  for (const std::optional<TensorType>& input : spec.inputs) {
+    few = few || (input && has_few_digits(input->dtype));
+  }
+  if (few) {
     return 2e-2;
   }
   if (spec.math == MathClass::kTf32) {

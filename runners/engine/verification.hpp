@@ -43,9 +43,11 @@ struct Verdict {
 [[nodiscard]] std::int64_t reduction_length(const LayerSpec& spec);
 
 /// Returns how far output `index` may be from the reference, relative to max|reference| (DESIGN
-/// §5): f64 and f32 1e-5·√K; where bf16 or f16 takes part, or math is downconvert, 2e-2; tf32 5e-3;
-/// integers, bool and operators that only move elements: 0 (of a result that is rounded to integers
-/// one in a hundred elements may be off by one: what lay in the middle).
+/// §5): f64 and f32 1e-5·√K; where bf16 or f16 takes part, or math is downconvert, 2e-2, likewise
+/// of 8-bit floats, which tensor cores add up in less than f32 (into 8 bits: one unit of the
+/// largest number; cast: 0); tf32 5e-3; integers, bool and operators that only move elements: 0 (of
+/// a result that is rounded to integers one in a hundred elements may be off by one: what lay in
+/// the middle).
 [[nodiscard]] double tolerance_of(const LayerSpec& spec, std::size_t index = 0);
 
 /// Holds the reference of one layer and its operands, so that many variants share it. Immutable.

@@ -89,7 +89,7 @@ DataType calculation_type(DataType type) {
 }
 
 void check_number(DataType type) {
-  if (!is_number(type)) {
+  if (!is_number(type) || is_f8(type)) {
     refuse(type);
   }
 }

@@ -244,6 +244,26 @@ TEST(Bounds, of_hardware_do_not_price_products_of_integers_by_a_peak_of_floats) 
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1'048'576.0 * 1e-3, 1e-9);
 }
 
+TEST(Bounds, of_hardware_do_not_price_products_of_8_bit_floats_by_a_peak_of_others) {
+  GraphSketch g;
+  Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
+  Layer& product = graph.layers.back();
+  for (const std::size_t operand : {0U, 1U}) {
+    product.spec.inputs[operand]->dtype = DataType::kF8E4M3;
+    graph.values[product.inputs[operand].value()].type.dtype = DataType::kF8E4M3;
+  }
+  product.key = to_key(product.spec);
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e9};
+  calibration.memory_bandwidth = BytesPerSecond{1e9};
+  RowBuilder rows;  // a thousand times the peak of the calibration: no peak of f32
+  rows.add(product.key, "fp8", 0.268435456);
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  const double bytes = 1.0 * 256 * 1024 + 1.0 * 1024 * 512 + 4.0 * 256 * 512;
+  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1e9, 1e-9);
+  EXPECT_NEAR(with_reached_peaks(calibration, rows.rows()).peak_f32.value, 1e9, 1.0);
+}
+
 TEST(Bounds, of_hardware_count_the_rows_that_a_gather_reads) {
   GraphSketch g;
   const ValueId rows =

@@ -76,7 +76,79 @@ TEST(NumberFormats, wraps_integers_and_reads_them_back) {
 TEST(NumberFormats, refuses_short_data_and_unknown_types) {
   EXPECT_THROW((void)numbers_of(Tensor{{DataType::kF32, {4}}, std::vector<std::byte>(15)}), Error);
   EXPECT_THROW((void)numbers_of(Tensor{{DataType::kString, {1}}, {}}), Error);
-  EXPECT_FALSE(is_number(DataType::kF8E4M3));
+  EXPECT_FALSE(is_number(DataType::kString));
+}
+
+// Codes and values of OFP8 (revision 1.0), tables 1 and 2.
+TEST(NumberFormats, rounds_to_e4m3_as_ofp8_has_it) {
+  const auto from = [](float value) { return f8_from(DataType::kF8E4M3, value); };
+  EXPECT_EQ(from(1.0F), 0x38);
+  EXPECT_EQ(from(-448.0F), 0xFE);
+  EXPECT_EQ(from(1e9F), 0x7E) << "the largest";
+  EXPECT_EQ(from(std::numeric_limits<float>::infinity()), 0x7E);
+  EXPECT_EQ(from(std::nanf("")), 0x7F);
+  EXPECT_EQ(from(1.0F + 0x1p-4F), 0x38) << "a tie, even below";
+  EXPECT_EQ(from(1.0F + 3 * 0x1p-4F), 0x3A) << "a tie, even above";
+  EXPECT_EQ(from(1.99F), 0x40) << "up to the next power of two";
+  EXPECT_EQ(from(0x1p-6F), 0x08) << "the smallest normal";
+  EXPECT_EQ(from(0x1p-6F - 0x1p-20F), 0x08) << "a subnormal that rounds up to it";
+  EXPECT_EQ(from(-0x1p-9F), 0x81) << "the smallest";
+  EXPECT_EQ(from(0x1p-10F), 0x00) << "a tie, to zero";
+  EXPECT_EQ(from(0x1.8p-9F), 0x02) << "a tie, to two";
+  EXPECT_EQ(from(1e-30F), 0x00);
+  EXPECT_EQ(float_from_f8(DataType::kF8E4M3, 0x07), 0.875F * 0x1p-6F) << "the largest subnormal";
+  EXPECT_TRUE(std::isnan(float_from_f8(DataType::kF8E4M3, 0xFF)));
+}
+
+TEST(NumberFormats, rounds_to_e5m2_as_ofp8_has_it) {
+  const auto from = [](float value) { return f8_from(DataType::kF8E5M2, value); };
+  EXPECT_EQ(from(1.0F), 0x3C);
+  EXPECT_EQ(from(57344.0F), 0x7B);
+  EXPECT_EQ(from(-1e9F), 0xFB);
+  EXPECT_EQ(from(-0.0F), 0x80);
+  EXPECT_EQ(from(0x1p-14F), 0x04) << "the smallest normal";
+  EXPECT_EQ(from(0x1p-16F), 0x01) << "the smallest";
+  EXPECT_EQ(from(0x1p-17F), 0x00) << "a tie, to zero";
+  EXPECT_EQ(from(1.0F + 0x1p-3F), 0x3C) << "a tie, even below";
+  EXPECT_EQ(float_from_f8(DataType::kF8E5M2, 0x03), 0.75F * 0x1p-14F) << "the largest subnormal";
+  EXPECT_TRUE(std::isinf(float_from_f8(DataType::kF8E5M2, 0x7C)));
+  EXPECT_TRUE(std::isnan(float_from_f8(DataType::kF8E5M2, 0x7D)));
+}
+
+/// Lists an 8-bit type's finite numbers of one sign: codes from zero on ascend.
+std::vector<double> finite_f8(DataType type) {
+  std::vector<double> numbers;
+  for (std::uint8_t bits = 0; bits < 0x80; ++bits) {
+    const double number = static_cast<double>(float_from_f8(type, bits));
+    if (std::isfinite(number)) {
+      numbers.push_back(number);
+    }
+  }
+  return numbers;
+}
+
+TEST(NumberFormats, rounds_to_the_nearer_of_any_two_8_bit_floats) {
+  for (const DataType type : {DataType::kF8E4M3, DataType::kF8E5M2}) {
+    const std::vector<double> numbers = finite_f8(type);
+    ASSERT_EQ(numbers.size(), type == DataType::kF8E4M3 ? 127U : 124U);
+    Tensor tensor{{type, {6}, false, {}}, std::vector<std::byte>(6)};
+    for (std::size_t i = 0; i + 1 < numbers.size(); ++i) {
+      const double middle = (numbers[i] + numbers[i + 1]) / 2;
+      // Nearer than a float tells: rounded once.
+      const std::vector<double> values{numbers[i],
+                                       middle * (1 - 0x1p-40),
+                                       middle,
+                                       middle * (1 + 0x1p-40),
+                                       -numbers[i + 1],
+                                       -middle};
+      write_numbers(tensor, 0, values);
+      const double even = numbers[i % 2 == 0 ? i : i + 1];
+      EXPECT_EQ(numbers_of(tensor),
+                (std::vector<double>{
+                    numbers[i], numbers[i], even, numbers[i + 1], -numbers[i + 1], -even}))
+          << to_text(type) << " " << numbers[i];
+    }
+  }
 }
 
 }  // namespace

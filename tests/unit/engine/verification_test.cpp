@@ -106,12 +106,31 @@ TEST(Verification, samples_large_layers) {
   EXPECT_EQ(verifier.verify(outputs).outcome.kind, Outcome::Kind::kWrongResult);
 }
 
+TEST(Verification, allows_8_bit_floats_what_their_digits_are) {
+  const LayerSpec product = layer("matmul;in=f8e4m3[4,8],f8e5m2[8,6];out=f32[4,6]");
+  EXPECT_EQ(tolerance_of(product), 2e-2);
+  for (const char* const types : {"in=f32[9];out=f8e4m3[9]", "in=f8e5m2[9];out=bf16[9]"}) {
+    EXPECT_EQ(tolerance_of(layer("cast;" + std::string(types))), 0.0) << types;
+  }
+  EXPECT_EQ(tolerance_of(layer("eltwise;in=f8e5m2[9];out=f8e5m2[9]", "fn=relu;parameters=[]")),
+            0.25);
+}
+
+TEST(Verification, finds_an_8_bit_float_that_was_cut_off_instead_of_rounded) {
+  const LayerSpec spec = layer("cast;in=f32[3];out=f8e4m3[3]");
+  const std::vector<Tensor> operands = testing::operands(spec, {{1.0, 1.1, 240.0}});
+  std::vector<Tensor> outputs = reference_outputs(spec, operands);
+  EXPECT_TRUE(verify(spec, operands, outputs).outcome.ok());
+  outputs[0].data[1] = std::byte{0x38};  // 1, where 1.125 is nearer
+  EXPECT_EQ(verify(spec, operands, outputs).outcome.kind, Outcome::Kind::kWrongResult);
+}
+
 TEST(Verification, says_when_there_is_no_reference) {
   LayerSpec spec = matmul("f32");
-  spec.outputs[0].dtype = DataType::kF8E4M3;
+  spec.outputs[0].dtype = DataType::kString;
   const Verdict verdict = verify(spec, random_operands(matmul("f32"), 1), {});
   EXPECT_EQ(verdict.outcome.kind, Outcome::Kind::kUnsupported);
-  EXPECT_THAT(verdict.outcome.reason, HasSubstr("f8e4m3"));
+  EXPECT_THAT(verdict.outcome.reason, HasSubstr("string"));
 }
 
 }  // namespace

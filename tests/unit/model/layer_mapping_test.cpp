@@ -332,6 +332,17 @@ TEST(ElementwiseLayers, key_extremes_of_three_operands) {
             "a Min of three or more operands that broadcasts");
 }
 
+TEST(ElementwiseLayers, cast_to_8_bit_floats_that_end_at_the_largest) {
+  const auto cast = [](const std::string& attributes) {
+    return graph_of_text("g (float[5] x) => (y) { y = Cast<" + attributes + ">(x) }", 19)
+        .layers.at(0);
+  };
+  EXPECT_THAT(cast("to=17").key.text, HasSubstr("in=f32[5];out=f8e4m3[5]"));
+  EXPECT_THAT(cast("to=19, saturate=1").key.text, HasSubstr("in=f32[5];out=f8e5m2[5]"));
+  EXPECT_THAT(cast("to=17, saturate=0").reason, HasSubstr("saturate 0"));
+  EXPECT_EQ(cast("to=10, saturate=0").reason, "") << "it means nothing of other types";
+}
+
 TEST(ProductLayers, key_integers_with_their_zero_points) {
   EXPECT_EQ(key_of_text("g (uint8[4,8] a) => (y) <int8[8,3] b, uint8 z = {3}> "
                         "{ y = MatMulInteger(a, b, z) }"),

@@ -132,7 +132,7 @@ DeviceOffer offer_of(const LayerSpec& spec,
                      const KernelStep& kernel,
                      const Multiply& multiply_with) {
   DeviceOffer offer;
-  offer.text = fmt::format("impl=cublas;call={}{}", call, own_part_text(problem));
+  offer.text = fmt::format("impl=cublas;call={}{}", call, form_text(problem));
   offer.attributes = tensor_core_attributes({});
   offer.inputs.assign(spec.inputs.size(), TensorLayout::kChannelsFirst);
   offer.outputs.assign(spec.outputs.size(), TensorLayout::kChannelsFirst);

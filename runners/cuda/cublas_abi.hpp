@@ -31,7 +31,16 @@ inline constexpr int kLtSuccess = 0;
 inline constexpr int kLtAllocFailed = 3;
 
 /// Is cudaDataType_t.
-enum class LtType : int { kF32 = 0, kF64 = 1, kF16 = 2, kS8 = 3, kS32 = 10, kBf16 = 14 };
+enum class LtType : int {
+  kF32 = 0,
+  kF64 = 1,
+  kF16 = 2,
+  kS8 = 3,
+  kS32 = 10,
+  kBf16 = 14,
+  kF8E4M3 = 28,
+  kF8E5M2 = 29,
+};
 /// Is cublasComputeType_t.
 enum class LtCompute : int { kF32 = 68, kF64 = 70, kS32 = 72, kF32AsTf32 = 77 };
 /// Is cublasOperation_t.
@@ -44,6 +53,7 @@ enum class LtProductAttribute : int {
   kBiasPointer = 8,
   kAuxPointer = 11,
   kAuxLeading = 12,
+  kFastAccumulation = 25,
 };
 /// Is cublasLtMatrixLayoutAttribute_t.
 enum class LtMatrixAttribute : int { kBatchCount = 5, kBatchStride = 6 };

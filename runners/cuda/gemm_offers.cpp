@@ -174,8 +174,11 @@ void add_offers(std::vector<DeviceOffer>& offers,
       offer.attributes["numerical_flags"] = flags_text(*flags);
     }
     offer.attributes[kAlgorithmAttribute] = algorithm_text(choice.algorithm);
+    if (multiplies_f8(spec)) {
+      offer.attributes["fast_accumulation"] = problem.fast_accumulation ? "yes" : "no";
+    }
     offer.attributes["waves"] = fmt::format("{:.4g}", choice.waves);
-    offer.text = settings_text(handle.library(), choice.algorithm) + own_part_text(problem);
+    offer.text = settings_text(handle.library(), choice.algorithm) + form_text(problem);
     if (const int number = ++names[offer.text]; number > 1) {
       offer.text += fmt::format(";number={}", number);
     }
@@ -196,25 +199,21 @@ std::vector<DeviceOffer> gemm_offers(const LayerSpec& spec,
   std::vector<DeviceOffer> offers;
   std::map<std::string, int> names;
   std::string refusal;
-  const auto add = [&](auto translate) {
+  for (const GemmProblem& problem : gemm_forms(spec)) {
     try {
-      const GemmProblem problem = translate(spec);
       add_offers(offers, names, spec, problem, handle, kernel);
-      return problem.saved.has_value() || problem.bias_gradient.has_value();
-    } catch (const Unsupported& reason) {
-      refusal = refusal.empty() ? reason.what() : refusal;
     } catch (const CublasRefusal& words) {
       refusal = refusal.empty() ? words.what() : refusal;
     }
-    return spec.outputs.size() > 1 || !spec.epilogue.empty();
-  };
-  if (add(gemm_problem)) {  // fused gradients, or none at all: the other way beside it
-    add(gemm_problem_with_gradients_apart);
   }
   if (offers.empty()) {
-    throw Unsupported(refusal.empty() ? "cuBLASLt: its heuristic offers nothing that keeps the "
-                                        "promise of precision"
-                                      : refusal);
+    throw Unsupported(
+        (refusal.empty() ? "cuBLASLt: its heuristic offers nothing that keeps the promise of "
+                           "precision"
+                         : refusal) +
+        (multiplies_f8(spec) ? "; of 8-bit floats it wants k, and rows of the result, in "
+                               "multiples of 16 bytes"
+                             : ""));
   }
   return offers;
 }

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <utility>
 
+#include "harness/model/float8.hpp"
 #include "harness/model/op_schema.hpp"
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/split_layer.hpp"
@@ -53,12 +54,29 @@ GemmMatrix by_columns(DataType type, std::size_t buffer, std::int64_t rows, std:
   return {type, buffer, columns, rows, columns, 0, false};
 }
 
+/// Holds 8-bit floats to what cuBLASLt's documentation lists.
+void check_f8(const LayerSpec& spec) {
+  const DataType a = operand(spec, 0).dtype;
+  const DataType b = operand(spec, 1).dtype;
+  const DataType y = spec.outputs.at(0).dtype;
+  if (!is_f8(a) || !is_f8(b) || (a == DataType::kF8E5M2 && b == a)) {
+    throw Unsupported(fmt::format("cuBLASLt multiplies no {} with {}", to_text(a), to_text(b)));
+  }
+  if (y != DataType::kF32 && y != DataType::kBf16 && y != DataType::kF16) {
+    throw Unsupported(fmt::format("products of 8-bit floats into {}", to_text(y)));
+  }
+}
+
 void check_types(const LayerSpec& spec) {
   const DataType type = operand(spec, 0).dtype;
   if (spec.op == "matmul_integer") {
     if (type != DataType::kS8 || operand(spec, 1).dtype != type || spec.inputs.size() > 2) {
       throw Unsupported("cuBLASLt multiplies s8 with s8, without zero points");
     }
+    return;
+  }
+  if (multiplies_f8(spec)) {
+    check_f8(spec);
     return;
   }
   const bool known = type == DataType::kF32 || type == DataType::kF16 || type == DataType::kBf16 ||
@@ -179,17 +197,17 @@ std::size_t repeated(const LayerSpec& spec,
   return make_before(spec, problem, index, "expand", std::move(extents));
 }
 
-/// Lays the right operand's matrices on their side: columns of k numbers.
-std::size_t turned(const LayerSpec& spec, GemmProblem& problem) {
-  Dimensions extents = operand(spec, 1).dims;
+/// Lays an operand's matrices on their side: columns of k numbers.
+std::size_t turned(const LayerSpec& spec, GemmProblem& problem, std::size_t index) {
+  Dimensions extents = operand(spec, index).dims;
   if (extents.size() == 1) {
-    return 1;  // one column lies the same
+    return index;  // one column lies the same
   }
   std::vector<std::int64_t> order(extents.size());
   std::iota(order.begin(), order.end(), 0);
   std::swap(extents.end()[-1], extents.end()[-2]);
   std::swap(order.end()[-1], order.end()[-2]);
-  const std::size_t buffer = make_before(spec, problem, 1, "transpose", std::move(extents));
+  const std::size_t buffer = make_before(spec, problem, index, "transpose", std::move(extents));
   problem.before.back().spec.attributes["perm"] = std::move(order);
   return buffer;
 }
@@ -224,14 +242,15 @@ GemmProblem matrix_product(const LayerSpec& spec) {
   problem.m = right.columns;
   problem.n = rows;
   problem.k = right.rows;
-  if (spec.op == "matmul_integer") {
+  const DataType right_type = operand(spec, 1).dtype;
+  if (spec.op == "matmul_integer" || multiplies_f8(spec)) {
     if (right_buffer != 1) {
-      throw Unsupported("integers whose right operand is broadcast in part");
+      throw Unsupported("integers or 8-bit floats whose right operand is broadcast in part");
     }
-    problem.a = by_columns(type, turned(spec, problem), right.columns, right.rows);
-    problem.a.transposed = true;  // the only form that it has for integers
+    problem.a = by_columns(right_type, turned(spec, problem, 1), right.columns, right.rows);
+    problem.a.transposed = true;  // the only form that it has for them
   } else {
-    problem.a = by_columns(type, right_buffer, right.rows, right.columns);
+    problem.a = by_columns(right_type, right_buffer, right.rows, right.columns);
   }
   problem.b = by_columns(type, left_buffer, rows, left.columns);
   problem.d = by_columns(spec.outputs.at(0).dtype, result_buffer(spec), rows, right.columns);
@@ -286,7 +305,14 @@ GemmProblem general_product(const LayerSpec& spec, const Fusing& fusing) {
   problem.a.transposed = transpose_right;
   problem.b = by_columns(a.dtype, 0, a.dims[0], a.dims[1]);
   problem.b.transposed = transpose_left;
-  problem.d = by_columns(a.dtype, result_buffer(spec), problem.n, problem.m);
+  problem.d = by_columns(spec.outputs.at(0).dtype, result_buffer(spec), problem.n, problem.m);
+  if (multiplies_f8(spec) && !transpose_right) {  // columns of k numbers are the only form
+    problem.a = by_columns(b.dtype, turned(spec, problem, 1), problem.m, problem.k);
+    problem.a.transposed = true;
+  }
+  if (multiplies_f8(spec) && transpose_left) {
+    problem.b = by_columns(a.dtype, turned(spec, problem, 0), problem.n, problem.k);
+  }
   problem.alpha = spec.real("alpha");
   if (spec.op == "gemm") {
     read_addend(spec, fusing.steps, problem);
@@ -294,8 +320,19 @@ GemmProblem general_product(const LayerSpec& spec, const Fusing& fusing) {
   return problem;
 }
 
-GemmProblem translated(const LayerSpec& spec, const Fusing& fusing) {
+/// Of 8-bit floats the bias has the result's type, or bf16 beside f32; gradients are not fused.
+Fusing possible(const LayerSpec& spec, const Fusing& wanted) {
+  if (!multiplies_f8(spec)) {
+    return wanted;
+  }
+  const bool other_bias =
+      spec.op == "gemm" && spec.outputs[0].dtype == DataType::kF32 && spec.has_input(2);
+  return {wanted.steps && !other_bias, false};
+}
+
+GemmProblem translated(const LayerSpec& spec, const Fusing& wanted) {
   check_types(spec);
+  const Fusing fusing = possible(spec, wanted);
   const bool general = spec.op == "gemm" || spec.op == "gemm_bias_gradient";
   if (!general && spec.op != "matmul" && spec.op != "matmul_integer") {
     throw Unsupported(fmt::format("'{}' is no product", spec.op));
@@ -320,7 +357,49 @@ GemmProblem gemm_problem_with_gradients_apart(const LayerSpec& spec) {
   return translated(spec, {true, false});
 }
 
+std::vector<GemmProblem> gemm_forms(const LayerSpec& spec) {
+  std::vector<GemmProblem> forms{gemm_problem(spec)};
+  const GemmProblem& first = forms.front();
+  const bool fused = first.bias || first.activation != GemmProblem::Activation::kNone;
+  try {
+    if (first.saved || first.bias_gradient) {
+      forms.push_back(gemm_problem_with_gradients_apart(spec));
+    } else if (multiplies_f8(spec) && fused) {
+      forms.push_back(translated(spec, {false, false}));
+    }
+  } catch (const Unsupported&) {  // a mask of bits: fused alone
+  }
+  if (multiplies_f8(spec) && spec.math == MathClass::kDownConvert) {
+    const std::size_t exact = forms.size();
+    for (std::size_t i = 0; i < exact; ++i) {
+      forms.push_back(forms[i]);
+      forms.back().fast_accumulation = true;
+    }
+  }
+  return forms;
+}
+
+bool multiplies_f8(const LayerSpec& spec) {
+  const auto reads = [&](std::size_t index) {
+    return spec.has_input(index) && is_f8(spec.inputs[index]->dtype);
+  };
+  return reads(0) || reads(1);
+}
+
+void check_capability(const LayerSpec& spec, int architecture) {
+  constexpr int kFirstWithF8 = 89;
+  if (multiplies_f8(spec) && architecture < kFirstWithF8) {
+    throw Unsupported(fmt::format(
+        "products of 8-bit floats need compute capability 8.9 or newer: this GPU has {}.{}",
+        architecture / 10,
+        architecture % 10));
+  }
+}
+
 GemmProblem plain_gemm_problem(const LayerSpec& spec) {
+  if (multiplies_f8(spec)) {
+    throw Unsupported("cuBLAS' older calls multiply no 8-bit floats");
+  }
   return translated(spec, {false, false});
 }
 

@@ -46,20 +46,33 @@ struct GemmProblem {
   double beta = 0.0;
   Activation activation = Activation::kNone;
   bool tf32 = false;
-  std::vector<TensorType> made;  ///< what steps before write, in buffers behind the result's
+  bool fast_accumulation = false;  ///< of 8-bit floats: sums stay in the tensor cores' own digits
+  std::vector<TensorType> made;    ///< what steps before write, in buffers behind the result's
   std::vector<OwnStep> before;
   std::vector<OwnStep> behind;
 };
 
 /// Translates a `gemm`, `matmul`, `matmul_integer` or `gemm_bias_gradient`. What cuBLASLt cannot
 /// read or do is brought into a form that it can by kernels of ours before it (operands or C
-/// broadcast, integers' right operand on its side), or done behind it. Throws Unsupported, saying
-/// what is left.
+/// broadcast, integers and 8-bit floats on their side), or done behind it. Throws Unsupported,
+/// saying what is left.
 [[nodiscard]] GemmProblem gemm_problem(const LayerSpec& spec);
 
 /// The same with gradients of activations and biases by kernels of ours behind the product. Throws
 /// Unsupported where a mask of bits makes that impossible.
 [[nodiscard]] GemmProblem gemm_problem_with_gradients_apart(const LayerSpec& spec);
+
+/// Lists the forms that cuBLASLt is asked for, the first choice first: gemm_problem(); beside fused
+/// gradients, and beside what is fused behind products of 8-bit floats, the same apart; then, of
+/// 8-bit floats at math=downconvert, all again with fast accumulation. Throws Unsupported.
+[[nodiscard]] std::vector<GemmProblem> gemm_forms(const LayerSpec& spec);
+
+/// Tells whether a layer is a product of 8-bit floats.
+[[nodiscard]] bool multiplies_f8(const LayerSpec& spec);
+
+/// Throws Unsupported if no GPU of this compute capability, ten times (89 is 8.9), has what the
+/// product needs.
+void check_capability(const LayerSpec& spec, int architecture);
 
 /// The same as cuBLAS' older calls have it: C := alpha · A · B + beta · C in place, all that
 /// follows by kernels of ours.

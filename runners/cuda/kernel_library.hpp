@@ -29,6 +29,8 @@ class KernelLibrary {
 
   /// Throws Unsupported if there is no compiler.
   void require_compiler();
+  /// Returns the GPU's compute capability, ten times: 89 is 8.9.
+  [[nodiscard]] int architecture() const { return context_.device().architecture(); }
   /// Returns "13.0", or why there is no compiler.
   [[nodiscard]] std::string compiler_version();
 

@@ -86,6 +86,7 @@ std::vector<DeviceOffer> products_of(const LayerSpec& spec, const OfferSources& 
   if (sources.products == nullptr) {
     throw Unsupported(sources.no_products);
   }
+  check_capability(spec, sources.kernels.architecture());
   const KernelStep kernel = kernel_step(sources.kernels);
   const auto list = [&](const LayerSpec& product) {
     return gemm_offers(product, *sources.products, kernel);

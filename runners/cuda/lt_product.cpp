@@ -17,6 +17,10 @@ abi::LtType lt_type(DataType type) {
       return abi::LtType::kS8;
     case DataType::kS32:
       return abi::LtType::kS32;
+    case DataType::kF8E4M3:
+      return abi::LtType::kF8E4M3;
+    case DataType::kF8E5M2:
+      return abi::LtType::kF8E5M2;
     default:
       return abi::LtType::kF32;
   }
@@ -95,6 +99,10 @@ OwnedDescriptor product(const CublasLibrary& library, const GemmProblem& problem
   set_attribute(library, handle, abi::LtProductAttribute::kTransposeA, &a, sizeof a);
   set_attribute(library, handle, abi::LtProductAttribute::kTransposeB, &b, sizeof b);
   set_attribute(library, handle, abi::LtProductAttribute::kEpilogue, &epilogue, sizeof epilogue);
+  if (problem.fast_accumulation) {
+    constexpr std::int8_t kOn = 1;
+    set_attribute(library, handle, abi::LtProductAttribute::kFastAccumulation, &kOn, sizeof kOn);
+  }
   if (problem.saved) {
     const std::int64_t leading = problem.saved->leading;
     set_attribute(library, handle, abi::LtProductAttribute::kAuxLeading, &leading, sizeof leading);

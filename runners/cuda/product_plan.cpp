@@ -68,8 +68,9 @@ void append_product(
   append_own_steps(plan, problem.behind, TensorLayout::kChannelsFirst, kernel);
 }
 
-std::string own_part_text(const GemmProblem& problem) {
-  return std::string(problem.before.empty() ? "" : ";operands=made") +
+std::string form_text(const GemmProblem& problem) {
+  return std::string(problem.fast_accumulation ? ";accumulation=fast" : "") +
+         (problem.before.empty() ? "" : ";operands=made") +
          (problem.behind.empty() ? "" : ";steps=apart");
 }
 

@@ -30,7 +30,8 @@ void append_product(
     std::function<DeviceLaunch(std::span<const abi::DevicePointer>, abi::DevicePointer)> bind,
     const KernelStep& kernel);
 
-/// Writes what of a variant tells that kernels of ours take part.
-[[nodiscard]] std::string own_part_text(const GemmProblem& problem);
+/// Writes what of a variant tells one form of a product from another: how it adds up, and that
+/// kernels of ours take part.
+[[nodiscard]] std::string form_text(const GemmProblem& problem);
 
 }  // namespace plumb::cuda

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "harness/model/float8.hpp"
 #include "runners/cuda/own/own_layer.hpp"
 
 namespace plumb::cuda {
@@ -26,6 +27,14 @@ MapShape map_shape(const Dimensions& extents, const std::vector<Dimensions>& str
 
 KernelLaunch launched(std::string call, const MapShape& shape, std::vector<std::size_t> operands) {
   return element_launch(std::move(call), "MapShape", shape, shape.space.count, std::move(operands));
+}
+
+/// Names a type that casts read and write: our other kernels compute with no 8-bit floats.
+std::string cast_name(DataType type) {
+  if (is_f8(type)) {
+    return type == DataType::kF8E4M3 ? "Float8E4M3" : "Float8E5M2";
+  }
+  return element_name(type);
 }
 
 /// Names the type that two operands are computed in: the more exact of theirs.
@@ -139,9 +148,9 @@ std::vector<KernelLaunch> map_cast(const OwnOperands& operands) {
   const TensorType& x = operands.input(0);
   const TensorType& y = operands.output();
   return {launched(fmt::format("map_one<same_of, {}, {}, {}>",
-                               compute_name(x.dtype),
-                               element_name(y.dtype),
-                               element_name(x.dtype)),
+                               is_f8(x.dtype) ? "float" : compute_name(x.dtype),
+                               cast_name(y.dtype),
+                               cast_name(x.dtype)),
                    map_shape(y.dims, {operands.output_strides(), operands.input_strides(0)}),
                    {operands.output_buffer(), operands.input_buffer(0)})};
 }

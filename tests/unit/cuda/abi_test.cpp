@@ -129,6 +129,7 @@ static_assert(same(Attribute::kBackwardDataOutputGradient,
                    CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY));
 static_assert(same(LtProductAttribute::kAuxPointer, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER));
 static_assert(same(LtProductAttribute::kAuxLeading, CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD));
+static_assert(same(LtProductAttribute::kFastAccumulation, CUBLASLT_MATMUL_DESC_FAST_ACCUM));
 static_assert(same(LtEpilogue::kReluGradient, CUBLASLT_EPILOGUE_DRELU));
 static_assert(same(LtEpilogue::kReluGradientBias, CUBLASLT_EPILOGUE_DRELU_BGRAD));
 static_assert(same(LtEpilogue::kGeluGradient, CUBLASLT_EPILOGUE_DGELU));
@@ -235,6 +236,8 @@ static_assert(same(LtType::kF16, CUDA_R_16F));
 static_assert(same(LtType::kBf16, CUDA_R_16BF));
 static_assert(same(LtType::kS8, CUDA_R_8I));
 static_assert(same(LtType::kS32, CUDA_R_32I));
+static_assert(same(LtType::kF8E4M3, CUDA_R_8F_E4M3));
+static_assert(same(LtType::kF8E5M2, CUDA_R_8F_E5M2));
 static_assert(same(LtCompute::kS32, CUBLAS_COMPUTE_32I));
 static_assert(same(LtCompute::kF32, CUBLAS_COMPUTE_32F));
 static_assert(same(LtCompute::kF64, CUBLAS_COMPUTE_64F));

@@ -2,9 +2,11 @@
 #include "runners/cuda/gemm_problem.hpp"
 
 #include <cmath>
+#include <fstream>
 
 #include "runners/cuda/gemv_problem.hpp"
 #include "runners/cuda/index_space.hpp"
+#include "runners/cuda/product_plan.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_operands.hpp"
 #include "runners/engine/reference/reference.hpp"
@@ -291,6 +293,100 @@ INSTANTIATE_TEST_SUITE_P(
         "v1:matmul_integer;in=s8[3,5,32],s8[3,32,16];out=s32[3,5,16];acc=s32;math=strict",
         "v1:matmul_integer;in=s8[5,32],s8[32];out=s32[5];acc=s32;math=strict"));
 
+class ProductsOf8BitFloats : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ProductsOf8BitFloats, mean_the_same_in_the_only_form_there_is) {
+  const LayerSpec spec = parse_key({GetParam()});
+  const std::vector<Tensor> operands = random_operands(spec, 5);
+  for (const GemmProblem& problem : gemm_forms(spec)) {
+    EXPECT_TRUE(problem.a.transposed);
+    EXPECT_FALSE(problem.b.transposed);
+    EXPECT_EQ(problem.a.rows, problem.k);
+    EXPECT_EQ(problem.b.rows, problem.k);
+    EXPECT_FALSE(problem.fast_accumulation);
+    const Verdict verdict = verify(spec, operands, computed(spec, problem, operands));
+    EXPECT_TRUE(verdict.outcome.ok()) << form_text(problem) << ": " << verdict.outcome.reason;
+  }
+  EXPECT_THROW(static_cast<void>(plain_gemm_problem(spec)), Unsupported);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Keys,
+    ProductsOf8BitFloats,
+    ::testing::Values(
+        "v1:matmul;in=f8e4m3[16,32],f8e4m3[32,48]c;out=f32[16,48];acc=f32;math=strict",
+        "v1:matmul;in=f8e5m2[2,16,32],f8e4m3[2,32,48];out=bf16[2,16,48];acc=f32;math=strict;"
+        "epilogue=relu",
+        "v1:matmul;in=f8e4m3[3,16,32],f8e5m2[32,48]c;out=f16[3,16,48];acc=f32;math=strict",
+        "v1:gemm;in=f8e4m3[16,32],f8e4m3[32,48]c,bf16[48]c;out=bf16[16,48];acc=f32;math=strict;"
+        "alpha=0.5;beta=1.0;trans_a=0;trans_b=0;epilogue=gelu_tanh",
+        "v1:gemm;in=f8e4m3[16,32],f8e4m3[32,48]c,f32[48]c;out=f32[16,48];acc=f32;math=strict;"
+        "alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=relu",
+        "v1:gemm;in=f8e4m3[32,16],f8e4m3[48,32]c;out=f32[16,48];acc=f32;math=strict;alpha=1.0;"
+        "beta=1.0;trans_a=1;trans_b=1"));
+
+TEST(GemmForms, of_8_bit_floats_fuse_a_bias_of_the_results_type_and_have_it_apart) {
+  const auto forms_into = [](const std::string& type) {
+    return gemm_forms(
+        parse_key({"v1:gemm;in=f8e4m3[16,32],f8e4m3[32,48]c," + type + "[48]c;out=" + type +
+                   "[16,48];acc=f32;math=strict;alpha=1.0;beta=1.0;trans_a=0;"
+                   "trans_b=0;epilogue=relu"}));
+  };
+  const std::vector<GemmProblem> forms = forms_into("bf16");
+  ASSERT_EQ(forms.size(), 2U);
+  EXPECT_TRUE(forms[0].bias);
+  EXPECT_EQ(form_text(forms[0]), ";operands=made");
+  EXPECT_FALSE(forms[1].bias);
+  EXPECT_EQ(form_text(forms[1]), ";operands=made;steps=apart");
+  const std::vector<GemmProblem> wide = forms_into("f32");
+  ASSERT_EQ(wide.size(), 1U) << "beside f32 the bias would have to be bf16";
+  EXPECT_FALSE(wide[0].bias);
+}
+
+TEST(GemmForms, add_up_fast_only_where_the_key_allows_fewer_digits) {
+  const std::string key = "v1:matmul;in=f8e4m3[16,32],f8e4m3[32,48]c;out=bf16[16,48];acc=f32;math=";
+  for (const char* const math : {"strict", "deterministic", "tf32"}) {
+    EXPECT_EQ(gemm_forms(parse_key({key + math})).size(), 1U) << math;
+  }
+  const std::vector<GemmProblem> forms = gemm_forms(parse_key({key + "downconvert"}));
+  ASSERT_EQ(forms.size(), 2U);
+  EXPECT_FALSE(forms[0].fast_accumulation);
+  EXPECT_TRUE(forms[1].fast_accumulation);
+  EXPECT_EQ(form_text(forms[1]), ";accumulation=fast;operands=made");
+  const LayerSpec half =
+      parse_key({"v1:matmul;in=f16[16,32],f16[32,48]c;out=f16[16,48];acc=f32;math=downconvert"});
+  EXPECT_EQ(gemm_forms(half).size(), 1U);
+}
+
+TEST(GemmForms, of_the_library_suites_8_bit_floats_are_one_each) {
+  std::ifstream suite(PLUMB_TEST_LIBRARY_GEMM);
+  std::size_t found = 0;
+  for (std::string line; std::getline(suite, line);) {
+    const std::size_t begin = line.find("v1:matmul;in=f8");
+    if (begin == std::string::npos) {
+      continue;
+    }
+    const std::vector<GemmProblem> forms =
+        gemm_forms(parse_key({line.substr(begin, line.rfind('"') - begin)}));
+    ASSERT_EQ(forms.size(), 1U);
+    EXPECT_EQ(forms[0].k, 4096);
+    EXPECT_EQ(forms[0].n, 128);
+    EXPECT_EQ(forms[0].d.type, DataType::kBf16);
+    ++found;
+  }
+  EXPECT_EQ(found, 2U);
+}
+
+TEST(GemmForms, of_8_bit_floats_need_a_gpu_that_has_them) {
+  const LayerSpec spec =
+      parse_key({"v1:matmul;in=f8e4m3[16,32],f8e4m3[32,48]c;out=bf16[16,48];acc=f32;math=strict"});
+  EXPECT_NO_THROW(check_capability(spec, 89));
+  EXPECT_NO_THROW(check_capability(spec, 90));
+  EXPECT_THROW(check_capability(spec, 86), Unsupported);
+  EXPECT_NO_THROW(check_capability(
+      parse_key({"v1:matmul;in=f16[16,32],f16[32,48];out=f16[16,48];acc=f32;math=strict"}), 75));
+}
+
 TEST(GemmProblem, says_what_cublaslt_cannot_do) {
   const auto refusal = [](const char* key) -> std::string {
     try {
@@ -302,6 +398,12 @@ TEST(GemmProblem, says_what_cublaslt_cannot_do) {
   };
   EXPECT_THAT(refusal("v1:matmul;in=s8[8,16],s8[16,9];out=s32[8,9];acc=s32;math=strict"),
               HasSubstr("products of s8"));
+  EXPECT_THAT(refusal("v1:matmul;in=f8e5m2[8,16],f8e5m2[16,9];out=f32[8,9];acc=f32;math=strict"),
+              HasSubstr("f8e5m2 with f8e5m2"));
+  EXPECT_THAT(refusal("v1:matmul;in=f8e4m3[8,16],f16[16,9];out=f16[8,9];acc=f32;math=strict"),
+              HasSubstr("f8e4m3 with f16"));
+  EXPECT_THAT(refusal("v1:matmul;in=f8e4m3[8,16],f8e4m3[16,9];out=f64[8,9];acc=f32;math=strict"),
+              HasSubstr("into f64"));
   EXPECT_THAT(refusal("v1:matmul_integer;in=u8[8,16],s8[16,9];out=s32[8,9];acc=s32;math=strict"),
               HasSubstr("s8 with s8"));
   EXPECT_THAT(refusal("v1:matmul_integer;in=s8[8,16],s8[16,9],s8[]c;out=s32[8,9];acc=s32;"

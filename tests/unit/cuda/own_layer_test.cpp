@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Our kernels, executed on the host: what NVRTC compiles for a GPU is compiled for the CPU, and
 // computes every layer of the contract that it claims, in both layouts.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "harness/base/error.hpp"
 #include "harness/model/quantized_product.hpp"
 #include "runners/cuda/kernel_compiler.hpp"
+#include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_operands.hpp"
 #include "runners/engine/verification.hpp"
 #include "tests/contract/layer_cases.hpp"
@@ -50,6 +55,12 @@ constexpr const char* kMore[] = {
     "v1:cast;in=bool[30];out=f32[30];acc=s32;math=strict",
     "v1:cast;in=f32[30];out=f16[30];acc=f32;math=strict",
     "v1:cast;in=s64[30];out=u8[30];acc=s64;math=strict",
+    "v1:cast;in=f32[300];out=f8e4m3[300];acc=f32;math=strict",
+    "v1:cast;in=f64[300];out=f8e5m2[300];acc=f64;math=strict",
+    "v1:cast;in=s32[30];out=f8e5m2[30];acc=s32;math=strict",
+    "v1:cast;in=f8e4m3[300];out=f16[300];acc=f32;math=strict",
+    "v1:cast;in=f8e5m2[300];out=f8e4m3[300];acc=f32;math=strict",
+    "v1:transpose;in=f8e4m3[6,8];out=f8e4m3[8,6];acc=f32;math=strict;perm=[1,0]",
     "v1:pad;in=f32[2,4,5];out=f32[2,6,8];acc=f32;math=strict;mode=edge;pads=[0,1,2,0,1,1];value=0."
     "0",
     "v1:gather;in=f16[4,6,3]c,s32[2];out=f16[4,2,3];acc=f32;math=strict;axis=1;"
@@ -122,6 +133,48 @@ TEST(OwnLayer, computes_what_the_reference_does_in_both_layouts) {
   }
   EXPECT_THAT(ops, SizeIs(47)) << "operators of the table that are tested";
   EXPECT_GT(layers.size(), 130U);
+}
+
+/// Runs a cast, with given numbers, on the host.
+std::vector<double> cast_on_host(DataType from, DataType to, const std::vector<double>& numbers) {
+  const auto count = static_cast<std::int64_t>(numbers.size());
+  const LayerSpec spec = parse_key({fmt::format("v1:cast;in={}[{}];out={}[{}];acc=f32;math=strict",
+                                                to_text(from),
+                                                count,
+                                                to_text(to),
+                                                count)});
+  return numbers_of(run_on_host({{spec,
+                                  own_layer(spec, TensorLayout::kChannelsFirst),
+                                  {tensor_from({from, {count}}, numbers)}}})
+                        .at(0)
+                        .at(0));
+}
+
+TEST(OwnLayer, rounds_to_8_bit_floats_once_and_reads_each_of_them) {
+  for (const DataType type : {DataType::kF8E4M3, DataType::kF8E5M2}) {
+    std::vector<double> all;
+    std::vector<double> between{1e9, -1e-9, 1e300, std::numeric_limits<double>::infinity()};
+    for (std::uint8_t bits = 0; bits < 0x7C; ++bits) {  // to e5m2's infinity: numbers of both
+      all.push_back(static_cast<double>(float_from_f8(type, bits)));
+      all.push_back(-all.back());
+      const double next =
+          static_cast<double>(float_from_f8(type, static_cast<std::uint8_t>(bits + 1)));
+      if (std::isfinite(next)) {
+        const double middle = (std::fabs(all.back()) + next) / 2;
+        for (const double factor : {1.0, 1 - 0x1p-40, 1 + 0x1p-40}) {
+          between.push_back(middle * factor);
+        }
+      }
+    }
+    EXPECT_EQ(cast_on_host(type, DataType::kF32, all), all) << to_text(type);
+    EXPECT_EQ(cast_on_host(DataType::kF32, type, all), all) << to_text(type);
+    const Tensor expected =
+        tensor_from({type, {static_cast<std::int64_t>(between.size())}}, between);
+    EXPECT_EQ(cast_on_host(DataType::kF64, type, between), numbers_of(expected)) << to_text(type);
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_TRUE(std::isnan(cast_on_host(DataType::kF32, type, {nan})[0]));
+    EXPECT_TRUE(std::isnan(cast_on_host(type, DataType::kF32, {nan})[0]));
+  }
 }
 
 TEST(OwnLayer, has_every_key_of_8_bit_integers) {

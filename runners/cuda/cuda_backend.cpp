@@ -154,7 +154,7 @@ PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions&
     DeviceModelPlan model = plan_model(graph, options.variants, source, side_by_side);
     StreamPlan branches;
     if (side_by_side) {
-      std::vector<std::vector<std::size_t>> buffers;
+      std::vector<StepBuffers> buffers;
       for (const DeviceStep& step : model.plan.steps) {
         buffers.push_back(step.buffers);
       }

@@ -43,8 +43,11 @@ void append_launches(std::vector<DeviceStep>& steps,
 
 DeviceStep mapped(const DeviceStep& step, const std::vector<std::size_t>& map) {
   DeviceStep result;
-  for (const std::size_t buffer : step.buffers) {
-    result.buffers.push_back(map[buffer]);
+  for (const std::size_t buffer : step.buffers.reads) {
+    result.buffers.reads.push_back(map[buffer]);
+  }
+  for (const std::size_t buffer : step.buffers.writes) {
+    result.buffers.writes.push_back(map[buffer]);
   }
   result.bind = [bind = step.bind, map](std::span<const abi::DevicePointer> buffers,
                                         abi::DevicePointer workspace) {

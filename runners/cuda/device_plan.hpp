@@ -12,6 +12,7 @@
 #include "harness/model/tensor.hpp"
 #include "harness/results/attributes.hpp"
 #include "runners/cuda/driver_abi.hpp"
+#include "runners/cuda/step_buffers.hpp"
 #include "runners/cuda/tensor_layout.hpp"
 
 namespace plumb::cuda {
@@ -37,7 +38,7 @@ struct DeviceStep {
   std::function<DeviceLaunch(std::span<const abi::DevicePointer> buffers,
                              abi::DevicePointer workspace)>
       bind;
-  std::vector<std::size_t> buffers;  ///< that it reads or writes; the last one written
+  StepBuffers buffers;
 };
 
 struct KernelLaunch;

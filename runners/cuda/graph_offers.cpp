@@ -90,11 +90,11 @@ DevicePlan built(const LayerSpec& spec,
     DeviceStep step;
     for (const GraphTensor& tensor : form.graph.tensors) {
       if (tensor.operand) {
-        step.buffers.push_back(*tensor.operand);
+        step.buffers.reads.push_back(*tensor.operand);
       }
     }
-    for (std::size_t i = spec.outputs.size(); i > 0; --i) {
-      step.buffers.push_back(result_buffer + i - 1);
+    for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+      step.buffers.writes.push_back(result_buffer + i);
     }
     step.bind = [plan, asked, result_buffer, &handle](std::span<const abi::DevicePointer> buffers,
                                                       abi::DevicePointer workspace_address) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runners/cuda/kernels/shapes.hpp"
+#include "runners/cuda/step_buffers.hpp"
 
 namespace plumb::cuda {
 
@@ -17,11 +18,16 @@ struct KernelLaunch {
   std::string call;                   ///< "map_one<relu_of, float, float, float>"
   std::string shape_type;             ///< "MapShape": of what stands in `shape`
   std::vector<std::byte> shape;       ///< one of kernels/shapes.hpp
-  std::vector<std::size_t> operands;  ///< buffers of the plan, the output first
+  std::vector<std::size_t> operands;  ///< buffers of the plan, the outputs first
   unsigned blocks = 1;
   unsigned threads = 1;
-  bool in_rows = false;  ///< a block's threads wait for each other
+  bool in_rows = false;     ///< a block's threads wait for each other
+  std::size_t outputs = 1;  ///< how many of the operands it writes
 };
+
+/// Says what a launch reads and writes of a plan, whose buffers `buffers` maps its operands to.
+[[nodiscard]] StepBuffers buffers_of(const KernelLaunch& launch,
+                                     const std::vector<std::size_t>& buffers);
 
 /// Names the kernel of a launch as the driver and profilers show it: "plumb_map_one_relu_of_float",
 /// at most 128 characters.
@@ -36,7 +42,7 @@ KernelLaunch element_launch(std::string call,
                             std::vector<std::size_t> operands) {
   constexpr kernels::Index kThreads = 256;
   constexpr kernels::Index kMostBlocks = 1 << 20;  // beyond, each thread takes several steps
-  KernelLaunch launch{std::move(call), shape_type, {}, std::move(operands), 1, kThreads, false};
+  KernelLaunch launch{std::move(call), shape_type, {}, std::move(operands), 1, kThreads, false, 1};
   launch.shape.resize(sizeof shape);
   std::memcpy(launch.shape.data(), &shape, sizeof shape);
   const kernels::Index blocks = (elements + kThreads - 1) / kThreads;

@@ -68,9 +68,7 @@ abi::Function KernelLibrary::function(const KernelLaunch& launch) {
 DeviceStep KernelLibrary::step(const KernelLaunch& launch,
                                const std::vector<std::size_t>& buffers) {
   DeviceStep step;
-  for (const std::size_t operand : launch.operands) {
-    step.buffers.insert(step.buffers.begin(), buffers.at(operand));  // the output comes last
-  }
+  step.buffers = buffers_of(launch, buffers);
   step.bind = [this, launch, buffers, kernel = function(launch)](
                   std::span<const abi::DevicePointer> addresses, abi::DevicePointer) {
     const auto arguments = std::make_shared<Arguments>();

@@ -63,12 +63,9 @@ DevicePlan built(const LayerSpec& spec,
   plan.workspace_bytes = way.workspace;
   add_made_buffers(plan, way.problem.made);
   DeviceStep step;
-  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-    if (i != spec.inputs.size()) {
-      step.buffers.push_back(i);
-    }
+  for (std::size_t i = 0; i < plan.buffers.size(); ++i) {  // operands; results, what is made
+    (i < spec.inputs.size() ? step.buffers.reads : step.buffers.writes).push_back(i);
   }
-  step.buffers.push_back(spec.inputs.size());  // the first result last
   step.bind = [way, &handle](std::span<const abi::DevicePointer> buffers,
                              abi::DevicePointer workspace) {
     const std::vector<abi::DevicePointer> own(buffers.begin(), buffers.end());

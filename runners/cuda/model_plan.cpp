@@ -226,9 +226,11 @@ class Composer {
   }
 
   void append(DeviceStep step, bool reorder) {
-    for (const std::size_t buffer : step.buffers) {
-      const std::size_t now = model_.plan.steps.size();
-      lives_.try_emplace(buffer, Lifetime{0, now, now}).first->second.last = now;
+    for (const auto* const buffers : {&step.buffers.reads, &step.buffers.writes}) {
+      for (const std::size_t buffer : *buffers) {
+        const std::size_t now = model_.plan.steps.size();
+        lives_.try_emplace(buffer, Lifetime{0, now, now}).first->second.last = now;
+      }
     }
     model_.plan.steps.push_back(std::move(step));
     model_.origins.push_back({layer_, reorder});

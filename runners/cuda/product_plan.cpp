@@ -50,19 +50,19 @@ void append_product(
     std::function<DeviceLaunch(std::span<const abi::DevicePointer>, abi::DevicePointer)> bind,
     const KernelStep& kernel) {
   DeviceStep step;
-  step.buffers = {problem.a.buffer, problem.b.buffer};
+  step.buffers = {{problem.a.buffer, problem.b.buffer}, {problem.d.buffer}};
   if (problem.c) {
-    step.buffers.push_back(problem.c->buffer);
+    step.buffers.reads.push_back(problem.c->buffer);
   }
-  for (const std::optional<std::size_t>& other : {problem.bias, problem.bias_gradient}) {
-    if (other) {
-      step.buffers.push_back(*other);
-    }
+  if (problem.bias) {
+    step.buffers.reads.push_back(*problem.bias);
   }
   if (problem.saved) {
-    step.buffers.push_back(problem.saved->buffer);
+    step.buffers.reads.push_back(problem.saved->buffer);
   }
-  step.buffers.push_back(problem.d.buffer);
+  if (problem.bias_gradient) {
+    step.buffers.writes.push_back(*problem.bias_gradient);
+  }
   step.bind = std::move(bind);
   plan.steps.push_back(std::move(step));
   append_own_steps(plan, problem.behind, TensorLayout::kChannelsFirst, kernel);

@@ -267,26 +267,19 @@ DevicePlan recurrent_plan(
       constant ? plan.once : plan.steps, weight_copies(spec, problem, places, space), plan, kernel);
   append_launches(plan.steps, problem.before, plan, kernel);
   DeviceStep step;
-  step.buffers = {problem.x, space, problem.lengths};
-  for (const auto& other : {problem.h0, problem.c0, problem.h, problem.c}) {
-    if (other) {
-      step.buffers.push_back(*other);
+  step.buffers = {{problem.x, space, problem.lengths}, {problem.y}};
+  for (const auto& state : {problem.h0, problem.c0}) {
+    if (state) {
+      step.buffers.reads.push_back(*state);
     }
   }
-  step.buffers.push_back(problem.y);
-  step.bind = std::move(bind);
-  plan.steps.push_back(std::move(step));
-  // A step is known to write one buffer: these say who else is written by then.
   for (const auto& state : {problem.h, problem.c}) {
     if (state) {
-      DeviceStep written;
-      written.buffers = {problem.y, *state};
-      written.bind = [](std::span<const abi::DevicePointer>, abi::DevicePointer) {
-        return DeviceLaunch([](abi::Stream) {});
-      };
-      plan.steps.push_back(std::move(written));
+      step.buffers.writes.push_back(*state);
     }
   }
+  step.bind = std::move(bind);
+  plan.steps.push_back(std::move(step));
   append_launches(plan.steps, problem.behind, plan, kernel);
   return plan;
 }

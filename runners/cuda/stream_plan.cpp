@@ -10,26 +10,26 @@ namespace {
 
 /// Lists, ascending, the steps that a step must come after: who wrote what it reads, who wrote or
 /// read what it writes.
-std::vector<std::vector<std::size_t>> dependencies(
-    std::span<const std::vector<std::size_t>> buffers) {
+std::vector<std::vector<std::size_t>> dependencies(std::span<const StepBuffers> steps) {
   std::map<std::size_t, std::size_t> writer;
   std::map<std::size_t, std::vector<std::size_t>> readers;
-  std::vector<std::vector<std::size_t>> result(buffers.size());
-  for (std::size_t step = 0; step < buffers.size(); ++step) {
+  std::vector<std::vector<std::size_t>> result(steps.size());
+  for (std::size_t step = 0; step < steps.size(); ++step) {
     std::vector<std::size_t>& before = result[step];
-    for (const std::size_t buffer : buffers[step]) {
+    const auto after_writer_of = [&](std::size_t buffer) {
       if (const auto found = writer.find(buffer); found != writer.end()) {
         before.push_back(found->second);
       }
+    };
+    for (const std::size_t read : steps[step].reads) {
+      after_writer_of(read);
+      readers[read].push_back(step);
     }
-    if (!buffers[step].empty()) {
-      const std::size_t written = buffers[step].back();
+    for (const std::size_t written : steps[step].writes) {
+      after_writer_of(written);
       before.insert(before.end(), readers[written].begin(), readers[written].end());
       readers[written].clear();
       writer[written] = step;
-    }
-    for (std::size_t i = 0; i + 1 < buffers[step].size(); ++i) {
-      readers[buffers[step][i]].push_back(step);
     }
     std::sort(before.begin(), before.end());
     before.erase(std::unique(before.begin(), before.end()), before.end());
@@ -40,13 +40,13 @@ std::vector<std::vector<std::size_t>> dependencies(
 
 }  // namespace
 
-StreamPlan plan_streams(std::span<const std::vector<std::size_t>> buffers, std::size_t most) {
-  const auto before = dependencies(buffers);
+StreamPlan plan_streams(std::span<const StepBuffers> steps, std::size_t most) {
+  const auto before = dependencies(steps);
   StreamPlan plan;
-  plan.stream.resize(buffers.size());
-  plan.waits.resize(buffers.size());
+  plan.stream.resize(steps.size());
+  plan.waits.resize(steps.size());
   std::vector<std::optional<std::size_t>> last;  // step of each stream
-  for (std::size_t step = 0; step < buffers.size(); ++step) {
+  for (std::size_t step = 0; step < steps.size(); ++step) {
     std::optional<std::size_t> chosen;
     for (auto earlier = before[step].rbegin(); earlier != before[step].rend() && !chosen;
          ++earlier) {

@@ -5,6 +5,8 @@
 #include <span>
 #include <vector>
 
+#include "runners/cuda/step_buffers.hpp"
+
 namespace plumb::cuda {
 
 /// Says on which stream each step runs, and for which steps of other streams it waits.
@@ -14,10 +16,9 @@ struct StreamPlan {
   std::size_t streams = 1;
 };
 
-/// Spreads steps over at most `most` streams. `buffers` lists what each step reads and, last, what
-/// it writes; no two buffers share memory. A step goes on where the newest of those it depends on
-/// ended a stream; a branch opens another while there are any. Deterministic.
-[[nodiscard]] StreamPlan plan_streams(std::span<const std::vector<std::size_t>> buffers,
-                                      std::size_t most);
+/// Spreads steps over at most `most` streams. `steps` says what each reads and writes; no two
+/// buffers share memory. A step goes on where the newest of those it depends on ended a stream; a
+/// branch opens another while there are any. Deterministic.
+[[nodiscard]] StreamPlan plan_streams(std::span<const StepBuffers> steps, std::size_t most);
 
 }  // namespace plumb::cuda

@@ -181,6 +181,7 @@ std::vector<KernelLaunch> attend_backward(const OwnOperands& operands) {
   shape.rows = s.batch * s.kv_heads * s.keys;
   launches.push_back(
       launch("attention_key_gradient", {operands.output_buffer(1), operands.output_buffer(2)}));
+  launches.back().outputs = 2;
   return launches;
 }
 

@@ -70,17 +70,20 @@ std::vector<KernelLaunch> normalization_launches(const OwnOperands& operands,
   rows.parameter = columns.parameter = operands.spec().real("epsilon");
   const std::string types =
       fmt::format("<{}, {}, {}>", compute_name(type), element_name(type), element_name(parameter));
-  return {row_launch("normalization_gradient" + types,
-                     rows,
-                     {operands.output_buffer(), kGradient, kData, kScale, kMean, kVariance}),
-          row_launch("parameter_gradients" + types,
-                     columns,
-                     {operands.output_buffer(1),
-                      operands.output_buffer(2),
-                      kGradient,
-                      kData,
-                      kMean,
-                      kVariance})};
+  std::vector<KernelLaunch> launches{
+      row_launch("normalization_gradient" + types,
+                 rows,
+                 {operands.output_buffer(), kGradient, kData, kScale, kMean, kVariance}),
+      row_launch("parameter_gradients" + types,
+                 columns,
+                 {operands.output_buffer(1),
+                  operands.output_buffer(2),
+                  kGradient,
+                  kData,
+                  kMean,
+                  kVariance})};
+  launches.back().outputs = 2;
+  return launches;
 }
 
 std::vector<bool> all_but(const std::vector<bool>& axes) {

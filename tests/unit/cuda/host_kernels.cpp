@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -125,9 +126,7 @@ KernelStep HostKernels::steps() {
   return [this](const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
     add(launch);
     DeviceStep step;
-    for (const std::size_t operand : launch.operands) {
-      step.buffers.insert(step.buffers.begin(), buffers.at(operand));
-    }
+    step.buffers = buffers_of(launch, buffers);
     step.bind = [this, launch, buffers](std::span<const abi::DevicePointer> addresses,
                                         abi::DevicePointer) {
       std::vector<abi::DevicePointer> own;
@@ -191,7 +190,17 @@ std::vector<std::vector<Tensor>> run_on_host(const std::vector<HostLayer>& layer
       for (const std::size_t operand : launch.operands) {
         addresses.push_back(reinterpret_cast<abi::DevicePointer>(buffers.at(operand).data()));
       }
+      const std::vector<std::vector<std::byte>> before = buffers;
       kernels.run(launch, addresses);
+      const std::span<const std::size_t> operands(launch.operands);
+      const auto written = operands.first(launch.outputs);
+      for (const std::size_t read : operands.subspan(launch.outputs)) {
+        if (std::find(written.begin(), written.end(), read) == written.end() &&
+            buffers.at(read) != before.at(read)) {
+          throw std::runtime_error("a kernel writes an operand that it should read: " +
+                                   launch.call);
+        }
+      }
     }
     std::vector<Tensor>& outputs = results.emplace_back();
     for (std::size_t i = 0; i < layer.spec.outputs.size(); ++i) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/unit/cuda/host_plan.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <stdexcept>
 
 #include "harness/model/quantized_product.hpp"
 #include "runners/cuda/device_program.hpp"
@@ -49,6 +52,41 @@ std::vector<DeviceOffer> own_offers(const LayerSpec& spec, HostKernels& kernels)
   return result;
 }
 
+/// Executes a step that sees what it says it reads and writes, and in place of all else what is no
+/// number; throws if it changes what it says it reads.
+void run_step(const DevicePlan& plan,
+              const DeviceStep& step,
+              const std::vector<abi::DevicePointer>& addresses) {
+  std::size_t most = 0;
+  for (const DeviceBuffer& buffer : plan.buffers) {
+    most = std::max(most, buffer.bytes);
+  }
+  std::vector<std::byte> nothing(most, std::byte{0x7f});
+  std::vector<abi::DevicePointer> seen(addresses.size(),
+                                       reinterpret_cast<abi::DevicePointer>(nothing.data()));
+  for (const std::size_t written : step.buffers.writes) {
+    seen.at(written) = addresses.at(written);
+  }
+  std::map<std::size_t, std::vector<std::byte>> before;
+  const auto bytes_of = [&](std::size_t buffer) {
+    const auto* const from = reinterpret_cast<const std::byte*>(addresses.at(buffer));
+    return std::vector<std::byte>(from, from + plan.buffers[buffer].bytes);
+  };
+  const std::vector<std::size_t>& writes = step.buffers.writes;
+  for (const std::size_t read : step.buffers.reads) {
+    seen.at(read) = addresses.at(read);
+    if (std::find(writes.begin(), writes.end(), read) == writes.end()) {
+      before[read] = bytes_of(read);
+    }
+  }
+  step.bind(seen, 0)(nullptr);
+  for (const auto& [read, bytes] : before) {
+    if (bytes_of(read) != bytes) {
+      throw std::logic_error("a step changes what it says it reads");
+    }
+  }
+}
+
 }  // namespace
 
 DeviceOffer library_offer(const LayerSpec& spec, TensorLayout layout, const std::string& text) {
@@ -60,7 +98,7 @@ DeviceOffer library_offer(const LayerSpec& spec, TensorLayout layout, const std:
     DevicePlan plan = begin_plan(spec, inputs, outputs);
     DeviceStep step;
     for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
-      step.buffers.push_back(i);
+      (i < spec.inputs.size() ? step.buffers.reads : step.buffers.writes).push_back(i);
     }
     step.bind = [spec, layout](std::span<const abi::DevicePointer> buffers, abi::DevicePointer) {
       return by_reference(spec, layout, {buffers.begin(), buffers.end()});
@@ -118,10 +156,10 @@ std::vector<Tensor> run_plan(const DevicePlan& plan,
     addresses.push_back(reinterpret_cast<abi::DevicePointer>(owned.back().data()));
   }
   for (const DeviceStep& step : plan.once) {
-    step.bind(addresses, 0)(nullptr);
+    run_step(plan, step, addresses);
   }
   for (const DeviceStep& step : plan.steps) {
-    step.bind(addresses, 0)(nullptr);
+    run_step(plan, step, addresses);
   }
   std::vector<Tensor> results;
   for (std::size_t i = 0; i < plan.outputs.size(); ++i) {

@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <array>
 #include <chrono>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include "runners/cuda/index_space.hpp"
@@ -15,12 +13,6 @@
 
 namespace plumb::cuda {
 namespace {
-
-constexpr std::array kAlgorithms =
-    std::to_array<std::pair<std::string_view, abi::RecurrentAlgorithm>>(
-        {{"STANDARD", abi::RecurrentAlgorithm::kStandard},
-         {"PERSIST_STATIC", abi::RecurrentAlgorithm::kPersistStatic},
-         {"PERSIST_DYNAMIC", abi::RecurrentAlgorithm::kPersistDynamic}});
 
 DevicePlan built(const LayerSpec& spec,
                  const std::shared_ptr<const RecurrentExecution>& execution,
@@ -69,7 +61,7 @@ std::vector<DeviceOffer> recurrent_offers(const LayerSpec& spec,
   const bool adapted = !problem.before.empty() || !problem.behind.empty();
   std::vector<DeviceOffer> offers;
   std::string refusal;
-  for (const auto& [name, algorithm] : kAlgorithms) {
+  for (const auto& [name, algorithm] : kRecurrentAlgorithms) {
     try {
       const auto execution =
           std::make_shared<const RecurrentExecution>(handle.library(), problem, algorithm);

@@ -2,9 +2,11 @@
 // Writes reproducers of CUDA rows as a worker would, for engines that a real cuDNN offers for a
 // described GPU and for a product. Needs no GPU.
 //
-// usage: plumb_cuda_reproducers FOLDER CUDNN GPU_JSON
-// Each becomes FOLDER/NAME; the GPU's properties, as cuDNN takes them, FOLDER/gpu.json. Ends with
+// usage: plumb_cuda_reproducers FOLDER CUDNN GPU_JSON DRIVER
+// Each becomes FOLDER/NAME; the GPU's properties, as cuDNN takes them, FOLDER/gpu.json. Of
+// engines that cuDNN compiles there are some where DRIVER, the toolkit's empty one, is. Ends with
 // 77 where there is no cuDNN.
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -19,6 +21,8 @@
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/engine_attributes.hpp"
 #include "runners/cuda/engine_search.hpp"
+#include "runners/cuda/norm_graph.hpp"
+#include "runners/cuda/product_plan.hpp"
 #include "runners/cuda/reproducer/reproduce.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 
@@ -44,16 +48,19 @@ void write(const fs::path& folder, const ReproducerRequest& request) {
   }
 }
 
-/// Takes the first engines of each form that keep the key's promise and have a plan.
+/// Takes the first engines of each form that keep the key's promise and have a plan, or, of those
+/// that cuDNN compiles, could have one beside a driver.
 void write_engines(const fs::path& folder,
                    const char* key,
                    bool apart,
                    const CudnnLibrary& library,
                    const Descriptor& properties) {
   const LayerSpec spec = parse_key({key});
+  const bool compiled =
+      spec.op.find("norm") != std::string::npos;  // by cuDNN: all engines of these
   const EngineTarget target{&properties, nullptr};
   ReproducerRequest request{{key}, {}, 7};
-  for (const GraphForm& form : convolution_forms(spec, apart)) {
+  for (const GraphForm& form : compiled ? norm_forms(spec) : convolution_forms(spec, apart)) {
     const OperationGraph graph = operation_graph(library, form.graph);
     std::size_t rows = 0;
     for (const FoundEngine& engine : find_engines(library, graph, target)) {
@@ -63,7 +70,9 @@ void write_engines(const fs::path& folder,
       try {
         Measurement row =
             row_of(fmt::format("impl=cudnn;{};{}", form.text, engine_text(engine.facts)));
-        add_plan(row.attributes, execution_plan(library, engine.configuration, target));
+        if (!compiled) {
+          add_plan(row.attributes, execution_plan(library, engine.configuration, target));
+        }
         request.rows.push_back(row);
         rows += 1;
       } catch (const CudnnRefusal&) {
@@ -74,7 +83,19 @@ void write_engines(const fs::path& folder,
   write(folder, request);
 }
 
-int run(const fs::path& folder, const std::string& cudnn, const std::string& gpu) {
+/// Writes the program of every form of a product.
+void write_product(const fs::path& folder, const char* key) {
+  ReproducerRequest request{{key}, {}, 7};
+  for (const GemmProblem& form : gemm_forms(parse_key({key}))) {
+    request.rows.push_back(row_of("impl=cublaslt;algo=66;tile=18" + form_text(form)));
+  }
+  write(folder, request);
+}
+
+int run(const fs::path& folder,
+        const std::string& cudnn,
+        const std::string& gpu,
+        const std::string& driver) {
   const std::vector<fs::path> libraries{cudnn};
   std::optional<CudnnLibrary> library;
   try {
@@ -131,6 +152,25 @@ int run(const fs::path& folder, const std::string& cudnn, const std::string& gpu
           "scale=0.088;softcap=0.0"},
          {row_of("impl=cudnn;graph=sdpa;engine=5")},
          7});
+  write(folder / "recurrent",
+        {{"v1:lstm;in=f16[40,4,64],f16[2,512,64]c,f16[2,512,128]c,f16[2,1024]c;out=f16[40,2,4,128],"
+          "f16[2,4,128],f16[2,4,128];acc=f32;math=strict;direction=bidirectional;layout=0;"
+          "outputs=yhc"},
+         {row_of("impl=cudnn-rnn;algo=STANDARD"), row_of("impl=cudnn-rnn;algo=PERSIST_DYNAMIC")},
+         7});
+  write_product(folder / "float8",
+                "v1:gemm;in=f8e4m3[128,256],f8e5m2[256,64]c,bf16[64]c;out=bf16[128,64];acc=f32;"
+                "math=downconvert;alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=gelu_tanh");
+  write_product(folder / "bits",
+                "v1:gemm_bias_gradient;in=f32[20,24],f32[24,32],u8[20,16];out=f32[20,32],f32[32];"
+                "acc=f32;math=strict;alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=bit_mask@2");
+  write_product(folder / "activation_gradient",
+                "v1:gemm;in=f16[64,256],f16[256,128],-,f16[64,128];out=f16[64,128];acc=f32;"
+                "math=strict;alpha=1.0;beta=1.0;trans_a=0;trans_b=0;"
+                "epilogue=gelu_tanh_backward@3");
+  write_product(folder / "bias_gradient",
+                "v1:gemm_bias_gradient;in=f16[64,128],f16[64,256];out=f16[128,256],f16[256];"
+                "acc=f32;math=strict;alpha=1.0;of=b;trans_a=1;trans_b=0");
   Measurement algorithm = row_of("impl=cublaslt;algo=66;tile=18");
   algorithm.attributes["algorithm"] = std::string(128, '0');
   write(folder / "product",
@@ -138,6 +178,23 @@ int run(const fs::path& folder, const std::string& cudnn, const std::string& gpu
           "alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=relu"},
          {algorithm, row_of("impl=cublaslt;algo=21")},
          7});
+  // Without a driver cuDNN lists no engine that it compiles itself; an empty one stays in the
+  // process.
+  if (dlopen(driver.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    return 0;
+  }
+  write_engines(folder / "norm",
+                "v1:layer_norm;in=f16[4096,1024],f32[1024],f32[1024];out=f16[4096,1024];acc=f32;"
+                "math=strict;axis=1;epsilon=1e-05",
+                false,
+                *library,
+                properties);
+  write_engines(folder / "norm_gradient",
+                "v1:batch_norm_backward;in=f16[16,64,28,28],f16[16,64,28,28],f32[64],f32[64],"
+                "f32[64];out=f16[16,64,28,28],f32[64],f32[64];acc=f32;math=strict;epsilon=1e-05",
+                false,
+                *library,
+                properties);
   return 0;
 }
 
@@ -145,13 +202,13 @@ int run(const fs::path& folder, const std::string& cudnn, const std::string& gpu
 }  // namespace plumb::cuda
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    fmt::print(stderr, "usage: plumb_cuda_reproducers FOLDER CUDNN GPU_JSON\n");
+  if (argc != 5) {
+    fmt::print(stderr, "usage: plumb_cuda_reproducers FOLDER CUDNN GPU_JSON DRIVER\n");
     return 2;
   }
   [[maybe_unused]] const plumb::cuda::VendorMemory vendors{};
   try {
-    return plumb::cuda::run(argv[1], argv[2], argv[3]);
+    return plumb::cuda::run(argv[1], argv[2], argv[3], argv[4]);
   } catch (const std::exception& problem) {
     fmt::print(stderr, "{}\n", problem.what());
     return 70;

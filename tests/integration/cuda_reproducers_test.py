@@ -18,6 +18,8 @@ build = pathlib.Path(sys.argv.pop(1)).resolve()
 compiler, toolkit, gpu = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1)), sys.argv.pop(1)
 cudnn = next((path for path in (toolkit / "lib64/libcudnn.so.9", toolkit / "lib/libcudnn.so.9") if path.exists()), None)
 
+driver = toolkit / "lib64/stubs/libcuda.so"
+
 
 class CudaReproducers(unittest.TestCase):
     @classmethod
@@ -26,7 +28,7 @@ class CudaReproducers(unittest.TestCase):
         cls.addClassCleanup(cls.held.cleanup)
         cls.folder = pathlib.Path(cls.held.name)
         cls.environment = {**os.environ, "LD_LIBRARY_PATH": str(cudnn.parent)}
-        subprocess.run([build / "tests/integration/plumb_cuda_reproducers", cls.folder, cudnn, gpu], check=True, env=cls.environment, timeout=300)
+        subprocess.run([build / "tests/integration/plumb_cuda_reproducers", cls.folder, cudnn, gpu, driver], check=True, env=cls.environment, timeout=300)
 
     def built(self, name):
         folder = self.folder / name
@@ -36,8 +38,9 @@ class CudaReproducers(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return folder / "build/reproducer"
 
-    def run_program(self, program, *arguments):
-        return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=300, env=self.environment)
+    def run_program(self, program, *arguments, **variables):
+        environment = {**self.environment, **variables}
+        return subprocess.run([program, *map(str, arguments)], capture_output=True, text=True, timeout=300, env=environment)
 
     def check_runs(self, program, key):
         done = self.run_program(program)
@@ -78,8 +81,35 @@ class CudaReproducers(unittest.TestCase):
     def test_attention(self):
         self.check_runs(self.built("attention"), "v1:attention;")
 
+    def check_compiles(self, name):
+        """cuDNN takes the program's graph, engine and knobs, and compiles them, as far as loading beside the toolkit's empty driver."""
+        if not driver.exists():
+            self.skipTest("the toolkit's empty driver is not here")
+        program = self.built(name)
+        for number in range((self.folder / name / "main.cpp").read_text().count("Builder graph_")):
+            done = self.run_program(program, number, "--plan", self.folder / "gpu.json", LD_PRELOAD=str(driver))
+            self.assertIn("the plan: CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER", done.stderr)
+        return program
+
+    def test_a_normalisation(self):
+        self.check_runs(self.check_compiles("norm"), "v1:layer_norm;")
+
+    def test_a_gradient_of_a_normalisation(self):
+        self.check_runs(self.check_compiles("norm_gradient"), "v1:batch_norm_backward;")
+
+    def test_a_recurrent_layer(self):
+        self.check_runs(self.built("recurrent"), "v1:lstm;")
+
     def test_a_product(self):
         self.check_runs(self.built("product"), "v1:gemm;")
+
+    def test_products_of_8_bit_floats(self):
+        self.check_runs(self.built("float8"), "v1:gemm;")
+
+    def test_products_of_training(self):
+        for name in ("bits", "bias_gradient"):
+            self.check_runs(self.built(name), "v1:gemm_bias_gradient;")
+        self.check_runs(self.built("activation_gradient"), "v1:gemm;")
 
 
 if __name__ == "__main__":

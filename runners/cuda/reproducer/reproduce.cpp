@@ -16,7 +16,11 @@
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/integer_form.hpp"
 #include "runners/cuda/integer_offers.hpp"
+#include "runners/cuda/norm_graph.hpp"
+#include "runners/cuda/product_plan.hpp"
+#include "runners/cuda/recurrent_offers.hpp"
 #include "runners/cuda/reproducer/frame.hpp"
+#include "runners/cuda/reproducer/recurrent_source.hpp"
 #include "runners/cuda/reproducer/reproducer_source.hpp"
 
 namespace plumb::cuda {
@@ -26,6 +30,7 @@ using Part = std::pair<std::string, std::string>;  // name, value
 
 constexpr std::string_view kEngines = "cudnn";
 constexpr std::string_view kProducts = "cublaslt";
+constexpr std::string_view kRecurrent = "cudnn-rnn";
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(Error::Kind::kUser, text);
@@ -83,6 +88,14 @@ bool drop_integer_parts(std::string& variant) {
   return found;
 }
 
+std::vector<GraphForm> graph_forms(const LayerSpec& spec, bool apart) {
+  if (spec.op == "attention") {
+    return {attention_form(spec)};
+  }
+  return spec.op.find("norm") == std::string::npos ? convolution_forms(spec, apart)
+                                                   : norm_forms(spec);
+}
+
 /// Finds the form that a variant was asked in, and leaves engine and knobs of its parts.
 EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
   EngineVariant result{timed, {}, 0, {}};
@@ -91,9 +104,7 @@ EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
                              ? integer_product_of(layer)
                              : layer;
   const bool apart = row.variant.find(";steps=apart") != std::string::npos;
-  std::vector<GraphForm> forms = spec.op == "attention"
-                                     ? std::vector<GraphForm>{attention_form(spec)}
-                                     : convolution_forms(spec, apart);
+  const std::vector<GraphForm> forms = graph_forms(spec, apart);
   const auto form = std::find_if(forms.begin(), forms.end(), [&](const GraphForm& one) {
     return row.variant.starts_with(fmt::format("impl={};{};engine=", kEngines, one.text));
   });
@@ -113,12 +124,68 @@ EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
   return result;
 }
 
+/// Finds the form of the product that a variant was asked in.
+ProductVariant product_variant(const LayerSpec& layer, const Measurement& row) {
+  std::string variant = row.variant;
+  static_cast<void>(drop_integer_parts(variant));
+  const LayerSpec spec = is_integer_product(layer) ? integer_product_of(layer) : layer;
+  variant.resize(std::min(variant.size(), variant.find(";number=")));
+  const std::size_t begin = std::min({variant.size(),
+                                      variant.find(";accumulation="),
+                                      variant.find(";operands="),
+                                      variant.find(";steps=")});
+  for (GemmProblem& form : gemm_forms(spec)) {
+    if (variant.substr(begin) == form_text(form)) {
+      return {row, std::move(form)};
+    }
+  }
+  refuse(fmt::format("the variant '{}' is of no form that this program has", row.variant));
+}
+
+RecurrentVariant recurrent_variant(const Measurement& row) {
+  for (const Part& part : parts_of(row.variant)) {
+    for (const auto& [name, algorithm] : kRecurrentAlgorithms) {
+      if (part.first == "algo" && part.second == name) {
+        return {row, algorithm};
+      }
+    }
+  }
+  refuse(
+      fmt::format("the variant '{}' names no algorithm of cuDNN's recurrent layers", row.variant));
+}
+
+/// Writes main.cpp for rows of one library. Throws Unsupported.
+std::string main_source(const LayerSpec& spec,
+                        const ReproducerTitle& title,
+                        const std::vector<Measurement>& rows) {
+  const std::string library = library_of(rows.front());
+  if (library == kEngines) {
+    std::vector<EngineVariant> variants;
+    for (const Measurement& row : rows) {
+      variants.push_back(engine_variant(spec, row));
+    }
+    return engine_source(title, variants);
+  }
+  if (library == kRecurrent) {
+    std::vector<RecurrentVariant> variants;
+    for (const Measurement& row : rows) {
+      variants.push_back(recurrent_variant(row));
+    }
+    return recurrent_source(title, recurrent_problem(spec), variants);
+  }
+  std::vector<ProductVariant> variants;
+  for (const Measurement& row : rows) {
+    variants.push_back(product_variant(spec, row));
+  }
+  return product_source(title, variants);
+}
+
 /// Keeps the rows that have a time and are of the library that the first such row is of.
 std::vector<Measurement> rows_of_one_library(const ReproducerRequest& request) {
   std::vector<Measurement> rows;
   for (const Measurement& row : request.rows) {
     const std::string library = row.outcome.timed() ? library_of(row) : std::string();
-    const bool known = library == kEngines || library == kProducts;
+    const bool known = library == kEngines || library == kProducts || library == kRecurrent;
     if (known && (rows.empty() || library == library_of(rows.front()))) {
       rows.push_back(row);
     }
@@ -126,22 +193,23 @@ std::vector<Measurement> rows_of_one_library(const ReproducerRequest& request) {
   if (rows.empty()) {
     refuse(fmt::format(
         "no reproducer is written of these variants{}: there are some of cuDNN's graphs "
-        "(convolutions, attention) and of cuBLASLt's products, with a time",
+        "(convolutions, attention, normalisations), of its recurrent layers and of cuBLASLt's "
+        "products, with a time",
         request.rows.empty() ? "" : fmt::format(" ('{}')", request.rows.front().variant)));
   }
   return rows;
 }
 
-std::string cmake_text(bool engines) {
+std::string cmake_text(bool cudnn) {
   const std::string lines =
-      engines ? "find_path(CUDNN_HEADERS cudnn.h HINTS \"${CUDA_FOLDER}/include\" REQUIRED)\n"
-                "find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS "
-                "\"${CUDA_FOLDER}/lib64\" \"${CUDA_FOLDER}/lib\" REQUIRED)\n"
-                "target_include_directories(reproducer SYSTEM PRIVATE \"${CUDNN_HEADERS}\")\n"
-                "target_link_libraries(reproducer PRIVATE \"${CUDNN_LIBRARY}\")\n"
-              : "find_library(CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 libcublasLt.so.12 "
-                "HINTS \"${CUDA_FOLDER}/lib64\" \"${CUDA_FOLDER}/lib\" REQUIRED)\n"
-                "target_link_libraries(reproducer PRIVATE \"${CUBLASLT_LIBRARY}\")\n";
+      cudnn ? "find_path(CUDNN_HEADERS cudnn.h HINTS \"${CUDA_FOLDER}/include\" REQUIRED)\n"
+              "find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS "
+              "\"${CUDA_FOLDER}/lib64\" \"${CUDA_FOLDER}/lib\" REQUIRED)\n"
+              "target_include_directories(reproducer SYSTEM PRIVATE \"${CUDNN_HEADERS}\")\n"
+              "target_link_libraries(reproducer PRIVATE \"${CUDNN_LIBRARY}\")\n"
+            : "find_library(CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 libcublasLt.so.12 "
+              "HINTS \"${CUDA_FOLDER}/lib64\" \"${CUDA_FOLDER}/lib\" REQUIRED)\n"
+              "target_link_libraries(reproducer PRIVATE \"${CUBLASLT_LIBRARY}\")\n";
   const std::string_view frame = cmake_frame();
   const std::size_t mark = frame.find(kLibraryMark);
   PLUMB_CHECK(mark != std::string_view::npos);
@@ -149,14 +217,15 @@ std::string cmake_text(bool engines) {
       "{}{}{}", frame.substr(0, mark), lines, frame.substr(mark + kLibraryMark.size()));
 }
 
-std::string instructions(bool engines, bool others_take_part) {
-  const char* const what = engines ? "cuDNN 9 with `cudnn.h`" : "cuBLASLt with `cublasLt.h`";
+std::string instructions(std::string_view library, bool others_take_part) {
+  const bool cudnn = library != kProducts;
+  const char* const what = cudnn ? "cuDNN 9 with `cudnn.h`" : "cuBLASLt with `cublasLt.h`";
   const char* const given =
-      engines ? "-DCUDNN_LIBRARY=/path/to/libcudnn.so.9 -DCUDNN_HEADERS=/path/to/include"
-              : "-DCUBLASLT_LIBRARY=/path/to/libcublasLt.so.13";
+      cudnn ? "-DCUDNN_LIBRARY=/path/to/libcudnn.so.9 -DCUDNN_HEADERS=/path/to/include"
+            : "-DCUBLASLT_LIBRARY=/path/to/libcublasLt.so.13";
   const char* const log =
-      engines ? "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout ./build/reproducer 0 > api.log"
-              : "CUBLASLT_LOG_LEVEL=5 CUBLASLT_LOG_FILE=api.log ./build/reproducer 0";
+      cudnn ? "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout ./build/reproducer 0 > api.log"
+            : "CUBLASLT_LOG_LEVEL=5 CUBLASLT_LOG_FILE=api.log ./build/reproducer 0";
   std::string text = fmt::format(
       "It needs a C++17 compiler, CMake, the CUDA toolkit's run time and {}, and a GPU to run.\n\n"
       "```\ncmake -S . -B build -DCUDA_FOLDER=/usr/local/cuda\n"
@@ -168,7 +237,7 @@ std::string instructions(bool engines, bool others_take_part) {
       what,
       given,
       log);
-  if (engines) {
+  if (library == kEngines) {
     text +=
         "\n`plan-N.json` is cuDNN's own description of variant N's plan: graph, device, engine and "
         "knobs.\n";
@@ -187,45 +256,27 @@ std::string instructions(bool engines, bool others_take_part) {
 Reproducer reproduce(const ReproducerRequest& request, const std::string& library) {
   const LayerSpec spec = parse_key(request.key);
   const std::vector<Measurement> rows = rows_of_one_library(request);
-  const bool engines = library_of(rows.front()) == kEngines;
-  const bool convolution = spec.op.rfind("conv", 0) == 0;
-  const bool gradient = spec.op.find("_backward") != std::string::npos;
-  if ((gradient && !convolution) || spec.op == "gemm_bias_gradient" || spec.op == "layer_norm") {
-    refuse("normalisations, and gradients but of convolutions, have no program of their own yet");
-  }
-  const ReproducerTitle title{request.key.text, library, request.seed};
+  const std::string measured_by = library_of(rows.front());
   Reproducer result;
+  for (std::size_t i = 0; measured_by == kEngines && i < rows.size(); ++i) {
+    if (const auto plan = rows[i].attributes.find("plan"); plan != rows[i].attributes.end()) {
+      result.files.push_back({fmt::format("plan-{}.json", i), plan->second + "\n"});
+    }
+  }
   std::string source;
   try {
-    if (engines) {
-      std::vector<EngineVariant> variants;
-      for (const Measurement& row : rows) {
-        variants.push_back(engine_variant(spec, row));
-        if (const auto plan = row.attributes.find("plan"); plan != row.attributes.end()) {
-          result.files.push_back(
-              {fmt::format("plan-{}.json", variants.size() - 1), plan->second + "\n"});
-        }
-      }
-      source = engine_source(title, variants);
-    } else {
-      const GemmProblem problem =
-          gemm_problem(is_integer_product(spec) ? integer_product_of(spec) : spec);
-      if (problem.saved || problem.bias_gradient) {
-        refuse("products that read or leave what training saves have no program of their own yet");
-      }
-      source = product_source(title, problem, rows);
-    }
+    source = main_source(spec, {request.key.text, library, request.seed}, rows);
   } catch (const Unsupported& reason) {
     refuse(reason.what());
   }
   result.files.push_back({"main.cpp", std::move(source)});
   result.files.push_back({"replay.hpp", std::string(replay_frame())});
-  result.files.push_back({"CMakeLists.txt", cmake_text(engines)});
+  result.files.push_back({"CMakeLists.txt", cmake_text(measured_by != kProducts)});
   const bool others = std::any_of(rows.begin(), rows.end(), [](const Measurement& row) {
     return row.variant.find("=apart") != std::string::npos ||
            row.variant.find(";operands=") != std::string::npos;
   });
-  result.instructions = instructions(engines, others);
+  result.instructions = instructions(measured_by, others);
   return result;
 }
 

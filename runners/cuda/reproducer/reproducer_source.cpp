@@ -15,6 +15,7 @@
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/lt_product.hpp"
 #include "runners/cuda/reproducer/frame.hpp"
+#include "runners/cuda/reproducer/main_text.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -124,12 +125,27 @@ std::string text(const ReductionOperation& operation) {
                      operation.output);
 }
 
-[[noreturn]] std::string text(const NormOperation&) {
-  throw Unsupported("a normalisation has no program of its own");
+std::string text(const NormOperation& operation) {
+  return fmt::format("norm({}, {}, {}, {}, {}, {})",
+                     static_cast<int>(operation.mode),
+                     operation.input,
+                     operation.scale,
+                     operation.bias,
+                     operation.epsilon,
+                     operation.output);
 }
 
-[[noreturn]] std::string text(const NormGradientOperation&) {
-  throw Unsupported("a normalisation's gradient has no program of its own");
+std::string text(const NormGradientOperation& operation) {
+  return fmt::format("norm_gradient({{{}, {}, {}, {}, {}, {}, {}, {}, {}}})",
+                     static_cast<int>(operation.mode),
+                     operation.gradient,
+                     operation.input,
+                     operation.scale,
+                     operation.mean,
+                     operation.inverse_deviation,
+                     operation.output,
+                     operation.scale_gradient,
+                     operation.bias_gradient);
 }
 
 std::string graph_text(std::size_t number, const TensorGraph& graph) {
@@ -153,31 +169,6 @@ std::string knob_text(const std::pair<std::string, std::int64_t>& knob) {
   return fmt::format("{{{}, {}}}", type, knob.second);
 }
 
-std::string row_text(const Measurement& row) {
-  const SampleSummary time = row.corrected();
-  return fmt::format("{{{:.9g}, {:.9g}, {:.9g}, {}}}",
-                     time.median.count(),
-                     time.interval.low.count(),
-                     time.interval.high.count(),
-                     time.n);
-}
-
-std::string title_text(const ReproducerTitle& title) {
-  return fmt::format(
-      "constexpr const char* kKey = {};\nconstexpr const char* kLibrary = {};\n"
-      "constexpr std::uint64_t kSeed = {}U;\n\n",
-      cpp_literal(title.key),
-      cpp_literal(title.library),
-      title.seed);
-}
-
-std::string with_variants(std::string_view frame, const std::string& variants) {
-  const std::size_t mark = frame.find(kVariantsMark);
-  PLUMB_CHECK(mark != std::string_view::npos);
-  return fmt::format(
-      "{}{}{}", frame.substr(0, mark), variants, frame.substr(mark + kVariantsMark.size()));
-}
-
 struct MatrixWords {
   const char* type;
   const char* number;
@@ -195,6 +186,10 @@ MatrixWords words_of(DataType type) {
       return {"CUDA_R_8I", "Number::s8"};
     case DataType::kS32:
       return {"CUDA_R_32I", "Number::s32"};
+    case DataType::kF8E4M3:
+      return {"CUDA_R_8F_E4M3", "Number::f8e4m3"};
+    case DataType::kF8E5M2:
+      return {"CUDA_R_8F_E5M2", "Number::f8e5m2"};
     default:
       return {"CUDA_R_32F", "Number::f32"};
   }
@@ -211,7 +206,30 @@ std::string matrix_text(const GemmMatrix& matrix) {
                      matrix.batch_stride);
 }
 
-std::string product_text(const GemmProblem& problem) {
+/// Writes what the epilogue reads beside the bias: an activation's operand, or its bits.
+std::string saved_text(const GemmProblem& problem) {
+  if (!problem.saved) {
+    return "{0, Number::boolean, 0}";
+  }
+  constexpr std::int64_t kByteBits = 8;
+  const GemmMatrix& saved = *problem.saved;
+  const bool bits = problem.activation == GemmProblem::Activation::kReluGradient;
+  const std::int64_t column = bits ? saved.leading / kByteBits : saved.leading;
+  return fmt::format("{{{}, {}, {}}}",
+                     saved.leading,
+                     bits ? "Number::boolean" : words_of(saved.type).number,
+                     column * saved.columns);
+}
+
+/// Counts the bias' numbers, or those of its gradient, which stands in its place.
+std::int64_t bias_numbers(const GemmProblem& problem) {
+  if (problem.bias_gradient) {
+    return problem.summed == GemmProblem::Summed::kB ? problem.n : problem.m;
+  }
+  return problem.bias ? problem.m : 0;
+}
+
+std::string product_text(std::size_t number, const GemmProblem& problem) {
   const auto [compute, scale] = computation_of(problem);
   const auto transpose = [](const GemmMatrix& matrix) {
     return matrix.transposed ? "CUBLAS_OP_T" : "CUBLAS_OP_N";
@@ -219,16 +237,20 @@ std::string product_text(const GemmProblem& problem) {
   GemmMatrix c = problem.c.value_or(problem.d);
   c.batch_stride = problem.d.batch_stride;
   return fmt::format(
-      "Product product() {{\n  return {{static_cast<cublasComputeType_t>({}), "
+      "Product product_{}() {{\n  return {{static_cast<cublasComputeType_t>({}), "
       "static_cast<cudaDataType_t>({}), {}, {}, static_cast<cublasLtEpilogue_t>({}), {}, {}, {}, "
-      "{}, {},\n          {},\n          {},\n          {},\n          {}}};\n}}\n\n",
+      "{}, "
+      "{}, {}, {},\n          {},\n          {},\n          {},\n          {}}};\n}}\n\n",
+      number,
       static_cast<int>(compute),
       static_cast<int>(scale),
       transpose(problem.a),
       transpose(problem.b),
       static_cast<int>(epilogue_of(problem)),
       problem.batch,
-      problem.bias ? problem.m : 0,
+      problem.fast_accumulation,
+      bias_numbers(problem),
+      saved_text(problem),
       number_text(problem.alpha),
       number_text(problem.beta),
       problem.c.has_value(),
@@ -263,10 +285,12 @@ std::string engine_source(const ReproducerTitle& title,
 }
 
 std::string product_source(const ReproducerTitle& title,
-                           const GemmProblem& problem,
-                           const std::vector<Measurement>& rows) {
+                           const std::vector<ProductVariant>& variants) {
+  std::string source = title_text(title);
   std::string list;
-  for (const Measurement& row : rows) {
+  for (std::size_t i = 0; i < variants.size(); ++i) {
+    source += product_text(i, variants[i].problem);
+    const Measurement& row = variants[i].row;
     std::vector<std::string> words;
     const auto found = row.attributes.find(kAlgorithmAttribute);
     if (found != row.attributes.end()) {
@@ -274,16 +298,15 @@ std::string product_source(const ReproducerTitle& title,
         words.push_back(fmt::format("{:#x}U", word));
       }
     }
-    list += fmt::format("      {{{},\n       {}, {{{}}}, {}}},\n",
+    list += fmt::format("      {{{},\n       {}, product_{}, {{{}}}, {}}},\n",
                         cpp_literal(row.variant),
                         row_text(row),
+                        i,
                         fmt::join(words, ", "),
                         row.workspace.value);
   }
-  return with_variants(
-      cublaslt_frame(),
-      title_text(title) + product_text(problem) +
-          fmt::format("std::vector<Variant> variants() {{\n  return {{\n{}  }};\n}}\n", list));
+  source += fmt::format("std::vector<Variant> variants() {{\n  return {{\n{}  }};\n}}\n", list);
+  return with_variants(cublaslt_frame(), source);
 }
 
 }  // namespace plumb::cuda

@@ -8,16 +8,10 @@
 
 #include "harness/results/measurement.hpp"
 #include "runners/cuda/gemm_problem.hpp"
+#include "runners/cuda/reproducer/main_text.hpp"
 #include "runners/cuda/tensor_graph.hpp"
 
 namespace plumb::cuda {
-
-/// Is what every reproducer says of itself.
-struct ReproducerTitle {
-  std::string key;
-  std::string library;  ///< name and version, for people
-  std::uint64_t seed = 1;
-};
 
 /// Is one engine of cuDNN's, with its knobs, on one graph.
 struct EngineVariant {
@@ -31,10 +25,15 @@ struct EngineVariant {
 [[nodiscard]] std::string engine_source(const ReproducerTitle& title,
                                         const std::vector<EngineVariant>& variants);
 
-/// Writes main.cpp of a program that executes algorithms of cuBLASLt's for one product: those of
-/// the rows' attribute "algorithm", or where there is none the heuristic's first.
+/// Is one algorithm of cuBLASLt's, for one form of a product.
+struct ProductVariant {
+  Measurement row;  ///< with its time
+  GemmProblem problem;
+};
+
+/// Writes main.cpp of a program that executes algorithms of cuBLASLt's: those of the rows'
+/// attribute "algorithm", or where there is none the heuristic's first.
 [[nodiscard]] std::string product_source(const ReproducerTitle& title,
-                                         const GemmProblem& problem,
-                                         const std::vector<Measurement>& rows);
+                                         const std::vector<ProductVariant>& variants);
 
 }  // namespace plumb::cuda

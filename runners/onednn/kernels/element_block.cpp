@@ -7,6 +7,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "harness/model/float8.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/onednn/offer.hpp"
 

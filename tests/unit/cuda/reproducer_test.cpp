@@ -110,9 +110,82 @@ TEST(CudaReproducer, of_a_gradient_has_its_direction) {
 }
 
 TEST(CudaReproducer, says_what_it_leaves_out) {
-  const Reproducer made =
-      reproduce({{kProduct}, {timed("impl=cublaslt;algo=66;steps=apart")}, 1}, "x");
+  const Reproducer made = reproduce({{std::string(kProduct) + ";epilogue=gelu_erf"},
+                                     {timed("impl=cublaslt;algo=66;steps=apart;number=2")},
+                                     1},
+                                    "x");
   EXPECT_THAT(made.instructions, HasSubstr("leaves them out"));
+  EXPECT_THAT(refusal_of({{kProduct}, {timed("impl=cublaslt;algo=66;steps=apart")}, 1}),
+              HasSubstr("of no form"));
+}
+
+TEST(CudaReproducer, of_a_product_has_each_variants_form) {
+  const Reproducer made =
+      reproduce({{"v1:gemm;in=f8e4m3[128,256],f8e5m2[256,64]c,bf16[64]c;out=bf16[128,64];acc=f32;"
+                  "math=downconvert;alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=gelu_tanh"},
+                 {timed("impl=cublaslt;algo=66;accumulation=fast;operands=made"),
+                  timed("impl=cublaslt;algo=66;operands=made;steps=apart")},
+                 1},
+                "x");
+  const std::string source = file_of(made, "main.cpp");
+  EXPECT_THAT(source,
+              HasSubstr("cublasLtEpilogue_t>(36), 1, true, 64, {0, Number::boolean, 0}, 1, 0, "
+                        "false,\n"
+                        "          {CUDA_R_8F_E5M2, Number::f8e5m2, 256, 64, 256, 0},\n"
+                        "          {CUDA_R_8F_E4M3, Number::f8e4m3, 256, 128, 256, 0},\n"))
+      << "GELU with bias; columns of k";
+  EXPECT_THAT(source, HasSubstr("cublasLtEpilogue_t>(1), 1, false, 0, ")) << "with C instead";
+  EXPECT_THAT(source, HasSubstr("product_1, "));
+}
+
+TEST(CudaReproducer, of_a_product_of_training_has_what_was_saved) {
+  const Reproducer made = reproduce(
+      {{"v1:gemm_bias_gradient;in=f32[20,24],f32[24,32],u8[20,16];out=f32[20,32],f32[32];acc=f32;"
+        "math=strict;alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=bit_mask@2"},
+       {timed("impl=cublaslt;algo=66")},
+       1},
+      "x");
+  EXPECT_THAT(file_of(made, "main.cpp"),
+              HasSubstr("cublasLtEpilogue_t>(152), 1, false, 32, {128, Number::boolean, 320}, "))
+      << "16 bytes of bits for each of 20 columns";
+}
+
+TEST(CudaReproducer, of_a_recurrent_layer_has_its_algorithms) {
+  const std::string key =
+      "v1:lstm;in=f16[40,4,64],f16[1,512,64]c,f16[1,512,128]c,-,-,f16[1,4,128];out=f16[40,1,4,128],"
+      "f16[1,4,128];acc=f32;math=strict;direction=forward;layout=0;outputs=yc";
+  const Reproducer made = reproduce({{key},
+                                     {timed("impl=cudnn-rnn;algo=STANDARD"),
+                                      timed("impl=cudnn-rnn;algo=PERSIST_DYNAMIC;operands=made")},
+                                     1},
+                                    "x");
+  const std::string source = file_of(made, "main.cpp");
+  EXPECT_THAT(source, HasSubstr("static_cast<cudnnRNNMode_t>(2)"));
+  EXPECT_THAT(source, HasSubstr("false, 40, 4, 64, 128, 1, false, true, false, true};"));
+  EXPECT_THAT(source, HasSubstr("static_cast<cudnnRNNAlgo_t>(2)}"));
+  EXPECT_THAT(file_of(made, "CMakeLists.txt"), HasSubstr("CUDNN_LIBRARY"));
+  EXPECT_THAT(made.instructions, Not(HasSubstr("plan-N")));
+  EXPECT_THAT(refusal_of({{key}, {timed("impl=cudnn-rnn;algo=FASTEST")}, 1}),
+              HasSubstr("no algorithm"));
+}
+
+TEST(CudaReproducer, of_a_normalisation_has_its_operation) {
+  const Reproducer made = reproduce(
+      {{"v1:layer_norm;in=f16[64,128],f32[128],f32[128];out=f16[64,128];acc=f32;math=strict;axis=1;"
+        "epsilon=1e-05"},
+       {timed("impl=cudnn;graph=norm;engine=3")},
+       1},
+      "x");
+  EXPECT_THAT(file_of(made, "main.cpp"), HasSubstr("builder.norm(0, 0, 1, 2, 3, 4);"));
+  const Reproducer gradient =
+      reproduce({{"v1:batch_norm_backward;in=f16[2,4,6,6],f16[2,4,6,6],f32[4],f32[4],f32[4];"
+                  "out=f16[2,4,6,6],f32[4],f32[4];acc=f32;math=strict;epsilon=1e-05"},
+                 {timed("impl=cudnn;graph=norm_backward;layout=NHWC;operands=made;engine=5;#44=1")},
+                 1},
+                "x");
+  EXPECT_THAT(file_of(gradient, "main.cpp"),
+              HasSubstr("builder.norm_gradient({2, 0, 1, 2, 3, 4, 5, 6, 7});"));
+  EXPECT_THAT(gradient.instructions, HasSubstr("leaves them out"));
 }
 
 TEST(CudaReproducer, rows_of_another_library_are_left_out) {

@@ -7,12 +7,13 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/kernel_look.hpp"
 #include "harness/cli/reproducer_folder.hpp"
+#include "harness/cli/second_look.hpp"
 #include "harness/cli/worker_choice.hpp"
 #include "harness/model/layer_spec.hpp"
 #include "harness/plan/system_facts.hpp"
 #include "harness/suite/suite.hpp"
+#include "harness/worker/metric_names.hpp"
 #include "harness/worker/worker_variables.hpp"
 #include "reporting/documents.hpp"
 
@@ -26,9 +27,21 @@ struct LayerOptions {
   std::string timeout = "60s";
   std::string variant;
   std::string emit;
+  std::string metrics;  ///< "true": those that are not named
   int threads = 1;
   bool force = false;
 };
+
+/// Returns what the worker is asked for; empty: nothing.
+std::string metrics_of(const LayerOptions& options) {
+  if (options.metrics == "true") {
+    return kDefaultMetrics;
+  }
+  if (!options.metrics.empty()) {
+    static_cast<void>(parse_metric_names(options.metrics));
+  }
+  return options.metrics;
+}
 
 void measure_layer(CommandContext& context, const LayerOptions& options) {
   const std::optional<CacheMode> cache = parse_cache_mode(options.cache);
@@ -43,6 +56,7 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
     }
     prepare_reproducer_folder(options.emit, options.force);
   }
+  const std::string metrics = metrics_of(options);
   MeasureRequest request;
   request.key = to_key(parse_key(LayerKey{options.key}));
   request.caches = {*cache};
@@ -71,6 +85,11 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
   if (environment.facts.contains(kProfilerFact)) {
     worker.reset();  // a device has one worker at a time
     look_at_kernels(worker_settings, parse_duration(options.timeout), rows);
+    if (!metrics.empty()) {
+      look_at_counters(worker_settings, parse_duration(options.timeout), metrics, rows);
+    }
+  } else if (!metrics.empty()) {
+    miss_counters("the backend of this stack has no counters to read, or no device", rows);
   }
   write_layer(
       request.key, rows, environment, context.json ? Style::kJson : Style::kText, std::cout);
@@ -105,6 +124,10 @@ void add_layer(CLI::App& app, CommandContext& context) {
                     options->emit,
                     "write a standalone program that does the same with the library alone (the "
                     "library's choice and the fastest, or --variant) into this folder");
+  layer->add_flag("--metrics",
+                  options->metrics,
+                  "execute the variants once more and read the GPU's counters: those that say "
+                  "how busy it is, or --metrics=NAME,… as CUPTI calls them");
   layer->add_flag("--force", options->force, "--emit: into a folder that is not empty, too");
   layer->callback([&context, options] { measure_layer(context, *options); });
 }

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "harness/base/error.hpp"
+#include "harness/worker/metric_names.hpp"
 #include "harness/worker/worker_variables.hpp"
 #include "runners/cuda/event_timer.hpp"
 #include "runners/cuda/reproducer/reproduce.hpp"
@@ -28,6 +29,16 @@ std::unique_ptr<ManagedDevice> managed(const std::string& uuid) {
 /// Before the GPU is taken: the profiler must see its context begin.
 std::unique_ptr<KernelTracer> tracer_if_wanted() {
   return std::getenv(kProfileVariable) != nullptr ? std::make_unique<KernelTracer>() : nullptr;
+}
+
+std::unique_ptr<CounterReader> counters_if_wanted() {
+  const char* const metrics = std::getenv(kMetricsVariable);
+  if (metrics == nullptr) {
+    return nullptr;
+  }
+  return std::make_unique<CounterReader>(metrics == std::string(kDefaultMetrics)
+                                             ? std::vector<std::string>{}
+                                             : parse_metric_names(metrics));
 }
 
 std::unique_ptr<DeviceMonitor> monitor_of(ManagedDevice* management) {
@@ -54,9 +65,10 @@ BackendServiceOptions options_for(CudaBackend& backend,
 
 CudaService::Measuring::Measuring(const CudnnLibrary& library, const Device& device, ModelMode mode)
     : tracer(tracer_if_wanted()),
+      counters(counters_if_wanted()),
       management(managed(device.uuid())),
       monitor(monitor_of(management.get())),
-      backend(library, device, mode, {management.get(), tracer.get()}),
+      backend(library, device, mode, {management.get(), tracer.get(), counters.get()}),
       service(backend, options_for(backend, device, monitor.get())) {}
 
 CudaService::CudaService(const std::vector<std::filesystem::path>& libraries, ModelMode mode)

@@ -44,7 +44,8 @@ class CudaService final : public WorkerService {
   /// Is what measures, from the first request on that needs the GPU.
   struct Measuring {
     Measuring(const CudnnLibrary& library, const Device& device, ModelMode mode);
-    std::unique_ptr<KernelTracer> tracer;       ///< in a worker that profiles; null: it cannot
+    std::unique_ptr<KernelTracer> tracer;       ///< in a worker that profiles; null: it does not
+    std::unique_ptr<CounterReader> counters;    ///< in a worker that counts; null: it does not
     std::unique_ptr<ManagedDevice> management;  ///< null: there is none
     std::unique_ptr<DeviceMonitor> monitor;     ///< null: likewise
     CudaBackend backend;

@@ -21,6 +21,7 @@ class DeviceContext {
 
   [[nodiscard]] const Device& device() const { return device_; }
   [[nodiscard]] const Driver& driver() const { return device_.driver(); }
+  [[nodiscard]] abi::Context get() const { return context_; }
   [[nodiscard]] Bytes free_memory() const;
 
   /// Makes the context current in the calling thread.

@@ -229,6 +229,15 @@ Observation DeviceProgram::traced(std::size_t slot) {
                            kTraced);
 }
 
+Observation DeviceProgram::counted(std::size_t slot) {
+  return observers_.counters->read(context_, [&](std::size_t executions) {
+    for (std::size_t i = 0; i < executions; ++i) {
+      put(slot);
+    }
+    synchronize();
+  });
+}
+
 Attributes DeviceProgram::launched(std::size_t slot) {
   const CapturedGraph graph(context_.driver(), stream_, [&] { put(slot); });
   return graph_attributes(contents_of(context_.driver().graph_calls(), graph.get()));
@@ -236,18 +245,25 @@ Attributes DeviceProgram::launched(std::size_t slot) {
 
 Observation DeviceProgram::observe(std::size_t slot, Seconds budget) {
   Observation seen;
-  const auto attempt = [&seen](const std::function<void()>& look) {
+  const char* const missing =
+      observers_.counters != nullptr ? "metrics_missing" : "kernels_missing";
+  const auto attempt = [&seen, missing](const std::function<void()>& look) {
     try {
       look();
     } catch (const LibraryRefusal& refusal) {
       if (const auto* const lost = dynamic_cast<const DriverRefusal*>(&refusal)) {
         end_if_lost(*lost);
       }
-      seen.attributes["kernels_missing"] = refusal.what();
+      seen.attributes[missing] = refusal.what();
     } catch (const Error& refusal) {
-      seen.attributes["kernels_missing"] = refusal.what();
+      seen.attributes[missing] = refusal.what();
     }
   };
+  if (observers_.counters != nullptr) {
+    attempt([&] { seen = counted(slot); });
+    keep_declaration(seen.attributes, plan_.attributes);
+    return seen;
+  }
   if (observers_.tracer != nullptr) {
     attempt([&] { seen = traced(slot); });
   } else {

@@ -7,6 +7,7 @@
 
 #include "harness/worker/backend.hpp"
 #include "harness/worker/device_clock.hpp"
+#include "runners/cuda/counter_reader.hpp"
 #include "runners/cuda/device_context.hpp"
 #include "runners/cuda/device_memory.hpp"
 #include "runners/cuda/device_plan.hpp"
@@ -22,6 +23,7 @@ struct Observers {
   const ManagedDevice* management = nullptr;  ///< counts energy; null: nobody does
   KernelTracer* tracer = nullptr;  ///< records kernels, in a process in which no time counts; null:
                                    ///< nobody does
+  CounterReader* counters = nullptr;  ///< reads counters, in such a process too; null: nobody does
 };
 
 /// Runs a plan on the GPU. Each slot has its own memory with operands in the plan's layouts and
@@ -40,8 +42,9 @@ class DeviceProgram : public Program {
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
   /// Reads the launches of one execution from a graph that it is captured as, which is not executed
   /// (graph_attributes()), and "energy_joules" of an execution, the GPU's idle share included. With
-  /// a tracer shows the kernels as that saw them instead (trace_observation()). What it cannot look
-  /// at is told by "kernels_missing".
+  /// a tracer shows the kernels as that saw them instead (trace_observation()), with a reader of
+  /// counters what those say. What it cannot look at is told by "kernels_missing", of counters by
+  /// "metrics_missing".
   [[nodiscard]] Observation observe(std::size_t slot, Seconds budget) override;
 
  protected:
@@ -65,6 +68,7 @@ class DeviceProgram : public Program {
   void give_memory(Slot& slot, const Slot* shared);
   void fill(const Slot& slot, std::span<const Tensor> operands, bool weights_only);
   [[nodiscard]] Observation traced(std::size_t slot);
+  [[nodiscard]] Observation counted(std::size_t slot);
   [[nodiscard]] Attributes launched(std::size_t slot);
   [[nodiscard]] std::vector<EnergyMark> energy_marks(std::size_t slot, Seconds at_most);
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/kernel_tracer.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
@@ -10,18 +8,11 @@
 #include <mutex>
 #include <utility>
 
-#include "harness/base/error.hpp"
-
 namespace plumb::cuda {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
 constexpr std::size_t kAlignment = 8;  // ACTIVITY_RECORD_ALIGNMENT
-
-const std::vector<std::string>& names() {
-  static const std::vector<std::string> list{"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-  return list;
-}
 
 /// Is what CUPTI's callbacks, which are given no word of ours, write to.
 struct Gathered {
@@ -88,8 +79,7 @@ std::vector<KernelRecord> kernel_records(std::span<std::uint8_t> buffer,
   return records;
 }
 
-KernelTracer::KernelTracer()
-    : library_(names(), "it comes with the CUDA toolkit, or as nvidia-cuda-cupti") {
+KernelTracer::KernelTracer() {
   abi::for_each_profiler_call(calls_,
                               [this](auto& call, const char* name) { library_.find(call, name); });
   {
@@ -97,8 +87,8 @@ KernelTracer::KernelTracer()
     const std::lock_guard lock(all.mutex);
     all.next = calls_.next_record;
   }
-  check(calls_.register_callbacks(request_buffer, complete_buffer), "taking its buffers");
-  check(calls_.enable(abi::kConcurrentKernel), "recording kernels");
+  library_.check(calls_.register_callbacks(request_buffer, complete_buffer), "taking its buffers");
+  library_.check(calls_.enable(abi::kConcurrentKernel), "recording kernels");
 }
 
 KernelTracer::~KernelTracer() {
@@ -107,35 +97,16 @@ KernelTracer::~KernelTracer() {
 }
 
 std::vector<KernelRecord> KernelTracer::record(const std::function<void()>& work) {
-  check(calls_.flush(abi::kFlushForced), "forgetting what was");
+  library_.check(calls_.flush(abi::kFlushForced), "forgetting what was");
   Gathered& all = gathered();
   {
     const std::lock_guard lock(all.mutex);
     all.records.clear();
   }
   work();
-  check(calls_.flush(abi::kFlushForced), "handing over its records");
+  library_.check(calls_.flush(abi::kFlushForced), "handing over its records");
   const std::lock_guard lock(all.mutex);
   return std::exchange(all.records, {});
-}
-
-std::string KernelTracer::version() const {
-  std::uint32_t number = 0;
-  static_cast<void>(calls_.version(&number));
-  return fmt::format("CUPTI {} ({})", number, library_.name());
-}
-
-void KernelTracer::check(int status, const char* what) const {
-  if (status != abi::kProfilerSuccess) {
-    const char* text = nullptr;
-    static_cast<void>(calls_.result_text(status, &text));
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("CUPTI: {}: {} ({}): it needs a driver and a process that no other "
-                            "profiler watches",
-                            what,
-                            text != nullptr ? text : "no words",
-                            status));
-  }
 }
 
 }  // namespace plumb::cuda

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "runners/cuda/dynamic_library.hpp"
 #include "runners/cuda/kernel_trace.hpp"
 #include "runners/cuda/profiler_abi.hpp"
+#include "runners/cuda/profiler_library.hpp"
 
 namespace plumb::cuda {
 
@@ -31,12 +31,10 @@ class KernelTracer {
   [[nodiscard]] std::vector<KernelRecord> record(const std::function<void()>& work);
   static constexpr std::size_t kMostRecords = 100'000;
 
-  [[nodiscard]] std::string version() const;
+  [[nodiscard]] std::string version() const { return library_.version(); }
 
  private:
-  void check(int status, const char* what) const;
-
-  DynamicLibrary library_;
+  ProfilerLibrary library_;
   abi::ProfilerCalls calls_;
 };
 

@@ -34,8 +34,6 @@ using CompleteBuffer = void (*)(void*, std::uint32_t, std::uint8_t*, std::size_t
 
 /// Holds the entry points, found by name.
 struct ProfilerCalls {
-  int (*version)(std::uint32_t*) = nullptr;
-  int (*result_text)(int, const char**) = nullptr;
   int (*register_callbacks)(RequestBuffer, CompleteBuffer) = nullptr;
   int (*enable)(int) = nullptr;
   int (*disable)(int) = nullptr;
@@ -47,8 +45,6 @@ struct ProfilerCalls {
 /// Calls `visit(member, "cuptiName")` for every entry point.
 template <typename Calls, typename Visit>
 void for_each_profiler_call(Calls& calls, Visit visit) {
-  visit(calls.version, "cuptiGetVersion");
-  visit(calls.result_text, "cuptiGetResultString");
   visit(calls.register_callbacks, "cuptiActivityRegisterCallbacks");
   visit(calls.enable, "cuptiActivityEnable");
   visit(calls.disable, "cuptiActivityDisable");

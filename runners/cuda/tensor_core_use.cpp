@@ -66,6 +66,11 @@ Decision decide(const TensorCoreEvidence& evidence) {
   return {};
 }
 
+bool is_decided(const Attributes& attributes) {
+  const auto decision = attributes.find("tensor_cores");
+  return decision != attributes.end() && decision->second != "unknown";
+}
+
 }  // namespace
 
 Attributes tensor_core_attributes(const TensorCoreEvidence& evidence) {
@@ -83,10 +88,16 @@ Attributes tensor_core_attributes(const TensorCoreEvidence& evidence) {
 }
 
 void keep_decision(Attributes& seen, const Attributes& known) {
-  const auto decided = known.find("tensor_cores");
-  if (decided != known.end() && decided->second != "unknown") {
+  if (is_decided(known)) {
     seen.erase("tensor_cores");
     seen.erase("tensor_cores.source");
+  }
+}
+
+void keep_declaration(Attributes& counted, const Attributes& known) {
+  if (is_decided(counted) && is_decided(known)) {
+    counted["tensor_cores.declared"] =
+        fmt::format("{} by {}", known.at("tensor_cores"), known.at("tensor_cores.source"));
   }
 }
 

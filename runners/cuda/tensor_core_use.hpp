@@ -28,6 +28,10 @@ struct TensorCoreEvidence {
 /// Leaves out of what was seen the decision if there was one before, by flags or notes.
 void keep_decision(Attributes& seen, const Attributes& known);
 
+/// Keeps beside what counters decided what was decided before, by flags or notes:
+/// "tensor_cores.declared" is "yes by cuDNN's notes". Nothing if either says nothing.
+void keep_declaration(Attributes& counted, const Attributes& known);
+
 /// Says what kernels of ours do: none uses tensor cores.
 [[nodiscard]] Attributes own_kernel_attributes();
 

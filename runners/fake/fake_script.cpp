@@ -131,6 +131,8 @@ class ScriptReader {
         read_facts(table(key, node), rule.profiled);
       } else if (key == "readings") {
         rule.readings = read_readings(table(key, node));
+      } else if (key == "counted") {
+        rule.counted = read_readings(table(key, node));
       } else if (key == "outcome") {
         rule.outcome.kind = read_outcome(node);
       } else if (key == "action") {

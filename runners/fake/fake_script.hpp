@@ -40,6 +40,7 @@ struct Rule {
   Attributes attributes{};
   Readings readings{};
   Attributes profiled{};  ///< attributes that only a worker that profiles sees
+  Readings counted{};     ///< readings that only a worker that counts sees
 };
 
 /// Is what a fake worker does (`runners/fake/README.md` describes the file).

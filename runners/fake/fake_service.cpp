@@ -16,6 +16,7 @@
 #include "harness/model/layer_cost.hpp"
 #include "harness/model/layer_spec.hpp"
 #include "harness/model/onnx_reader.hpp"
+#include "harness/worker/metric_names.hpp"
 #include "harness/worker/worker_variables.hpp"
 
 namespace plumb::fake {
@@ -34,6 +35,22 @@ double fraction_of_hash(const std::string& text) {
 /// Tells whether a rule settles the whole key at once, without a variant having been tried.
 bool refuses_key(const Rule* rule) {
   return rule != nullptr && rule->variant == "*" && !rule->outcome.timed();
+}
+
+/// Adds what the script counts of the metrics that are asked for.
+void count(const Rule& rule, const std::string& metrics, Measurement& row) {
+  row.readings = rule.counted;
+  if (metrics != kDefaultMetrics) {
+    row.readings.clear();
+    for (const std::string& name : parse_metric_names(metrics)) {
+      const auto found = rule.counted.find(name);
+      if (found != rule.counted.end()) {
+        row.readings.insert(*found);
+      } else {
+        row.attributes["metrics_missing"] = "the script does not count " + name;
+      }
+    }
+  }
 }
 
 Graph graph_in(const ExecuteRequest& request) {
@@ -122,6 +139,9 @@ Measurement FakeService::row(const MeasureRequest& request,
     if (purpose != Purpose::kRace) {
       row.attributes = std::getenv(kProfileVariable) != nullptr ? rule->profiled : rule->attributes;
       row.readings = rule->readings;
+      if (const char* const metrics = std::getenv(kMetricsVariable)) {
+        count(*rule, metrics, row);
+      }
     }
     if (row.outcome.timed() || row.outcome.kind == Outcome::Kind::kWrongResult) {
       row.output_hash = sha256(request.key.text + rule->output);

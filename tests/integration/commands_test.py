@@ -412,6 +412,36 @@ class Look(Command):
         variants = {row["variant"] for row in document["rows"] if row["purpose"] != "race"}
         self.assertEqual(len(variants), 3)
 
+    def test_layer_reads_counters_when_asked_to(self):
+        script = """
+[facts]
+profiler = "scripted"
+[[rule]]
+match = "v1:conv;*"
+variant = "algorithm=gemm"
+counted = { dram_read_bytes = [4096.0], "sm__inst_executed.sum" = [8192.0, 8190.0, 8194.0] }
+"""
+        self.stack("counting", script)
+
+        def readings(*arguments):
+            rows = self.json("layer", CONV, "--stack", "counting", *arguments)["rows"]
+            return {row["variant"]: (row.get("readings", {}), row.get("attributes", {})) for row in rows if row["purpose"] != "race"}
+
+        self.assertEqual(readings()["algorithm=gemm"][0], {})
+        seen = readings("--metrics")
+        self.assertEqual(seen["algorithm=gemm"][0]["dram_read_bytes"]["median"], 4096)
+        self.assertEqual(seen["algorithm=gemm"][0]["sm__inst_executed.sum"]["n"], 3)
+        self.assertEqual(seen["algorithm=direct"][0], {})
+        some = readings("--metrics=sm__inst_executed.sum,sm__no_such.sum")["algorithm=gemm"]
+        self.assertEqual(list(some[0]), ["sm__inst_executed.sum"])
+        self.assertIn("sm__no_such.sum", some[1]["metrics_missing"])
+
+    def test_layer_says_why_there_are_no_counters(self):
+        rows = self.json("layer", CONV, "--stack", "fake", "--metrics")["rows"]
+        self.assertEqual({"the backend of this stack has no counters to read, or no device"}, {row["attributes"]["metrics_missing"] for row in rows if row["purpose"] != "race"})
+        for names in ("sm__inst_executed", "a.b,a.b", "<b>.sum", "a.sum,,b.sum", ",".join(f"m{i}.sum" for i in range(25))):
+            self.assertIn("metric", self.plumb("layer", CONV, "--stack", "fake", f"--metrics={names}", expect=2).stderr)
+
     def test_a_suite_of_layers_only_runs_and_reports(self):
         refused = CONV.replace("strides=[1,1]", "strides=[2,2]").replace("out=f32[1,16,14,14]", "out=f32[1,16,7,7]")
         (self.folder / "shapes.toml").write_text(f'[[layers]]\nkey = "{CONV}"\ncount = 3\n[[layers]]\nkey = "{refused}"\n')

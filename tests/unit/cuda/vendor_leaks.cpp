@@ -3,5 +3,5 @@
 /// some when they find no device.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
-  return "leak:libcublasLt\nleak:libcudnn\nleak:libnvrtc\n";
+  return "leak:libcublasLt\nleak:libcudnn\nleak:libcupti\nleak:libnvperf\nleak:libnvrtc\n";
 }

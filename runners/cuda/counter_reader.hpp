@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/worker/backend.hpp"
+#include "runners/cuda/metric_choice.hpp"
+#include "runners/cuda/range_profiler.hpp"
+
+namespace plumb::cuda {
+
+/// Reads metrics of executions from the GPU's hardware counters. Not thread-safe.
+class CounterReader {
+ public:
+  /// Takes the names of metrics; none: those that answer what a row leaves open. Throws as
+  /// RangeProfiler does, and is to be made when that is.
+  explicit CounterReader(std::vector<std::string> asked) : asked_(std::move(asked)) {}
+
+  /// Counts over kRanges ranges of `execute(n)`, which executes n times and waits; n so many that a
+  /// range lasts about two milliseconds, at most kMostExecutions. Returns metric_observation() and,
+  /// as "metrics", how it was counted. Throws Error{kEnvironment} that says why nothing was.
+  [[nodiscard]] Observation read(const DeviceContext& context,
+                                 const std::function<void(std::size_t)>& execute);
+  static constexpr std::size_t kRanges = 3;
+  static constexpr std::size_t kMostExecutions = 100;
+
+ private:
+  RangeProfiler profiler_;
+  std::vector<std::string> asked_;
+  std::optional<CountedChip> chip_;  // from the first reading on
+  MetricChoice choice_;
+};
+
+/// Returns how many executions fill a range, of which one takes so long.
+[[nodiscard]] std::size_t executions_of_range(Seconds one);
+
+}  // namespace plumb::cuda

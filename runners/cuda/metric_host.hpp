@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runners/cuda/metrics_abi.hpp"
+#include "runners/cuda/profiler_library.hpp"
+
+namespace plumb::cuda {
+
+/// Names a chip, and which of its counters can be read.
+struct CountedChip {
+  std::string name;                        ///< as CUPTI calls it: "GH100"
+  std::vector<std::uint8_t> availability;  ///< its own image of that; empty: all the chip has
+};
+
+/// Turns metrics into what a chip's counters are set to, and what they counted into values. Needs
+/// no GPU: CUPTI knows the chips of its time. Not thread-safe. The library must outlive it.
+class MetricHost {
+ public:
+  /// Throws Error{kEnvironment} for a chip that this CUPTI does not know, or one without metrics of
+  /// these names.
+  MetricHost(const ProfilerLibrary& library,
+             const CountedChip& chip,
+             const std::vector<std::string>& metrics);
+  ~MetricHost();
+  MetricHost(const MetricHost&) = delete;
+  MetricHost& operator=(const MetricHost&) = delete;
+  MetricHost(MetricHost&&) = delete;
+  MetricHost& operator=(MetricHost&&) = delete;
+
+  /// Says what the counters are set to, in CUPTI's own form, and in how many passes all metrics are
+  /// counted.
+  [[nodiscard]] const std::vector<std::uint8_t>& image() const { return image_; }
+  [[nodiscard]] std::size_t passes() const { return passes_; }
+  static constexpr std::size_t kLargestImage = std::size_t{16} << 20;
+
+  /// Returns the names as calls take them, in the order of the values.
+  [[nodiscard]] std::vector<const char*> names() const;
+
+  /// Returns the value of each metric over one range of what was counted (CUPTI's own form). Throws
+  /// Error{kEnvironment} if nothing was.
+  [[nodiscard]] std::vector<double> values(std::span<const std::uint8_t> data,
+                                           std::size_t range) const;
+
+ private:
+  void configure();
+
+  const ProfilerLibrary& library_;
+  abi::MetricHostCalls calls_;
+  std::vector<std::string> metrics_;
+  void* host_ = nullptr;
+  std::vector<std::uint8_t> image_;
+  std::size_t passes_ = 0;
+};
+
+/// Tells whether a chip has a metric ("sm__inst_executed.sum", with how it is summed up). Throws
+/// Error{kEnvironment} if CUPTI does not know the chip.
+[[nodiscard]] bool has_metric(const ProfilerLibrary& library,
+                              const CountedChip& chip,
+                              const std::string& metric);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "runners/cuda/device_context.hpp"
+#include "runners/cuda/metric_host.hpp"
+#include "runners/cuda/metrics_abi.hpp"
+#include "runners/cuda/profiler_library.hpp"
+
+namespace plumb::cuda {
+
+/// Reads a GPU's hardware counters over ranges of work (CUPTI's Range Profiler, by user ranges and
+/// user replay): what cannot be counted at once is counted in passes, each over the same work done
+/// again. No time of such a process counts. Not thread-safe.
+class RangeProfiler {
+ public:
+  /// Is to be made before the GPU's context. Throws Error{kEnvironment} that says why there is
+  /// none: no library, one without this interface, or no driver.
+  RangeProfiler();
+  ~RangeProfiler();
+  RangeProfiler(const RangeProfiler&) = delete;
+  RangeProfiler& operator=(const RangeProfiler&) = delete;
+  RangeProfiler(RangeProfiler&&) = delete;
+  RangeProfiler& operator=(RangeProfiler&&) = delete;
+
+  [[nodiscard]] const ProfilerLibrary& library() const { return library_; }
+
+  /// Returns the GPU's chip with the counters that can be read. Throws Error{kEnvironment}, above
+  /// all where the driver keeps counters to administrators.
+  [[nodiscard]] CountedChip chip(const DeviceContext& context) const;
+
+  /// Does `work` once a range and pass, which must end with the GPU having done all of it, and
+  /// returns the values by range and metric. Throws Error{kEnvironment} for metrics that take more
+  /// than kMostPasses, and where counting fails.
+  [[nodiscard]] std::vector<std::vector<double>> count(const DeviceContext& context,
+                                                       const MetricHost& metrics,
+                                                       std::size_t ranges,
+                                                       const std::function<void()>& work) const;
+  static constexpr std::size_t kMostPasses = 64;
+
+ private:
+  class Session;
+
+  ProfilerLibrary library_;
+  abi::RangeProfilerCalls calls_;
+};
+
+}  // namespace plumb::cuda

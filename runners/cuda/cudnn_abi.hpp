@@ -38,6 +38,7 @@ enum class DescriptorType : int {
   kReductionOperation = 22,
   kNormForward = 29,
   kNormBackward = 30,
+  kReshapeOperation = 31,
   kDeviceProperties = 38,  // since 9.8
 };
 
@@ -162,6 +163,8 @@ enum class Attribute : int {
   kNormGradientScaleGradient = 2107,
   kNormGradientBiasGradient = 2108,
   kNormGradientInputGradient = 2109,
+  kReshapeInput = 2200,
+  kReshapeOutput = 2201,
   kDeviceJson = 2702,
 };
 
@@ -192,6 +195,7 @@ enum class PointwiseMode : int {
   kSubtract = 9,
   kExp = 13,
   kLog = 15,
+  kIdentity = 21,
   kRelu = 100,
   kTanh = 101,
   kSigmoid = 102,

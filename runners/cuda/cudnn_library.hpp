@@ -35,6 +35,8 @@ class CudnnLibrary {
   /// facts their files.
   [[nodiscard]] Environment describe() const;
 
+  [[nodiscard]] std::size_t version_number() const { return get_version_(); }  ///< 91900: 9.19.0
+
   /// Returns cuDNN's older calls; those that this version has not are null.
   [[nodiscard]] const abi::LegacyCalls& legacy_calls() const { return legacy_calls_; }
 

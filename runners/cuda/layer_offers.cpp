@@ -119,6 +119,9 @@ std::vector<DeviceOffer> library_offers(const LayerSpec& spec, const OfferSource
   if (spec.op == "attention") {
     return attention_offers(spec, sources.cudnn);
   }
+  if (spec.op == "attention_backward") {
+    return attention_gradient_offers(spec, sources.cudnn);
+  }
   if (spec.op == "layer_norm" || spec.op == "layer_norm_backward" ||
       spec.op == "batch_norm_backward") {
     return norm_offers(spec, sources.cudnn, kernel_step(sources.kernels));

@@ -201,6 +201,13 @@ class Assembly {
     operation.finish("a reduction's operation");
   }
 
+  void add(const ReshapeOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kReshapeOperation);
+    operation.set(Attribute::kReshapeInput, tensors_[value.input]);
+    operation.set(Attribute::kReshapeOutput, tensors_[value.output]);
+    operation.finish("a reshape's operation");
+  }
+
   void add(const NormOperation& value) {
     Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kNormForward);
     operation.set_enumerator(

@@ -63,9 +63,16 @@ struct MatmulOperation {
   std::size_t output = 0;
 };
 
-/// Joins what lies along the axes that are 1 in the output.
+/// Joins what lies along the axes that are 1 in the output; where heads of the output are fewer,
+/// each joins as many that follow one another.
 struct ReductionOperation {
   abi::Reduction reduction = abi::Reduction::kAdd;
+  std::size_t input = 0;
+  std::size_t output = 0;
+};
+
+/// Sees what lies in a tensor by other extents and strides.
+struct ReshapeOperation {
   std::size_t input = 0;
   std::size_t output = 0;
 };
@@ -98,6 +105,7 @@ using GraphOperation = std::variant<ConvolutionOperation,
                                     PointwiseOperation,
                                     MatmulOperation,
                                     ReductionOperation,
+                                    ReshapeOperation,
                                     NormOperation,
                                     NormGradientOperation>;
 

@@ -454,6 +454,10 @@ constexpr std::array kCases = std::to_array<LayerCase>({
                "attention_backward;in=bf16[2,5,64],bf16[2,5,64],bf16[2,7,32],bf16[2,7,32],"
                "bf16[2,5,64],f32[2,4,5,1];out=bf16[2,5,64],bf16[2,7,32],bf16[2,7,32]",
                ";causal=0;kv_heads=2;q_heads=4;scale=0.25"),
+    PLUMB_CASE("attention_backward_f16_causal_grouped",
+               "attention_backward;in=f16[2,4,9,16],f16[2,4,9,24],f16[2,2,11,24],f16[2,2,11,16],"
+               "f16[2,4,9,16],f32[2,4,9,1];out=f16[2,4,9,24],f16[2,2,11,24],f16[2,2,11,16]",
+               ";causal=1;kv_heads=2;q_heads=4;scale=0.2"),
     PLUMB_CASE("max_pool_backward",
                "max_pool_backward;in=f32[1,16,5,5],f32[1,16,9,9];out=f32[1,16,9,9]",
                ";ceil_mode=0;dilations=[1,1];kernel=[3,3];pads=[1,1,1,1];strides=[2,2]"),

@@ -11,6 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/model/quantized_product.hpp"
+#include "runners/cuda/attention_gradient_graph.hpp"
 #include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/index_space.hpp"
@@ -91,6 +92,9 @@ bool drop_integer_parts(std::string& variant) {
 std::vector<GraphForm> graph_forms(const LayerSpec& spec, bool apart) {
   if (spec.op == "attention") {
     return {attention_form(spec)};
+  }
+  if (spec.op == "attention_backward") {
+    return {attention_gradient_form(spec)};
   }
   return spec.op.find("norm") == std::string::npos ? convolution_forms(spec, apart)
                                                    : norm_forms(spec);

@@ -125,6 +125,10 @@ std::string text(const ReductionOperation& operation) {
                      operation.output);
 }
 
+std::string text(const ReshapeOperation& operation) {
+  return fmt::format("reshape({}, {})", operation.input, operation.output);
+}
+
 std::string text(const NormOperation& operation) {
   return fmt::format("norm({}, {}, {}, {}, {}, {})",
                      static_cast<int>(operation.mode),

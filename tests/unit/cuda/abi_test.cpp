@@ -199,6 +199,10 @@ static_assert(same(DescriptorType::kMatmulOperation, CUDNN_BACKEND_OPERATION_MAT
 static_assert(same(DescriptorType::kReduction, CUDNN_BACKEND_REDUCTION_DESCRIPTOR));
 static_assert(same(DescriptorType::kReductionOperation,
                    CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR));
+static_assert(same(DescriptorType::kReshapeOperation, CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR));
+static_assert(same(Attribute::kReshapeInput, CUDNN_ATTR_OPERATION_RESHAPE_XDESC));
+static_assert(same(Attribute::kReshapeOutput, CUDNN_ATTR_OPERATION_RESHAPE_YDESC));
+static_assert(same(PointwiseMode::kIdentity, CUDNN_POINTWISE_IDENTITY));
 static_assert(same(Attribute::kPointwiseAxis, CUDNN_ATTR_POINTWISE_AXIS));
 static_assert(same(Attribute::kStepCondition, CUDNN_ATTR_OPERATION_POINTWISE_TDESC));
 static_assert(same(Attribute::kTensorIsByValue, CUDNN_ATTR_TENSOR_IS_BY_VALUE));

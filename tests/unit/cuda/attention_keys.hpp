@@ -19,4 +19,17 @@ inline constexpr const char* kAttentions[] = {
     "math=strict;causal=0;kv_heads=1;outputs=y;q_heads=4;scale=0.125;softcap=0.0",
 };
 
+/// Its gradient likewise.
+inline constexpr const char* kAttentionGradients[] = {
+    "v1:attention_backward;in=f16[2,2,5,8],f16[2,2,5,16],f16[2,2,7,16],f16[2,2,7,8],f16[2,2,5,8],"
+    "f32[2,2,5,1];out=f16[2,2,5,16],f16[2,2,7,16],f16[2,2,7,8];acc=f32;math=strict;causal=0;"
+    "kv_heads=2;q_heads=2;scale=0.25",
+    "v1:attention_backward;in=bf16[1,4,8,32],bf16[1,4,8,32],bf16[1,2,8,32],bf16[1,2,8,32],"
+    "bf16[1,4,8,32],f32[1,4,8,1];out=bf16[1,4,8,32],bf16[1,2,8,32],bf16[1,2,8,32];acc=f32;"
+    "math=strict;causal=1;kv_heads=2;q_heads=4;scale=0.25",
+    "v1:attention_backward;in=f16[2,5,64],f16[2,5,64],f16[2,7,32],f16[2,7,32],f16[2,5,64],"
+    "f32[2,4,5,1];out=f16[2,5,64],f16[2,7,32],f16[2,7,32];acc=f32;math=strict;causal=0;kv_heads=2;"
+    "q_heads=4;scale=0.25",
+};
+
 }  // namespace plumb::cuda

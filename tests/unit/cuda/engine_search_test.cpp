@@ -11,6 +11,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/engine_promise.hpp"
+#include "runners/cuda/attention_gradient_graph.hpp"
 #include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/blas_handle.hpp"
 #include "runners/cuda/convolution_graph.hpp"
@@ -221,6 +222,8 @@ TEST(ConvolutionsOfIntegers, with_their_scales_are_a_pattern_that_cudnn_has_engi
   }
 }
 
+class AttentionGradientGraphs : public ::testing::TestWithParam<const char*> {};
+
 class AttentionGraphs : public ::testing::TestWithParam<const char*> {};
 
 // Without a driver cuDNN lists no engine that it compiles itself, which all of attention's are. The
@@ -247,6 +250,49 @@ INSTANTIATE_TEST_SUITE_P(
         "v1:attention;in=bf16[8,384,1024],bf16[8,384,1024],bf16[8,384,1024],bf16[8,1,1,384];"
         "out=bf16[8,384,1024];acc=f32;math=strict;causal=0;kv_heads=16;outputs=y;q_heads=16;"
         "scale=0.125;softcap=0.0"));
+
+TEST_P(AttentionGradientGraphs, are_a_pattern_that_cudnn_has_engines_for) {
+  [[maybe_unused]] const VendorMemory vendors{};
+  const LayerSpec spec = parse_key({GetParam()});
+  const auto engines = engines_beside_empty_driver(spec, attention_gradient_form(spec).graph);
+  if (!engines) {
+    GTEST_SKIP() << "no cuDNN, or no empty driver of the toolkit's, is here";
+  }
+  EXPECT_GT(*engines, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Keys, AttentionGradientGraphs, ::testing::ValuesIn(kAttentionGradients));
+INSTANTIATE_TEST_SUITE_P(
+    LongKeys,
+    AttentionGradientGraphs,
+    ::testing::Values(
+        "v1:attention_backward;in=f16[1,16,2048,128],f16[1,16,2048,128],f16[1,4,2048,128],"
+        "f16[1,4,2048,128],f16[1,16,2048,128],f32[1,16,2048,1];out=f16[1,16,2048,128],"
+        "f16[1,4,2048,128],f16[1,4,2048,128];acc=f32;math=strict;causal=1;kv_heads=4;q_heads=16;"
+        "scale=0.088",
+        "v1:attention_backward;in=bf16[8,384,1024],bf16[8,384,1024],bf16[8,384,1024],"
+        "bf16[8,384,1024],bf16[8,384,1024],f32[8,16,384,1];out=bf16[8,384,1024],bf16[8,384,1024],"
+        "bf16[8,384,1024];acc=f32;math=strict;causal=0;kv_heads=16;q_heads=16;scale=0.125"));
+
+// What cuDNN documents: heads of up to 256 numbers, by eights.
+TEST(AttentionGradientGraph, has_no_engines_beyond_cudnns_own_limits) {
+  [[maybe_unused]] const VendorMemory vendors{};
+  for (const int numbers : {12, 264}) {
+    const std::string q = "f16[1,2,64," + std::to_string(numbers) + "]";
+    std::string key = "v1:attention_backward;in=" + q;
+    for (int i = 0; i < 4; ++i) {
+      key += "," + q;
+    }
+    key += ",f32[1,2,64,1];out=" + q + "," + q + "," + q +
+           ";acc=f32;math=strict;causal=0;kv_heads=2;q_heads=2;scale=0.25";
+    const LayerSpec spec = parse_key({key});
+    const auto engines = engines_beside_empty_driver(spec, attention_gradient_form(spec).graph);
+    if (!engines) {
+      GTEST_SKIP() << "no cuDNN, or no empty driver of the toolkit's, is here";
+    }
+    EXPECT_EQ(*engines, 0U) << numbers;
+  }
+}
 
 class NormGraphs : public ::testing::TestWithParam<const char*> {};
 

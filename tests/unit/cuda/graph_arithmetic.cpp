@@ -165,11 +165,19 @@ class Computation {
     const bool sum = value.reduction == abi::Reduction::kAdd;
     Memory& output = memories_[value.output];
     output.numbers.assign(output.numbers.size(), sum ? 0.0 : -INFINITY);
+    const std::int64_t sharing =
+        std::max<std::int64_t>(1, memories_[value.input].dimensions[1] / output.dimensions[1]);
     for_each(memories_[value.input].dimensions, [&](const Dimensions& at) {
       const double x = memories_[value.input].get(at);
-      double& result = output.set(at);
+      Dimensions joined = at;
+      joined[1] /= sharing;
+      double& result = output.set(joined);
       result = sum ? result + x : std::max(result, x);
     });
+  }
+
+  void run(const ReshapeOperation& value) {
+    memories_[value.output].numbers = memories_[value.input].numbers;
   }
 
   void run(const NormOperation& value) {
@@ -236,6 +244,8 @@ class Computation {
         return x / b;
       case Mode::kExp:
         return std::exp(x);
+      case Mode::kIdentity:
+        return x;
       case Mode::kLog:
         return std::log(x);
       case Mode::kTanh:

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "runners/cuda/attention_gradient_graph.hpp"
 #include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/device_program.hpp"
@@ -262,6 +263,8 @@ TEST(GraphForm, normalisations_that_cudnn_is_not_asked_for_say_why) {
       ::testing::HasSubstr("f64"));
 }
 
+class AttentionGradients : public ::testing::TestWithParam<const char*> {};
+
 class Attention : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Attention, as_a_graph_means_what_the_key_says) {
@@ -271,6 +274,14 @@ TEST_P(Attention, as_a_graph_means_what_the_key_says) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Keys, Attention, ::testing::ValuesIn(kAttentions));
+
+TEST_P(AttentionGradients, as_graphs_mean_what_the_key_says) {
+  const LayerSpec spec = parse_key({GetParam()});
+  HostKernels none;
+  expect_right({host_form(spec, attention_gradient_form(spec), none)});
+}
+
+INSTANTIATE_TEST_SUITE_P(Keys, AttentionGradients, ::testing::ValuesIn(kAttentionGradients));
 
 TEST(GraphForm, attention_that_cudnn_is_not_asked_for_says_why) {
   const auto refusal = [](const std::string& key) -> std::string {
@@ -295,6 +306,33 @@ TEST(GraphForm, attention_that_cudnn_is_not_asked_for_says_why) {
                       "out=f16[1,4,3,16]" +
                       end),
               ::testing::HasSubstr("mask of bool"));
+}
+
+TEST(GraphForm, gradients_of_attention_that_cudnn_is_not_asked_for_say_why) {
+  const auto key = [](const std::string& type, int queries, int keys) {
+    const std::string q = type + "[1,2," + std::to_string(queries) + ",16]";
+    const std::string k = type + "[1,2," + std::to_string(keys) + ",16]";
+    return LayerKey{"v1:attention_backward;in=" + q + "," + q + "," + k + "," + k + "," + q +
+                    ",f32[1,2," + std::to_string(queries) + ",1];out=" + q + "," + k + "," + k +
+                    ";acc=f32;math=strict;causal=0;kv_heads=2;q_heads=2;scale=0.25"};
+  };
+  EXPECT_THROW(static_cast<void>(attention_gradient_form(parse_key(key("f32", 5, 7)))),
+               Unsupported);
+  const auto is_sound = [](const LayerKey& asked, std::size_t version) {
+    try {
+      require_sound_attention_gradient(parse_key(asked), version);
+      return true;
+    } catch (const Unsupported&) {
+      return false;
+    }
+  };
+  EXPECT_TRUE(is_sound(key("f16", 5, 7), 91900));
+  EXPECT_TRUE(is_sound(key("f16", 5, 7), 91501));
+  EXPECT_FALSE(is_sound(key("f16", 5, 7), 91500)) << "keys beyond the last 128 were not masked";
+  EXPECT_TRUE(is_sound(key("f16", 5, 256), 91500));
+  EXPECT_FALSE(is_sound(key("f16", 128, 128), 91000));
+  EXPECT_FALSE(is_sound(key("f16", 128, 128), 91001));
+  EXPECT_FALSE(is_sound(key("f16", 1, 1), 91900));
 }
 
 TEST(GraphForm, steps_that_cudnn_does_not_fuse_are_kernels_of_ours) {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "harness/model/attention_shape.hpp"
+#include "runners/cuda/tensor_graph.hpp"
+
+namespace plumb::cuda {
+
+/// Makes the graph of attention or its gradient, operation by operation; each returns the tensor
+/// that it makes, as an index.
+class AttentionBuilder {
+ public:
+  /// What lies between operations: a number a query and key, or a number a query.
+  enum Extent { kScores, kRows };
+
+  /// Takes the layer's extents and the type of queries, keys and values.
+  AttentionBuilder(const AttentionShape& shape, abi::Type type) : s_(shape), type_(type) {}
+
+  [[nodiscard]] const AttentionShape& shape() const { return s_; }
+  [[nodiscard]] abi::Type type() const { return type_; }
+  [[nodiscard]] TensorGraph& graph() { return graph_; }
+
+  /// Adds an operand, or (without an index) a result, which lie as the layer has them: heads apart
+  /// or together.
+  std::size_t operand(std::optional<std::size_t> index,
+                      std::int64_t heads,
+                      std::int64_t length,
+                      std::int64_t numbers);
+  /// Turns a tensor on its side: its last two axes change places.
+  void turn(std::size_t tensor);
+  std::size_t number(double value);
+  /// Adds a tensor that is never in memory.
+  std::size_t between(Extent extent, abi::Type type = abi::Type::kFloat);
+
+  std::size_t product(std::size_t left, std::size_t right, std::size_t output);
+  PointwiseOperation& append(abi::PointwiseMode mode, std::size_t input, std::size_t output);
+  std::size_t pointwise(abi::PointwiseMode mode,
+                        std::size_t input,
+                        std::optional<std::size_t> other,
+                        Extent extent = kScores);
+  std::size_t reduced(abi::Reduction reduction, std::size_t input, std::size_t output);
+  /// Takes the lowest number for the score of a key behind the query's own.
+  std::size_t causal(std::size_t scores);
+
+ private:
+  AttentionShape s_;
+  abi::Type type_;
+  TensorGraph graph_;
+};
+
+/// Returns the type of tensors that cuDNN's attention takes: f16 or bf16, all of them alike. Throws
+/// Unsupported.
+[[nodiscard]] abi::Type attention_type(const LayerSpec& spec,
+                                       std::size_t operands,
+                                       std::size_t outputs);
+
+}  // namespace plumb::cuda

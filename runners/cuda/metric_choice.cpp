@@ -114,6 +114,7 @@ Observation metric_observation(const MetricChoice& choice,
     const double unit =
         grows(metric.name) ? metric.unit / static_cast<double>(executions) : metric.unit;
     std::vector<double> values;
+    values.reserve(ranges.size());
     for (const std::vector<double>& range : ranges) {
       values.push_back(range.at(i) * unit);
     }

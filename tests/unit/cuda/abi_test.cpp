@@ -424,11 +424,14 @@ static_assert(kRangeProfiler == static_cast<int>(CUPTI_PROFILER_TYPE_RANGE_PROFI
 static_assert(kUserRange == static_cast<int>(CUPTI_UserRange));
 static_assert(kUserReplay == static_cast<int>(CUPTI_UserReplay));
 
-/// Tells whether a structure of ours is the toolkit's: as large, with as many bytes announced.
+/// Tells whether a structure of ours is the toolkit's: as large, with as many bytes announced, or,
+/// where later ones have grown at their end, its front.
 template <typename Ours, typename Theirs>
 consteval bool is_sized_as(std::size_t announced) {
-  return sizeof(Ours) == sizeof(Theirs) && Ours::kBytes == announced &&
-         offsetof(Theirs, structSize) == offsetof(Ours, bytes) &&
+  constexpr bool kMayBeLonger = CUPTI_API_VERSION > 130001;
+  const bool same = sizeof(Ours) == sizeof(Theirs) && Ours::kBytes == announced;
+  const bool front = sizeof(Ours) <= sizeof(Theirs) && Ours::kBytes <= announced;
+  return (kMayBeLonger ? front : same) && offsetof(Theirs, structSize) == offsetof(Ours, bytes) &&
          offsetof(Theirs, pPriv) == offsetof(Ours, reserved);
 }
 

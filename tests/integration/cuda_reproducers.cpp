@@ -17,6 +17,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/engine_promise.hpp"
+#include "runners/cuda/attention_gradient_graph.hpp"
 #include "runners/cuda/attention_offers.hpp"
 #include "runners/cuda/convolution_offers.hpp"
 #include "runners/cuda/engine_attributes.hpp"
@@ -56,11 +57,14 @@ void write_engines(const fs::path& folder,
                    const CudnnLibrary& library,
                    const Descriptor& properties) {
   const LayerSpec spec = parse_key({key});
+  const bool attention = spec.op == "attention_backward";
   const bool compiled =
-      spec.op.find("norm") != std::string::npos;  // by cuDNN: all engines of these
+      attention || spec.op.find("norm") != std::string::npos;  // by cuDNN: all engines of these
   const EngineTarget target{&properties, nullptr};
   ReproducerRequest request{{key}, {}, 7};
-  for (const GraphForm& form : compiled ? norm_forms(spec) : convolution_forms(spec, apart)) {
+  for (const GraphForm& form : attention  ? std::vector{attention_gradient_form(spec)}
+                               : compiled ? norm_forms(spec)
+                                          : convolution_forms(spec, apart)) {
     const OperationGraph graph = operation_graph(library, form.graph);
     std::size_t rows = 0;
     for (const FoundEngine& engine : find_engines(library, graph, target)) {
@@ -192,6 +196,14 @@ int run(const fs::path& folder,
   write_engines(folder / "norm_gradient",
                 "v1:batch_norm_backward;in=f16[16,64,28,28],f16[16,64,28,28],f32[64],f32[64],"
                 "f32[64];out=f16[16,64,28,28],f32[64],f32[64];acc=f32;math=strict;epsilon=1e-05",
+                false,
+                *library,
+                properties);
+  write_engines(folder / "attention_gradient",
+                "v1:attention_backward;in=f16[2,16,512,64],f16[2,16,512,64],f16[2,4,512,64],"
+                "f16[2,4,512,64],f16[2,16,512,64],f32[2,16,512,1];out=f16[2,16,512,64],"
+                "f16[2,4,512,64],f16[2,4,512,64];acc=f32;math=strict;causal=1;kv_heads=4;"
+                "q_heads=16;scale=0.125",
                 false,
                 *library,
                 properties);

@@ -97,6 +97,9 @@ class CudaReproducers(unittest.TestCase):
     def test_a_gradient_of_a_normalisation(self):
         self.check_runs(self.check_compiles("norm_gradient"), "v1:batch_norm_backward;")
 
+    def test_the_gradient_of_attention(self):
+        self.check_runs(self.check_compiles("attention_gradient"), "v1:attention_backward;")
+
     def test_a_recurrent_layer(self):
         self.check_runs(self.built("recurrent"), "v1:lstm;")
 

@@ -10,6 +10,7 @@
 #include "harness/base/error.hpp"
 #include "runners/cuda/index_space.hpp"
 #include "runners/cuda/recurrent_execution.hpp"
+#include "runners/cuda/stream_plan.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_operands.hpp"
 #include "runners/engine/verification.hpp"
@@ -290,6 +291,32 @@ TEST(RecurrentProblem, constant_weights_are_brought_into_cudnns_space_once) {
     EXPECT_THAT(plan.steps.back().buffers.writes, ::testing::ElementsAreArray(plan.outputs));
     EXPECT_EQ(plan.buffers.back().weight, constant);
   }
+}
+
+TEST(RecurrentProblem, who_reads_the_last_state_alone_waits_for_cudnns_call) {
+  HostKernels kernels;
+  const LayerSpec spec = parse_key(
+      {"v1:lstm;in=f32[5,3,6],f32[1,32,6]c,f32[1,32,8]c;out=f32[5,1,3,8],f32[1,3,8],f32[1,3,8];"
+       "acc=f32;math=strict;direction=forward;layout=0;outputs=yhc"});
+  const DevicePlan plan = recurrent_plan(
+      spec,
+      recurrent_problem(spec),
+      [](std::int64_t, std::int64_t) { return WeightPlace{}; },
+      4096,
+      {},
+      kernels.steps());
+  std::vector<StepBuffers> steps;
+  for (const DeviceStep& step : plan.steps) {
+    steps.push_back(step.buffers);
+  }
+  const std::size_t call = steps.size() - 1;
+  for (std::size_t i = 0; i < plan.outputs.size(); ++i) {  // a branch of its own for each result
+    steps.push_back({{plan.outputs[i]}, {plan.buffers.size() + i}});
+  }
+  const StreamPlan streams = plan_streams(steps, 4);
+  EXPECT_EQ(streams.streams, 3U);
+  EXPECT_THAT(streams.waits[call + 2], ::testing::ElementsAre(call));
+  EXPECT_THAT(streams.waits[call + 3], ::testing::ElementsAre(call));
 }
 
 TEST(RecurrentProblem, says_what_cudnn_does_not_compute) {

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// Compares the numbers stated in our headers of CUPTI's interface with its own, where they are.
+#include "runners/cuda/profiler_abi.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "runners/cuda/metrics_abi.hpp"
+
+#if __has_include(<cupti.h>)
+#include <cupti.h>
+#include <cupti_activity_deprecated.h>
+#include <cupti_profiler_host.h>
+#include <cupti_profiler_target.h>
+#include <cupti_range_profiler.h>
+#include <cupti_target.h>
+
+namespace plumb::cuda::abi {
+namespace {
+
+static_assert(static_cast<int>(CUPTI_SUCCESS) == kProfilerSuccess);
+static_assert(static_cast<int>(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) == kConcurrentKernel);
+static_assert(static_cast<std::uint32_t>(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED) == kFlushForced);
+
+template <typename Record>
+consteval bool lies_as_stated() {
+  using Layout = KernelRecordLayout;
+  return offsetof(Record, kind) == Layout::kKind && sizeof(Record::kind) == sizeof(int) &&
+         offsetof(Record, registersPerThread) == Layout::kRegisters &&
+         sizeof(Record::registersPerThread) == 2 && offsetof(Record, start) == Layout::kStart &&
+         offsetof(Record, end) == Layout::kEnd && offsetof(Record, streamId) == Layout::kStream &&
+         offsetof(Record, gridX) == Layout::kGrid && offsetof(Record, gridZ) == Layout::kGrid + 8 &&
+         offsetof(Record, blockX) == Layout::kBlock &&
+         offsetof(Record, blockZ) == Layout::kBlock + 8 &&
+         offsetof(Record, staticSharedMemory) == Layout::kStaticShared &&
+         offsetof(Record, dynamicSharedMemory) == Layout::kDynamicShared &&
+         offsetof(Record, name) == Layout::kName && sizeof(Record) >= Layout::kFront;
+}
+
+static_assert(lies_as_stated<CUpti_ActivityKernel5>());
+static_assert(lies_as_stated<CUpti_ActivityKernel9>());
+static_assert(lies_as_stated<CUpti_ActivityKernel10>());
+
+static_assert(kInvalidMetricName == static_cast<int>(CUPTI_ERROR_INVALID_METRIC_NAME));
+static_assert(kInsufficientPrivileges == static_cast<int>(CUPTI_ERROR_INSUFFICIENT_PRIVILEGES));
+static_assert(kOtherSubscriber == static_cast<int>(CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED));
+static_assert(kVirtualizedPrivileges ==
+              static_cast<int>(CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES));
+static_assert(kConfidentialComputing ==
+              static_cast<int>(CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED));
+static_assert(kPartitionedGpu == static_cast<int>(CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED));
+static_assert(kRangeProfiler == static_cast<int>(CUPTI_PROFILER_TYPE_RANGE_PROFILER));
+static_assert(kUserRange == static_cast<int>(CUPTI_UserRange));
+static_assert(kUserReplay == static_cast<int>(CUPTI_UserReplay));
+
+/// Tells whether a structure of ours is the toolkit's: as large, with as many bytes announced, or,
+/// where later ones have grown at their end, its front.
+template <typename Ours, typename Theirs>
+consteval bool is_sized_as(std::size_t announced) {
+  constexpr bool kMayBeLonger = CUPTI_API_VERSION > 130001;
+  const bool same = sizeof(Ours) == sizeof(Theirs) && Ours::kBytes == announced;
+  const bool front = sizeof(Ours) <= sizeof(Theirs) && Ours::kBytes <= announced;
+  return (kMayBeLonger ? front : same) && offsetof(Theirs, structSize) == offsetof(Ours, bytes) &&
+         offsetof(Theirs, pPriv) == offsetof(Ours, reserved);
+}
+
+static_assert(is_sized_as<ProfilerParams, CUpti_Profiler_Initialize_Params>(
+    CUpti_Profiler_Initialize_Params_STRUCT_SIZE));
+static_assert(is_sized_as<ProfilerParams, CUpti_Profiler_DeInitialize_Params>(
+    CUpti_Profiler_DeInitialize_Params_STRUCT_SIZE));
+static_assert(is_sized_as<ChipNameParams, CUpti_Device_GetChipName_Params>(
+    CUpti_Device_GetChipName_Params_STRUCT_SIZE));
+static_assert(offsetof(ChipNameParams, device) ==
+              offsetof(CUpti_Device_GetChipName_Params, deviceIndex));
+static_assert(offsetof(ChipNameParams, name) ==
+              offsetof(CUpti_Device_GetChipName_Params, pChipName));
+static_assert(is_sized_as<AvailabilityParams, CUpti_Profiler_GetCounterAvailability_Params>(
+    CUpti_Profiler_GetCounterAvailability_Params_STRUCT_SIZE));
+static_assert(offsetof(AvailabilityParams, context) ==
+              offsetof(CUpti_Profiler_GetCounterAvailability_Params, ctx));
+static_assert(offsetof(AvailabilityParams, image_bytes) ==
+              offsetof(CUpti_Profiler_GetCounterAvailability_Params, counterAvailabilityImageSize));
+static_assert(offsetof(AvailabilityParams, image) ==
+              offsetof(CUpti_Profiler_GetCounterAvailability_Params, pCounterAvailabilityImage));
+static_assert(is_sized_as<HostBeginParams, CUpti_Profiler_Host_Initialize_Params>(
+    CUpti_Profiler_Host_Initialize_Params_STRUCT_SIZE));
+static_assert(offsetof(HostBeginParams, profiler) ==
+              offsetof(CUpti_Profiler_Host_Initialize_Params, profilerType));
+static_assert(offsetof(HostBeginParams, chip) ==
+              offsetof(CUpti_Profiler_Host_Initialize_Params, pChipName));
+static_assert(offsetof(HostBeginParams, availability) ==
+              offsetof(CUpti_Profiler_Host_Initialize_Params, pCounterAvailabilityImage));
+static_assert(offsetof(HostBeginParams, host) ==
+              offsetof(CUpti_Profiler_Host_Initialize_Params, pHostObject));
+static_assert(is_sized_as<HostEndParams, CUpti_Profiler_Host_Deinitialize_Params>(
+    CUpti_Profiler_Host_Deinitialize_Params_STRUCT_SIZE));
+static_assert(offsetof(HostEndParams, host) ==
+              offsetof(CUpti_Profiler_Host_Deinitialize_Params, pHostObject));
+static_assert(is_sized_as<HostMetricsParams, CUpti_Profiler_Host_ConfigAddMetrics_Params>(
+    CUpti_Profiler_Host_ConfigAddMetrics_Params_STRUCT_SIZE));
+static_assert(offsetof(HostMetricsParams, host) ==
+              offsetof(CUpti_Profiler_Host_ConfigAddMetrics_Params, pHostObject));
+static_assert(offsetof(HostMetricsParams, names) ==
+              offsetof(CUpti_Profiler_Host_ConfigAddMetrics_Params, ppMetricNames));
+static_assert(offsetof(HostMetricsParams, count) ==
+              offsetof(CUpti_Profiler_Host_ConfigAddMetrics_Params, numMetrics));
+static_assert(is_sized_as<HostImageSizeParams, CUpti_Profiler_Host_GetConfigImageSize_Params>(
+    CUpti_Profiler_Host_GetConfigImageSize_Params_STRUCT_SIZE));
+static_assert(offsetof(HostImageSizeParams, host) ==
+              offsetof(CUpti_Profiler_Host_GetConfigImageSize_Params, pHostObject));
+static_assert(offsetof(HostImageSizeParams, image_bytes) ==
+              offsetof(CUpti_Profiler_Host_GetConfigImageSize_Params, configImageSize));
+static_assert(is_sized_as<HostImageParams, CUpti_Profiler_Host_GetConfigImage_Params>(
+    CUpti_Profiler_Host_GetConfigImage_Params_STRUCT_SIZE));
+static_assert(offsetof(HostImageParams, host) ==
+              offsetof(CUpti_Profiler_Host_GetConfigImage_Params, pHostObject));
+static_assert(offsetof(HostImageParams, image_bytes) ==
+              offsetof(CUpti_Profiler_Host_GetConfigImage_Params, configImageSize));
+static_assert(offsetof(HostImageParams, image) ==
+              offsetof(CUpti_Profiler_Host_GetConfigImage_Params, pConfigImage));
+static_assert(is_sized_as<HostPassesParams, CUpti_Profiler_Host_GetNumOfPasses_Params>(
+    CUpti_Profiler_Host_GetNumOfPasses_Params_STRUCT_SIZE));
+static_assert(offsetof(HostPassesParams, image_bytes) ==
+              offsetof(CUpti_Profiler_Host_GetNumOfPasses_Params, configImageSize));
+static_assert(offsetof(HostPassesParams, image) ==
+              offsetof(CUpti_Profiler_Host_GetNumOfPasses_Params, pConfigImage));
+static_assert(offsetof(HostPassesParams, passes) ==
+              offsetof(CUpti_Profiler_Host_GetNumOfPasses_Params, numOfPasses));
+static_assert(is_sized_as<HostValuesParams, CUpti_Profiler_Host_EvaluateToGpuValues_Params>(
+    CUpti_Profiler_Host_EvaluateToGpuValues_Params_STRUCT_SIZE));
+static_assert(offsetof(HostValuesParams, host) ==
+              offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, pHostObject));
+static_assert(offsetof(HostValuesParams, data) ==
+              offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, pCounterDataImage));
+static_assert(offsetof(HostValuesParams, data_bytes) ==
+              offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, counterDataImageSize));
+static_assert(offsetof(HostValuesParams, range) ==
+              offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, rangeIndex));
+static_assert(offsetof(HostValuesParams, names) ==
+              offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, ppMetricNames));
+static_assert(offsetof(HostValuesParams, count) ==
+              offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, numMetrics));
+static_assert(offsetof(HostValuesParams, values) ==
+              offsetof(CUpti_Profiler_Host_EvaluateToGpuValues_Params, pMetricValues));
+static_assert(is_sized_as<RangeBeginParams, CUpti_RangeProfiler_Enable_Params>(
+    CUpti_RangeProfiler_Enable_Params_STRUCT_SIZE));
+static_assert(offsetof(RangeBeginParams, context) ==
+              offsetof(CUpti_RangeProfiler_Enable_Params, ctx));
+static_assert(offsetof(RangeBeginParams, profiler) ==
+              offsetof(CUpti_RangeProfiler_Enable_Params, pRangeProfilerObject));
+static_assert(is_sized_as<RangeParams, CUpti_RangeProfiler_Disable_Params>(
+    CUpti_RangeProfiler_Disable_Params_STRUCT_SIZE));
+static_assert(offsetof(RangeParams, profiler) ==
+              offsetof(CUpti_RangeProfiler_Disable_Params, pRangeProfilerObject));
+static_assert(is_sized_as<RangeParams, CUpti_RangeProfiler_Start_Params>(
+    CUpti_RangeProfiler_Start_Params_STRUCT_SIZE));
+static_assert(offsetof(RangeParams, profiler) ==
+              offsetof(CUpti_RangeProfiler_Start_Params, pRangeProfilerObject));
+static_assert(is_sized_as<RangeParams, CUpti_RangeProfiler_PopRange_Params>(
+    CUpti_RangeProfiler_PopRange_Params_STRUCT_SIZE));
+static_assert(offsetof(RangeParams, profiler) ==
+              offsetof(CUpti_RangeProfiler_PopRange_Params, pRangeProfilerObject));
+static_assert(is_sized_as<RangeStopParams, CUpti_RangeProfiler_Stop_Params>(
+    CUpti_RangeProfiler_Stop_Params_STRUCT_SIZE));
+static_assert(offsetof(RangeStopParams, profiler) ==
+              offsetof(CUpti_RangeProfiler_Stop_Params, pRangeProfilerObject));
+static_assert(offsetof(RangeStopParams, pass) ==
+              offsetof(CUpti_RangeProfiler_Stop_Params, passIndex));
+static_assert(offsetof(RangeStopParams, level) ==
+              offsetof(CUpti_RangeProfiler_Stop_Params, targetNestingLevel));
+static_assert(offsetof(RangeStopParams, all_passes) ==
+              offsetof(CUpti_RangeProfiler_Stop_Params, isAllPassSubmitted));
+static_assert(is_sized_as<RangePushParams, CUpti_RangeProfiler_PushRange_Params>(
+    CUpti_RangeProfiler_PushRange_Params_STRUCT_SIZE));
+static_assert(offsetof(RangePushParams, profiler) ==
+              offsetof(CUpti_RangeProfiler_PushRange_Params, pRangeProfilerObject));
+static_assert(offsetof(RangePushParams, name) ==
+              offsetof(CUpti_RangeProfiler_PushRange_Params, pRangeName));
+static_assert(is_sized_as<RangeDecodeParams, CUpti_RangeProfiler_DecodeData_Params>(
+    CUpti_RangeProfiler_DecodeData_Params_STRUCT_SIZE));
+static_assert(offsetof(RangeDecodeParams, profiler) ==
+              offsetof(CUpti_RangeProfiler_DecodeData_Params, pRangeProfilerObject));
+static_assert(offsetof(RangeDecodeParams, dropped) ==
+              offsetof(CUpti_RangeProfiler_DecodeData_Params, numOfRangeDropped));
+static_assert(is_sized_as<RangeDataSizeParams, CUpti_RangeProfiler_GetCounterDataSize_Params>(
+    CUpti_RangeProfiler_GetCounterDataSize_Params_STRUCT_SIZE));
+static_assert(offsetof(RangeDataSizeParams, profiler) ==
+              offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, pRangeProfilerObject));
+static_assert(offsetof(RangeDataSizeParams, names) ==
+              offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, pMetricNames));
+static_assert(offsetof(RangeDataSizeParams, count) ==
+              offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, numMetrics));
+static_assert(offsetof(RangeDataSizeParams, ranges) ==
+              offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumOfRanges));
+static_assert(offsetof(RangeDataSizeParams, nodes) ==
+              offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, maxNumRangeTreeNodes));
+static_assert(offsetof(RangeDataSizeParams, data_bytes) ==
+              offsetof(CUpti_RangeProfiler_GetCounterDataSize_Params, counterDataSize));
+static_assert(is_sized_as<RangeDataParams, CUpti_RangeProfiler_CounterDataImage_Initialize_Params>(
+    CUpti_RangeProfiler_CounterDataImage_Initialize_Params_STRUCT_SIZE));
+static_assert(offsetof(RangeDataParams, profiler) ==
+              offsetof(CUpti_RangeProfiler_CounterDataImage_Initialize_Params,
+                       pRangeProfilerObject));
+static_assert(offsetof(RangeDataParams, data_bytes) ==
+              offsetof(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, counterDataSize));
+static_assert(offsetof(RangeDataParams, data) ==
+              offsetof(CUpti_RangeProfiler_CounterDataImage_Initialize_Params, pCounterData));
+static_assert(is_sized_as<RangeSetParams, CUpti_RangeProfiler_SetConfig_Params>(
+    CUpti_RangeProfiler_SetConfig_Params_STRUCT_SIZE));
+static_assert(offsetof(RangeSetParams, profiler) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, pRangeProfilerObject));
+static_assert(offsetof(RangeSetParams, image_bytes) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, configSize));
+static_assert(offsetof(RangeSetParams, image) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, pConfig));
+static_assert(offsetof(RangeSetParams, data_bytes) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, counterDataImageSize));
+static_assert(offsetof(RangeSetParams, data) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, pCounterDataImage));
+static_assert(offsetof(RangeSetParams, range) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, range));
+static_assert(offsetof(RangeSetParams, replay) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, replayMode));
+static_assert(offsetof(RangeSetParams, ranges) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, maxRangesPerPass));
+static_assert(offsetof(RangeSetParams, levels) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, numNestingLevels));
+static_assert(offsetof(RangeSetParams, first_level) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, minNestingLevel));
+static_assert(offsetof(RangeSetParams, pass) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, passIndex));
+static_assert(offsetof(RangeSetParams, level) ==
+              offsetof(CUpti_RangeProfiler_SetConfig_Params, targetNestingLevel));
+static_assert(is_sized_as<RangeCountParams, CUpti_RangeProfiler_GetCounterDataInfo_Params>(
+    CUpti_RangeProfiler_GetCounterDataInfo_Params_STRUCT_SIZE));
+static_assert(offsetof(RangeCountParams, data) ==
+              offsetof(CUpti_RangeProfiler_GetCounterDataInfo_Params, pCounterDataImage));
+static_assert(offsetof(RangeCountParams, data_bytes) ==
+              offsetof(CUpti_RangeProfiler_GetCounterDataInfo_Params, counterDataImageSize));
+static_assert(offsetof(RangeCountParams, ranges) ==
+              offsetof(CUpti_RangeProfiler_GetCounterDataInfo_Params, numTotalRanges));
+
+TEST(ProfilerAbi, states_the_toolkits_numbers) {
+  SUCCEED() << "compared when this file was compiled";
+}
+
+}  // namespace
+}  // namespace plumb::cuda::abi
+#else
+TEST(ProfilerAbi, states_the_toolkits_numbers) {
+  GTEST_SKIP() << "the headers of CUPTI are not here";
+}
+#endif

@@ -154,12 +154,15 @@ MappedLayer map_clip(const NodeView& node) {
     return eltwise_layer(
         node, "clip", {bound_input(node, 1, -kInfinity), bound_input(node, 2, kInfinity)});
   }
-  const double low = node.real("min", -kInfinity);
-  const double high = node.real("max", kInfinity);
-  return eltwise_layer(
-      node,
-      "clip",
-      {low <= -kLargestFloat ? -kInfinity : low, high >= kLargestFloat ? kInfinity : high});
+  double low = node.real("min", -kInfinity);
+  if (low <= -kLargestFloat) {
+    low = -kInfinity;
+  }
+  double high = node.real("max", kInfinity);
+  if (high >= kLargestFloat) {
+    high = kInfinity;
+  }
+  return eltwise_layer(node, "clip", {low, high});
 }
 
 MappedLayer map_prelu(const NodeView& node) {

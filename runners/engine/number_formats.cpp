@@ -45,7 +45,7 @@ F8Format f8_format(DataType type) {
 
 template <typename T>
 T read(const std::byte* data, std::size_t element) {
-  T value;
+  T value{};
   std::memcpy(&value, data + element * sizeof(T), sizeof(T));
   return value;
 }

@@ -165,6 +165,7 @@ std::string main_source(const LayerSpec& spec,
   const std::string library = library_of(rows.front());
   if (library == kEngines) {
     std::vector<EngineVariant> variants;
+    variants.reserve(rows.size());
     for (const Measurement& row : rows) {
       variants.push_back(engine_variant(spec, row));
     }
@@ -172,12 +173,14 @@ std::string main_source(const LayerSpec& spec,
   }
   if (library == kRecurrent) {
     std::vector<RecurrentVariant> variants;
+    variants.reserve(rows.size());
     for (const Measurement& row : rows) {
       variants.push_back(recurrent_variant(row));
     }
     return recurrent_source(title, recurrent_problem(spec), variants);
   }
   std::vector<ProductVariant> variants;
+  variants.reserve(rows.size());
   for (const Measurement& row : rows) {
     variants.push_back(product_variant(spec, row));
   }

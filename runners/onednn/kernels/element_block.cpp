@@ -19,6 +19,7 @@ void load_as(const std::byte* source, std::size_t count, Number* destination) {
   for (std::size_t index = 0; index < count; ++index) {
     Element element;
     std::memcpy(&element, source + index * sizeof element, sizeof element);
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number, no character
     destination[index] = static_cast<Number>(element);
   }
 }

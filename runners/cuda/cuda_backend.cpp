@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <utility>
 
@@ -64,6 +65,7 @@ Environment CudaBackend::describe() const {
   context_.device().describe(environment);
   environment.identity["execution"] = to_text(mode_);
   environment.facts["gpu.free_memory_bytes"] = fmt::format("{}", context_.free_memory().value);
+  environment.facts["gpu.held_memory_bytes"] = fmt::format("{}", context_.held_memory().value);
   environment.facts["nvrtc.version"] = kernels_.compiler_version();
   return environment;
 }
@@ -98,7 +100,9 @@ OfferSources CudaBackend::sources() const {
 const std::vector<DeviceOffer>& CudaBackend::offers(const LayerKey& key) const {
   if (!listed_ || !(*listed_ == key)) {
     listed_.reset();
+    const auto begin = std::chrono::steady_clock::now();
     offers_ = layer_offers(parse_key(key), sources());
+    listing_ = std::chrono::steady_clock::now() - begin;
     listed_ = key;
   }
   return offers_;
@@ -137,6 +141,7 @@ Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
       throw std::bad_alloc();
     }
     plan.attributes.merge(Attributes(offer->attributes));
+    plan.listing = listing_;
     prepared.program =
         std::make_unique<LayerProgram>(context_, parse_key(key), std::move(plan), observers_);
   });

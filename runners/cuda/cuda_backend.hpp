@@ -69,6 +69,7 @@ class CudaBackend final : public Backend {
   DeviceMemory swept_;
   mutable std::optional<LayerKey> listed_;  // the key that `offers_` is of
   mutable std::vector<DeviceOffer> offers_;
+  mutable Seconds listing_{};  // what making that list took
 };
 
 }  // namespace plumb::cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/cuda/device_context.hpp"
 
-#include <cstddef>
+#include <algorithm>
 
 namespace plumb::cuda {
 
@@ -20,11 +20,20 @@ void DeviceContext::use() const {
   driver().check(driver().calls().context_set_current(context_), "making the context current");
 }
 
+DeviceContext::Memory DeviceContext::memory() const {
+  Memory memory;
+  driver().check(driver().calls().mem_get_info(&memory.free, &memory.total),
+                 "the GPU's free memory");
+  return memory;
+}
+
 Bytes DeviceContext::free_memory() const {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  driver().check(driver().calls().mem_get_info(&free, &total), "the GPU's free memory");
-  return Bytes{static_cast<std::int64_t>(free)};
+  return Bytes{static_cast<std::int64_t>(memory().free)};
+}
+
+Bytes DeviceContext::held_memory() const {
+  const Memory now = memory();
+  return Bytes{static_cast<std::int64_t>(now.total - std::min(now.free, now.total))};
 }
 
 }  // namespace plumb::cuda

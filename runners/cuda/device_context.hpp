@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+
 #include "harness/base/units.hpp"
 #include "runners/cuda/device.hpp"
 #include "runners/cuda/device_lock.hpp"
@@ -23,11 +25,19 @@ class DeviceContext {
   [[nodiscard]] const Driver& driver() const { return device_.driver(); }
   [[nodiscard]] abi::Context get() const { return context_; }
   [[nodiscard]] Bytes free_memory() const;
+  /// Returns what contexts, libraries and programs hold of the GPU's memory, other processes' too.
+  [[nodiscard]] Bytes held_memory() const;
 
   /// Makes the context current in the calling thread.
   void use() const;
 
  private:
+  struct Memory {
+    std::size_t free = 0;  ///< bytes
+    std::size_t total = 0;
+  };
+  [[nodiscard]] Memory memory() const;
+
   const Device& device_;
   DeviceLock lock_;
   abi::Context context_ = nullptr;

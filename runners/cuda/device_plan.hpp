@@ -60,6 +60,7 @@ struct DevicePlan {
   std::vector<std::size_t> streams;  ///< by step; empty: all on one
   std::size_t arena_bytes = 0;       ///< of the block, one a slot, that buffers with `arena` lie in
   Seconds creation{};                ///< making plans and compiling kernels
+  Seconds listing{};                 ///< of its layer's variants; zero: not asked for
   Attributes attributes;             ///< that are known from making it
 };
 

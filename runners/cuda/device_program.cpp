@@ -268,6 +268,9 @@ Observation DeviceProgram::observe(std::size_t slot, Seconds budget) {
     attempt([&] { seen = traced(slot); });
   } else {
     attempt([&] { seen.attributes = launched(slot); });
+    if (const double listing = plan_.listing.count(); listing > 0.0) {
+      seen.readings["listing_seconds"] = {listing, listing, listing, 1};
+    }
     if (observers_.management != nullptr && observers_.management->energy()) {
       attempt([&] {
         const std::vector<EnergyMark> marks = energy_marks(slot, budget * kEnergyBudgets);

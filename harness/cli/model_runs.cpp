@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/cli/mode_requests.hpp"
 #include "harness/cli/model_source.hpp"
+#include "harness/cli/progress_line.hpp"
 #include "harness/plan/run_record.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
@@ -35,6 +38,23 @@ std::map<std::string, std::set<std::string>> executed(const Store& store, const 
 bool has_all(const std::set<std::string>& done, const std::vector<ModeRequest>& modes) {
   return std::all_of(modes.begin(), modes.end(), [&](const ModeRequest& request) {
     return done.contains(to_text(request.mode));
+  });
+}
+
+/// Executes a model and shows how far it is. Nothing: the user stopped it.
+std::vector<Execution> executed_model(Executor& executor, const ExecuteRequest& request) {
+  ProgressLine line;
+  return executor.execute_model(request, [&](const ExecuteProgress& progress) {
+    std::optional<Seconds> left;
+    if (progress.share > 0.0) {
+      left = progress.elapsed * ((1.0 - progress.share) / progress.share);
+    }
+    line.show({.done = static_cast<std::size_t>(progress.share * 100.0),
+               .total = 100,
+               .unit = "% of " + request.name,
+               .current = {},
+               .elapsed = progress.elapsed,
+               .left = left});
   });
 }
 
@@ -85,7 +105,11 @@ bool execute_models(Executor& executor,
                  models.size(),
                  to_text(instance, ", "),
                  request.modes.size());
-    for (const Execution& execution : executor.execute_model(request)) {
+    const std::vector<Execution> executions = executed_model(executor, request);
+    if (executions.empty()) {
+      return false;  // stopped by the user: this model begins anew when the run is resumed
+    }
+    for (const Execution& execution : executions) {
       put_run_record(store, run, "execution", subject, to_json(execution));
     }
   }

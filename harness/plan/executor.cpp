@@ -234,29 +234,41 @@ std::optional<Controls> Executor::measure_controls() {
   });
 }
 
-std::vector<Execution> Executor::execute_model(const ExecuteRequest& request) {
+std::vector<Execution> Executor::execute_model(const ExecuteRequest& request,
+                                               const ExecuteReport& report) {
   end_worker();
   std::vector<Execution> executions;
-  // Modes are timed in turns and all arrive at the end.
+  // All modes are made ready before any is timed.
   const Seconds silence = options_.row_timeout * static_cast<double>(request.modes.size());
   Outcome failure{Outcome::Kind::kCrashed, "the worker left it out"};
   try {
-    worker().execute(request, silence, [&](Execution execution) {
+    const auto keep = [&](Execution execution) {
       execution.row.process = processes_;
       look_for_fault(execution.row);
       executions.push_back(std::move(execution));
+    };
+    worker().execute(request, silence, keep, [&](const ExecuteProgress& progress) {
+      report(progress);
+      return !stop_.load();
     });
   } catch (const WorkerDied& death) {
-    spdlog::warn("worker lost: {}; model {}", death.outcome().reason, request.name);
     failure = death.outcome();
     end_worker();
+    if (failure.kind == Outcome::Kind::kSkipped) {
+      return {};
+    }
+    spdlog::warn("worker lost: {}; model {}", failure.reason, request.name);
   }
   if (executions.size() < request.modes.size() && request.modes.size() > 1) {
     executions.clear();
     for (const ModeRequest& mode : request.modes) {
       ExecuteRequest one = request;
       one.modes = {mode};
-      executions.push_back(std::move(execute_model(one).front()));
+      std::vector<Execution> alone = execute_model(one, report);
+      if (alone.empty()) {
+        return {};
+      }
+      executions.push_back(std::move(alone.front()));
     }
   } else if (executions.empty()) {
     Execution& lost = executions.emplace_back();

@@ -70,8 +70,10 @@ class Executor {
   /// Measures the machine's controls; absent where one got no time.
   [[nodiscard]] std::optional<Controls> measure_controls();
   /// Executes one model end to end in a fresh worker process, all modes in one; if that dies, each
-  /// in one of its own. A worker that dies or falls silent is the mode's outcome.
-  [[nodiscard]] std::vector<Execution> execute_model(const ExecuteRequest& request);
+  /// in one of its own. A worker that dies or in which nothing goes on is the mode's outcome. When
+  /// the user stops the run, the worker is killed: none.
+  [[nodiscard]] std::vector<Execution> execute_model(const ExecuteRequest& request,
+                                                     const ExecuteReport& report);
 
   /// Loads one model by a scenario in a fresh worker process; a worker that dies, in which nothing
   /// goes on, or that runs far beyond the budget is the result's outcome. When the user stops the

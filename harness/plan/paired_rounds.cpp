@@ -144,7 +144,7 @@ class PairedRounds::Process {
       result_.models.emplace(ModelMode{model.subject, std::move(mode)}, std::move(execution));
     };
     try {
-      worker().execute(model.request, silence, keep);
+      worker().execute(model.request, silence, keep, [](const ExecuteProgress&) { return true; });
     } catch (const WorkerDied& death) {
       note(death, "model " + model.request.name);
       for (const ModeRequest& mode : model.request.modes) {

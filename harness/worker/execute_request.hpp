@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -47,5 +48,13 @@ struct ExecuteRequest {
   std::uint64_t seed = 1;  ///< of the inputs, and of weights that the model does not hold
   std::int64_t disturbed_attempts = 2;
 };
+
+/// Says how far a worker is with timing a model.
+struct ExecuteProgress {
+  double share = 0.0;  ///< of all turns, from 0 to 1; only ever grows
+  Seconds elapsed{};   ///< since the first of them began
+};
+
+using ExecuteReport = std::function<void(const ExecuteProgress&)>;
 
 }  // namespace plumb

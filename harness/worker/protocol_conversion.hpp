@@ -13,6 +13,7 @@ class Calibration;
 class EngineChoices;
 class Environment;
 class Error;
+class ExecuteProgress;
 class Execution;
 class ExecuteRequest;
 class LayerKey;
@@ -32,7 +33,7 @@ class Variants;
 namespace plumb {
 
 /// Is raised whenever a message changes its meaning; both sides must have the same.
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 
 /// Bounds the lists of one message.
 inline constexpr std::size_t kMaximumSamples = 1'000'000;
@@ -44,6 +45,7 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] protocol::ExecuteRequest to_protocol(const ExecuteRequest& request);
 [[nodiscard]] protocol::Execution to_protocol(const Execution& execution);
 [[nodiscard]] protocol::LoadRequest to_protocol(const LoadRequest& request);
+[[nodiscard]] protocol::ExecuteProgress to_protocol(const ExecuteProgress& progress);
 [[nodiscard]] protocol::LoadProgress to_protocol(const LoadProgress& progress);
 [[nodiscard]] protocol::LoadExecution to_protocol(const LoadExecution& load);
 [[nodiscard]] protocol::Outcome to_protocol(const Outcome& outcome);
@@ -66,6 +68,7 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 [[nodiscard]] ExecuteRequest from_protocol(const protocol::ExecuteRequest& message);
 [[nodiscard]] Execution from_protocol(const protocol::Execution& message);
 [[nodiscard]] LoadRequest from_protocol(const protocol::LoadRequest& message);
+[[nodiscard]] ExecuteProgress from_protocol(const protocol::ExecuteProgress& message);
 [[nodiscard]] LoadProgress from_protocol(const protocol::LoadProgress& message);
 [[nodiscard]] LoadExecution from_protocol(const protocol::LoadExecution& message);
 [[nodiscard]] Outcome from_protocol(const protocol::Outcome& message);

@@ -104,19 +104,34 @@ class WorkerProcess::Implementation {
 
   void execute(const ExecuteRequest& execute,
                Seconds timeout,
-               const std::function<void(Execution)>& emit) {
+               const std::function<void(Execution)>& emit,
+               const std::function<bool(const ExecuteProgress&)>& go_on) {
     protocol::Request request;
     *request.mutable_execute() = to_protocol(execute);
     send(request, timeout);
-    for (std::size_t mode = 0;; ++mode) {
-      const protocol::Reply reply = receive(timeout);
+    FrameChannel::Deadline deadline = deadline_in(timeout);
+    double share = 0.0;
+    std::size_t modes = 0;
+    while (true) {
+      const protocol::Reply reply = receive_until(deadline, timeout);
       if (reply.has_done()) {
         return;
       }
-      Execution execution = read(reply, reply.has_execution() && mode < execute.modes.size(), [&] {
-        return from_protocol(reply.execution());
-      });
+      if (reply.has_execute_progress()) {
+        const ExecuteProgress progress =
+            read(reply, true, [&] { return from_protocol(reply.execute_progress()); });
+        stop_unless(go_on(progress));
+        if (progress.share > share) {
+          deadline = deadline_in(timeout);
+          share = progress.share;
+        }
+        continue;
+      }
+      Execution execution = read(reply,
+                                 reply.has_execution() && modes++ < execute.modes.size(),
+                                 [&] { return from_protocol(reply.execution()); });
       hand_on(emit, std::move(execution));
+      deadline = deadline_in(timeout);
     }
   }
 
@@ -156,11 +171,7 @@ class WorkerProcess::Implementation {
       }
       const LoadProgress progress =
           read(reply, true, [&] { return from_protocol(reply.load_progress()); });
-      if (!go_on(progress)) {
-        child_->kill();
-        ended_ = Outcome{Outcome::Kind::kSkipped, "it was stopped"};
-        throw WorkerDied(*ended_);
-      }
+      stop_unless(go_on(progress));
       // A beat of the heart alone is no progress: a model that hangs must not hang the harness.
       if (progress.batches != last.batches || progress.phase != last.phase) {
         deadline = deadline_in(timeout);
@@ -195,6 +206,14 @@ class WorkerProcess::Implementation {
   [[nodiscard]] std::string log_tail() const { return log_.text(); }
 
  private:
+  void stop_unless(bool wanted) {
+    if (!wanted) {
+      child_->kill();
+      ended_ = Outcome{Outcome::Kind::kSkipped, "it was stopped"};
+      throw WorkerDied(*ended_);
+    }
+  }
+
   template <typename Answer>
   void hand_on(const std::function<void(Answer)>& emit, Answer answer) {
     try {
@@ -391,8 +410,9 @@ void WorkerProcess::measure(const MeasureRequest& request,
 }
 void WorkerProcess::execute(const ExecuteRequest& request,
                             Seconds timeout,
-                            const std::function<void(Execution)>& emit) {
-  implementation_->execute(request, timeout, emit);
+                            const std::function<void(Execution)>& emit,
+                            const std::function<bool(const ExecuteProgress&)>& go_on) {
+  implementation_->execute(request, timeout, emit, go_on);
 }
 LoadExecution WorkerProcess::load(const LoadRequest& request,
                                   Seconds timeout,

@@ -58,10 +58,12 @@ class WorkerProcess {
                Seconds timeout,
                const std::function<void(Measurement)>& emit);
 
-  /// Hands on the execution of each mode as it arrives; `timeout` and `emit` as in measure().
+  /// Hands on the execution of each mode as it arrives; `emit` as in measure(). `timeout` bounds
+  /// the time in which nothing goes on: no execution, no larger share. `go_on` as in load().
   void execute(const ExecuteRequest& request,
                Seconds timeout,
-               const std::function<void(Execution)>& emit);
+               const std::function<void(Execution)>& emit,
+               const std::function<bool(const ExecuteProgress&)>& go_on);
 
   /// Waits for the one answer. `timeout` bounds the time in which nothing goes on: no batch, no new
   /// phase. `go_on` is asked about once a second; when it says no, the worker is killed and the

@@ -224,7 +224,11 @@ class Server {
     };
     Outcome failure;
     try {
-      service_->execute(request, emit);
+      service_->execute(request, emit, [this](const ExecuteProgress& progress) {
+        protocol::Reply message;
+        *message.mutable_execute_progress() = to_protocol(progress);
+        reply(message);
+      });
     } catch (const ProtocolError&) {
       throw;
     } catch (const std::bad_alloc&) {

@@ -51,9 +51,10 @@ class WorkerService {
   /// Measures ceilings with the worker's thread count (about two seconds).
   [[nodiscard]] virtual Calibration calibrate() = 0;
   /// Executes a whole model end to end and emits one execution for each mode, in order; an outcome
-  /// says why there is no time.
+  /// says why there is no time. `report` is called about once a second while it is timed.
   virtual void execute(const ExecuteRequest& request,
-                       const std::function<void(Execution)>& emit) = 0;
+                       const std::function<void(Execution)>& emit,
+                       const ExecuteReport& report) = 0;
   /// Loads a whole model by a scenario; an outcome says why there is no result. `report` is called
   /// from another thread while it runs, never after it returns.
   [[nodiscard]] virtual LoadExecution load(const LoadRequest& request,

@@ -148,8 +148,9 @@ Calibration CudaService::calibrate() {
 }
 
 void CudaService::execute(const ExecuteRequest& request,
-                          const std::function<void(Execution)>& emit) {
-  measuring().service.execute(request, emit);
+                          const std::function<void(Execution)>& emit,
+                          const ExecuteReport& report) {
+  measuring().service.execute(request, emit, report);
 }
 
 LoadExecution CudaService::load(const LoadRequest& request, const LoadReport& report) {

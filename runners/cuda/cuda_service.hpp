@@ -35,7 +35,9 @@ class CudaService final : public WorkerService {
   void measure(const MeasureRequest& request,
                const std::function<void(Measurement)>& emit) override;
   [[nodiscard]] Calibration calibrate() override;
-  void execute(const ExecuteRequest& request, const std::function<void(Execution)>& emit) override;
+  void execute(const ExecuteRequest& request,
+               const std::function<void(Execution)>& emit,
+               const ExecuteReport& report) override;
   [[nodiscard]] LoadExecution load(const LoadRequest& request, const LoadReport& report) override;
   [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override;
   [[nodiscard]] EngineChoices preview(const PreviewRequest& request) override;

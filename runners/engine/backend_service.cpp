@@ -47,8 +47,9 @@ void BackendService::measure(const MeasureRequest& request,
 }
 
 void BackendService::execute(const ExecuteRequest& request,
-                             const std::function<void(Execution)>& emit) {
-  ModelExecution(backend_, timing_, options_.last_level_cache, request).run(emit);
+                             const std::function<void(Execution)>& emit,
+                             const ExecuteReport& report) {
+  ModelExecution(backend_, timing_, options_.last_level_cache, request).run(emit, report);
 }
 
 LoadExecution BackendService::load(const LoadRequest& request, const LoadReport& report) {

@@ -12,7 +12,6 @@
 #include "harness/results/reading_sum.hpp"
 #include "runners/engine/candidate.hpp"
 #include "runners/engine/memory_limit.hpp"
-#include "runners/engine/model_profile.hpp"
 #include "runners/engine/output_difference.hpp"
 #include "runners/engine/program_region.hpp"
 #include "runners/engine/verification.hpp"
@@ -20,10 +19,16 @@
 namespace plumb {
 namespace {
 
-constexpr std::size_t kRounds = 8;          // of modes timed in turns
+constexpr double kMostRounds = 8.0;      // of modes timed in turns
+constexpr Seconds kBudgetOfRound{0.03};  // at least, of each mode
+constexpr Seconds kLongest{60.0};        // of all rounds, each mode; the first one ends anyway
+constexpr Seconds kBetweenReports{1.0};
 constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
-constexpr std::size_t kProfilePasses = 64;  // at most, in all rounds together
-constexpr double kShareOfMemory = 0.8;      // that modes may fill together
+constexpr std::size_t kPassesInRound = 8;   // over the steps, at most
+constexpr double kLeastParts = 2.0;         // of a pass over the steps, in turns with the modes
+constexpr double kMostParts = 8.0;
+constexpr double kExecutionsOfPart = 3.0;  // beside its steps: its own, one to warm up, one timed
+constexpr double kShareOfMemory = 0.8;     // that modes may fill together
 
 /// Adds one block of samples to those before it.
 void add_block(const Measurement& block, Measurement& row) {
@@ -40,6 +45,30 @@ void add_block(const Measurement& block, Measurement& row) {
   };
   highest(row.disturbance.steal_ratio, block.disturbance.steal_ratio);
   highest(row.disturbance.pressure_ratio, block.disturbance.pressure_ratio);
+}
+
+std::size_t rounds_in(Seconds budget) {
+  return static_cast<std::size_t>(std::clamp(budget / kBudgetOfRound, 1.0, kMostRounds));
+}
+
+/// Returns the plan of one of `parts` turns of a round.
+SamplingPlan plan_of_turn(SamplingPlan plan, std::size_t parts) {
+  plan.budget /= static_cast<double>(rounds_in(plan.budget) * parts);
+  plan.samples_at_least = std::min(plan.samples_at_least, (kSamplesInRound + parts - 1) / parts);
+  if (parts > 1) {
+    plan.warm_up_at_most = plan.warm_up_at_least;  // caches: it was executed a moment ago
+  }
+  return plan;
+}
+
+/// Returns in how many parts a pass over the steps is made so that executions beside them take
+/// about as long as the steps do.
+std::size_t parts_of_pass(Seconds pass, const std::vector<Seconds>& executions) {
+  if (executions.empty() || pass <= Seconds(0.0)) {
+    return 1;
+  }
+  const Seconds beside = kExecutionsOfPart * summarize(executions).median;
+  return static_cast<std::size_t>(std::clamp(std::ceil(pass / beside), kLeastParts, kMostParts));
 }
 
 }  // namespace
@@ -124,44 +153,65 @@ bool ModelExecution::fit_together() const {
                            kShareOfMemory * static_cast<double>(available->value);
 }
 
-void ModelExecution::time(std::size_t first, std::size_t last) {
-  const bool alone = last - first == 1;
-  const std::size_t rounds = alone ? 1 : kRounds;
-  SamplingPlan plan = request_.sampling;
-  plan.budget /= static_cast<double>(rounds);
-  if (!alone) {
-    plan.samples_at_least = std::min(plan.samples_at_least, kSamplesInRound);
+void ModelExecution::take_turn(Mode& mode, ModelProfile& profile, std::size_t parts) {
+  const SamplingPlan plan = plan_of_turn(request_.sampling, parts);
+  Measurement block = mode.execution.row;
+  block.samples.clear();
+  block.readings.clear();
+  HotRegion region(*mode.ready.prepared.program);
+  timing_.time(region, plan, request_.disturbed_attempts, block);
+  if (block.outcome.kind == Outcome::Kind::kSkipped) {
+    mode.execution.row.outcome = block.outcome;
+    return;
   }
+  if (const auto fault = block.attributes.find(kDeviceFault); fault != block.attributes.end()) {
+    mode.execution.row.attributes.insert(*fault);
+    mode.execution.row.outcome = block.outcome;
+    return;
+  }
+  add_block(block, mode.execution.row);
+  // Apart from the timed part, as a clock read between steps is a cost of its own, but beside it:
+  // what is predicted from the steps is compared with what was timed.
+  profile.add(parts, kPassesInRound, plan.budget, timing_.clock());
+}
+
+void ModelExecution::report_share(double share, const ExecuteReport& report) {
+  const Seconds now = timing_.clock()();
+  if (now - reported_ >= kBetweenReports) {
+    reported_ = now;
+    report({share, now - began_});
+  }
+}
+
+void ModelExecution::time(std::size_t first, std::size_t last, const ExecuteReport& report) {
   std::vector<ModelProfile> profiles;
   for (std::size_t i = first; i < last; ++i) {
     profiles.emplace_back(modes_[i].ready, Bytes{2 * last_level_cache_.value});
   }
-  for (std::size_t round = 0; round < rounds; ++round) {
-    for (std::size_t i = first; i < last; ++i) {
-      // There and back: what drifts with time, drifts alike for all.
-      const std::size_t turn = round % 2 == 0 ? i : first + last - 1 - i;
-      Mode& mode = modes_[turn];
-      guard(mode, [&] {
-        Measurement block = mode.execution.row;
-        block.samples.clear();
-        block.readings.clear();
-        HotRegion region(*mode.ready.prepared.program);
-        timing_.time(region, plan, request_.disturbed_attempts, block);
-        if (block.outcome.kind == Outcome::Kind::kSkipped) {
-          mode.execution.row.outcome = block.outcome;
-          return;
-        }
-        if (const auto fault = block.attributes.find(kDeviceFault);
-            fault != block.attributes.end()) {
-          mode.execution.row.attributes.insert(*fault);
-          mode.execution.row.outcome = block.outcome;
-          return;
-        }
-        add_block(block, mode.execution.row);
-        // Apart from the timed part, as a clock read between steps is a cost of its own, but beside
-        // it: what is predicted from the steps is compared with what was timed.
-        profiles[turn - first].add(kProfilePasses / rounds, plan.budget, timing_.clock());
-      });
+  std::size_t parts = 1;  // until it is known how long a pass takes
+  std::size_t turns = 0;
+  const std::size_t rounds = rounds_in(request_.sampling.budget);
+  const std::size_t modes = last - first;
+  const Seconds end = timing_.clock()() + kLongest * static_cast<double>(modes);
+  for (std::size_t round = 0; round < rounds && (round == 0 || timing_.clock()() < end); ++round) {
+    for (std::size_t part = 0; part < parts; ++part, ++turns) {
+      for (std::size_t i = 0; i < modes; ++i) {
+        // There and back: what drifts with time, drifts alike for all.
+        const std::size_t turn = turns % 2 == 0 ? i : modes - 1 - i;
+        Mode& mode = modes_[first + turn];
+        guard(mode, [&] { take_turn(mode, profiles[turn], parts); });
+        const double of_round =
+            static_cast<double>(part * modes + i + 1) / static_cast<double>(parts * modes);
+        const double of_these =
+            (static_cast<double>(round) + of_round) / static_cast<double>(rounds);
+        report_share((static_cast<double>(first) + static_cast<double>(modes) * of_these) /
+                         static_cast<double>(modes_.size()),
+                     report);
+      }
+    }
+    for (std::size_t i = first; i < last && round == 0; ++i) {
+      parts = std::max(
+          parts, parts_of_pass(profiles[i - first].pass_time(), modes_[i].execution.row.samples));
     }
   }
   for (std::size_t i = first; i < last; ++i) {
@@ -189,7 +239,7 @@ void ModelExecution::look_at(Mode& mode) {
   add_readings(row.readings, seen.readings);
 }
 
-void ModelExecution::run(const std::function<void(Execution)>& emit) {
+void ModelExecution::run(const std::function<void(Execution)>& emit, const ExecuteReport& report) {
   for (std::size_t i = 0; i < modes_.size(); ++i) {
     Execution& execution = modes_[i].execution;
     execution.mode = to_text(request_.modes[i].mode);
@@ -217,13 +267,14 @@ void ModelExecution::run(const std::function<void(Execution)>& emit) {
       return mode.execution.row.outcome.ok();
     });
     if (any && for_all([&] { model->fill(); })) {
+      began_ = timing_.clock()();
       const std::size_t together = fit_together() ? modes_.size() : 1;
       for (std::size_t first = 0; first < modes_.size(); first += together) {
         const std::size_t last = std::min(first + together, modes_.size());
         for (std::size_t i = first; i < last; ++i) {
           guard(modes_[i], [&] { finish(*model, i); });
         }
-        time(first, last);
+        time(first, last, report);
       }
     }
   }

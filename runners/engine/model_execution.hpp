@@ -8,6 +8,7 @@
 #include "harness/worker/backend.hpp"
 #include "harness/worker/execute_request.hpp"
 #include "runners/engine/layer_timing.hpp"
+#include "runners/engine/model_profile.hpp"
 #include "runners/engine/ready_model.hpp"
 
 namespace plumb {
@@ -28,8 +29,10 @@ class ModelExecution {
                  Bytes last_level_cache,
                  const ExecuteRequest& request);
 
-  /// Emits one execution a mode, in order.
-  void run(const std::function<void(Execution)>& emit);
+  /// Emits one execution a mode, in order. Reports about once a second while they are timed.
+  void run(
+      const std::function<void(Execution)>& emit,
+      const ExecuteReport& report = [](const ExecuteProgress& /*progress*/) {});
 
  private:
   struct Mode {
@@ -42,7 +45,13 @@ class ModelExecution {
   void prepare(const RequestedModel& model, std::size_t index);
   void finish(const RequestedModel& model, std::size_t index);
   void compare(Mode& mode);
-  void time(std::size_t first, std::size_t last);
+  /// Times one block of executions and, beside it, steps of the plan: at least the next of a pass's
+  /// `parts`.
+  void take_turn(Mode& mode, ModelProfile& profile, std::size_t parts);
+  /// Times modes [first, last) in turns, and looks at them then. After the first round no other
+  /// begins once they have taken a minute a mode.
+  void time(std::size_t first, std::size_t last, const ExecuteReport& report);
+  void report_share(double share, const ExecuteReport& report);
   void look_at(Mode& mode);
   [[nodiscard]] bool fit_together() const;
 
@@ -52,6 +61,8 @@ class ModelExecution {
   const ExecuteRequest& request_;
   std::vector<Mode> modes_;
   std::vector<Tensor> expected_;  // the first mode's outputs
+  Seconds began_{};               // of the first turn
+  Seconds reported_{};            // of the last report
 };
 
 }  // namespace plumb

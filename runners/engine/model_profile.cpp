@@ -97,14 +97,27 @@ void ModelProfile::add_profile() {
   }
 }
 
-void ModelProfile::add_in_turn() {
-  std::vector<bool> wanted(group_of_.size());
+void ModelProfile::choose_steps() {
+  chosen_.clear();
   for (std::size_t group = 0; group < groups_.size(); ++group) {
     const std::vector<std::size_t>& steps = groups_[group];
     for (std::size_t i = 0; i < std::min(kTimedOfEqual, steps.size()); ++i) {
-      wanted[steps[next_[group]]] = true;
+      chosen_.push_back(steps[next_[group]]);
       next_[group] = (next_[group] + 1) % steps.size();
     }
+  }
+  std::sort(chosen_.begin(), chosen_.end());
+}
+
+void ModelProfile::add_in_turn(std::size_t parts) {
+  const std::size_t begin = chosen_.size() * part_ / parts;
+  const std::size_t end = chosen_.size() * (part_ + 1) / parts;
+  if (begin == end) {
+    return;
+  }
+  std::vector<bool> wanted(group_of_.size());
+  for (std::size_t i = begin; i < end; ++i) {
+    wanted[chosen_[i]] = true;
   }
   const std::vector<Seconds> once = ready_.prepared.program->profile_in_turn(0, wanted, most_);
   if (once.empty()) {
@@ -112,19 +125,30 @@ void ModelProfile::add_in_turn() {
   }
   PLUMB_CHECK(once.size() == group_of_.size());
   in_turn_.resize(groups_.size());
-  for (std::size_t step = 0; step < once.size(); ++step) {
-    if (wanted[step]) {
-      in_turn_[group_of_[step]].push_back(once[step]);
-    }
+  for (std::size_t i = begin; i < end; ++i) {
+    in_turn_[group_of_[chosen_[i]]].push_back(once[chosen_[i]]);
   }
 }
 
-void ModelProfile::add(std::size_t passes, Seconds budget, const Clock& clock) {
+void ModelProfile::add(std::size_t parts, std::size_t most, Seconds budget, const Clock& clock) {
   const Seconds begin = clock();
-  for (std::size_t pass = 0; pass < passes && (pass == 0 || clock() - begin < budget); ++pass) {
-    add_profile();
-    add_in_turn();
+  Seconds now = begin;
+  for (std::size_t i = 0; i < most && (i == 0 || now - begin < budget); ++i) {
+    if (part_ == 0) {
+      add_profile();
+      choose_steps();
+    }
+    PLUMB_CHECK(part_ < parts);
+    add_in_turn(parts);
+    part_ = (part_ + 1) % parts;
+    passes_ += part_ == 0 ? 1 : 0;
+    now = clock();
   }
+  spent_ += now - begin;
+}
+
+Seconds ModelProfile::pass_time() const {
+  return in_turn_.empty() || passes_ == 0 ? Seconds(0.0) : spent_ / static_cast<double>(passes_);
 }
 
 std::vector<TimeInTurn> ModelProfile::steps_in_turn(Seconds floor) const {

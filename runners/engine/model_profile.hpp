@@ -21,9 +21,15 @@ class ModelProfile {
   /// Keeps a reference. `most`: of what other steps used to read before one in turn.
   ModelProfile(const ReadyModel& ready, Bytes most);
 
-  /// Adds up to `passes` of each kind. After the first of them none begins once `budget` is spent.
-  /// Adds nothing if the program cannot tell.
-  void add(std::size_t passes, Seconds budget, const Clock& clock);
+  /// Adds the next of a pass's `parts`, then up to `most` in all as long as `budget` is not spent.
+  /// A pass in turn is split by its steps, so that the whole program can be timed between; the pass
+  /// as it runs is made with its first part. `parts` may change between passes only. Adds nothing
+  /// if the program cannot tell.
+  void add(std::size_t parts, std::size_t most, Seconds budget, const Clock& clock);
+
+  /// Returns how long a whole pass of both kinds took in the mean. Zero: the program cannot time
+  /// its steps in turn.
+  [[nodiscard]] Seconds pass_time() const;
 
   /// Adds up what each layer's steps take by the medians of all passes: its own time, the reorders
   /// before it apart, and all of it in turn with the `floor` of timing one step subtracted. Layers
@@ -42,7 +48,8 @@ class ModelProfile {
   using StepTimes = std::vector<std::vector<Seconds>>;
 
   void add_profile();
-  void add_in_turn();
+  void choose_steps();
+  void add_in_turn(std::size_t parts);
   /// Returns the time in turn of each step.
   [[nodiscard]] std::vector<TimeInTurn> steps_in_turn(Seconds floor) const;
 
@@ -51,6 +58,10 @@ class ModelProfile {
   std::vector<std::size_t> group_of_;             ///< by step: of those that are equal
   std::vector<std::vector<std::size_t>> groups_;  ///< their steps, ascending
   std::vector<std::size_t> next_;                 ///< by group: which of its steps is timed next
+  std::vector<std::size_t> chosen_;               ///< the steps that this pass times in turn
+  std::size_t part_ = 0;                          ///< of this pass: the next
+  std::size_t passes_ = 0;                        ///< complete
+  Seconds spent_{};                               ///< on them, and on the parts behind them
   StepTimes times_;                               ///< by step
   StepTimes in_turn_;                             ///< by group; empty: the program cannot tell
 };

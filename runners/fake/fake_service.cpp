@@ -246,7 +246,9 @@ Execution FakeService::execution(const ExecuteRequest& request, const ModeReques
 }
 
 void FakeService::execute(const ExecuteRequest& request,
-                          const std::function<void(Execution)>& emit) {
+                          const std::function<void(Execution)>& emit,
+                          const ExecuteReport& report) {
+  report({});
   for (const ModeRequest& mode : request.modes) {
     emit(execution(request, mode));
   }

@@ -28,7 +28,9 @@ class FakeService : public WorkerService {
   /// Says that a model takes as long as its layers with cold weights, one after the other, by
   /// "algorithm=direct", each option of the mode saving a tenth; or what a rule says of the key
   /// "model:NAME" and the mode as variant.
-  void execute(const ExecuteRequest& request, const std::function<void(Execution)>& emit) override;
+  void execute(const ExecuteRequest& request,
+               const std::function<void(Execution)>& emit,
+               const ExecuteReport& report) override;
   /// Loads in time that passes only while somebody waits: a batch takes as long as execute() says
   /// of the smallest bucket that holds it, one after the other. A rule of the key "model:NAME" and
   /// the scenario as variant ("server") may refuse the load, fail every answer ("wrong_result"),

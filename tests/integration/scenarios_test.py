@@ -7,7 +7,6 @@ Usage: scenarios_test.py BUILD_FOLDER [unittest arguments]. Tests named `onednn`
 
 import json
 import pathlib
-import re
 import signal
 import subprocess
 import sys
@@ -181,17 +180,25 @@ class Scenarios(Command):
         self.assertEqual([shortfall["kind"] for shortfall in load["result"]["shortfalls"]], ["confidence"], load["reason"])
         self.assertEqual(load["batcher"]["buckets"][1]["samples"], 8 * load["result"]["queries_issued"])
 
-    def test_onednn_stops_at_once_when_interrupted(self):
-        command = [self.program(), "run", "--model", "lenet", "--only", "models", "--scenario", "single_stream"]
-        process = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    def interrupted(self, said, *arguments):
+        """Interrupts a run a second after it said so, and returns what it stored beside its header."""
+        process = subprocess.Popen([self.program(), "run", "--only", "models", *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         for line in process.stderr:
-            if re.search("scenario 1/1", line):
+            if said in line:
                 break
         time.sleep(1)
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
         self.assertEqual(process.returncode, 130)
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
+        return [kind for kind, in self.store_rows("select kind from derived")]
+
+    def test_onednn_stops_at_once_when_interrupted(self):
+        self.interrupted("scenario 1/1", "--model", "lenet", "--scenario", "single_stream")
+
+    def test_onednn_stops_in_the_middle_of_a_model(self):
+        stored = self.interrupted("end to end 1/1", "--model", "resnet50-v1", "--mode", "plain", "--mode", "fusion", "--mode", "channels_last")
+        self.assertNotIn("execution", stored)
 
 
 if __name__ == "__main__":

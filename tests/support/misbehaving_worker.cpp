@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -91,6 +92,16 @@ void beat_idly(const Scene& scene) {
   }
 }
 
+/// Says of a model that it goes on, four times, and then only that it lives.
+void stall_at_half(const Scene& scene) {
+  for (double share = 0.0;; share = std::min(0.5, share + 0.125)) {
+    protocol::Reply reply;
+    *reply.mutable_execute_progress() = to_protocol(ExecuteProgress{share, Seconds(1)});
+    scene.send(reply);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 /// Answers a load with bytes that are none.
 void answer_nonsense(const Scene& scene) {
   protocol::Reply reply;
@@ -133,6 +144,7 @@ void tell_surroundings(const Scene& scene) {
 const std::map<std::string, std::function<void(const Scene&)>>& misbehaviours() {
   static const std::map<std::string, std::function<void(const Scene&)>> table{
       {"beat_idly", beat_idly},
+      {"stall_at_half", stall_at_half},
       {"answer_nonsense", answer_nonsense},
       {"segfault", [](const Scene&) { die_by(SIGSEGV); }},
       {"killed", [](const Scene&) { die_by(SIGKILL); }},

@@ -12,6 +12,8 @@
 namespace plumb {
 namespace {
 
+constexpr const char* kLook = "observe impl=scripted 0";
+
 /// A model of one layer, in two modes that are timed in turns.
 class Models : public ::testing::Test {
  protected:
@@ -25,7 +27,7 @@ class Models : public ::testing::Test {
     request_.name = "relu";
     request_.model = model.SerializeAsString();
     request_.modes = {{}, {{.fusion = true}, {}}};
-    request_.sampling = {.budget = Seconds(0.1), .samples_at_least = 3, .samples_at_most = 20};
+    request_.sampling = {.budget = Seconds(0.3), .samples_at_least = 3, .samples_at_most = 20};
     variant_.variant.text = "impl=scripted";
   }
 
@@ -34,17 +36,21 @@ class Models : public ::testing::Test {
     LayerTiming timing(
         backend.script.clock(), [] { return DisturbanceReading{}; }, "", &monitor);
     std::vector<Execution> result;
-    ModelExecution(backend, timing, Bytes{1 << 20}, request_).run([&](Execution execution) {
-      result.push_back(std::move(execution));
-    });
-    looks_ =
-        std::count(backend.script.log.begin(), backend.script.log.end(), "observe impl=scripted 0");
+    ModelExecution(backend, timing, Bytes{1 << 20}, request_)
+        .run([&](Execution execution) { result.push_back(std::move(execution)); },
+             [&](const ExecuteProgress& progress) { reports_.push_back(progress); });
+    log_ = backend.script.log;
     return result;
+  }
+
+  [[nodiscard]] std::ptrdiff_t logged(const std::string& line) const {
+    return std::count(log_.begin(), log_.end(), line);
   }
 
   ExecuteRequest request_;
   ScriptedVariant variant_{};
-  std::ptrdiff_t looks_ = 0;
+  std::vector<std::string> log_;
+  std::vector<ExecuteProgress> reports_;
 };
 
 TEST_F(Models, rows_have_what_is_seen_and_read_beside_all_their_blocks) {
@@ -61,7 +67,47 @@ TEST_F(Models, rows_have_what_is_seen_and_read_beside_all_their_blocks) {
     EXPECT_EQ(row.readings.at("sm_clock_hertz"), (Reading{1.9e9, 1.8e9, 1.95e9, 8}))
         << "each of the eight rounds once";
   }
-  EXPECT_EQ(looks_, 2) << "once a mode";
+  EXPECT_EQ(logged(kLook), 2) << "once a mode";
+}
+
+// A pass over the steps takes as long as ten executions: in the seven rounds after the first
+// it is made in four parts.
+TEST_F(Models, are_timed_between_parts_of_a_pass_over_their_steps) {
+  variant_.hot = Seconds(0.01);
+  variant_.steps = 4;
+  variant_.step_in_turn = Seconds(0.02);
+  ListedMonitor monitor({{{{"sm_clock_hertz", {1.9e9, 1.8e9, 1.95e9, 1}}}, false, ""}});
+  const std::vector<Execution> executions = executed(monitor);
+  ASSERT_EQ(executions.size(), 2U);
+  EXPECT_EQ(logged("in turn 4"), 2);
+  EXPECT_EQ(logged("in turn 1"), 2 * 7 * 4);
+  for (const Execution& execution : executions) {
+    EXPECT_EQ(execution.row.readings.at("sm_clock_hertz").n, 1 + 7 * 4) << "timed beside each";
+    EXPECT_GE(execution.row.samples.size(), 1U + 7U * 4U);
+    ASSERT_TRUE(execution.in_turn);
+    EXPECT_NEAR(execution.in_turn->median.count(), 0.08, 1e-6);
+  }
+}
+
+TEST_F(Models, tell_once_a_second_how_far_they_are) {
+  variant_.hot = Seconds(0.5);  // three in a round and mode: longer than the budget
+  ListedMonitor monitor({{{}, false, ""}});
+  static_cast<void>(executed(monitor));
+  ASSERT_EQ(reports_.size(), 2U * 8U);
+  for (std::size_t i = 0; i < reports_.size(); ++i) {
+    EXPECT_DOUBLE_EQ(reports_[i].share, static_cast<double>(i + 1) / 16.0);
+    EXPECT_GT(reports_[i].elapsed, Seconds(static_cast<double>(i)));
+  }
+}
+
+// The first round of both modes takes longer than two minutes: there is no second one.
+TEST_F(Models, end_after_a_minute_a_mode) {
+  variant_.hot = Seconds(30.0);
+  ListedMonitor monitor({{{{"sm_clock_hertz", {1.9e9, 1.8e9, 1.95e9, 1}}}, false, ""}});
+  for (const Execution& execution : executed(monitor)) {
+    EXPECT_EQ(execution.row.readings.at("sm_clock_hertz").n, 1);
+    EXPECT_GT(execution.row.summary.n, 0U);
+  }
 }
 
 TEST_F(Models, a_device_that_erred_is_not_believed) {
@@ -70,7 +116,7 @@ TEST_F(Models, a_device_that_erred_is_not_believed) {
   ASSERT_EQ(executions.size(), 2U);
   EXPECT_EQ(executions[0].row.outcome.kind, Outcome::Kind::kCrashed);
   EXPECT_EQ(executions[0].row.attributes.at(kDeviceFault), "an uncorrected memory error");
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(logged(kLook), 0);
 }
 
 }  // namespace

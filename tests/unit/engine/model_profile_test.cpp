@@ -70,8 +70,8 @@ TEST(ModelProfile, times_a_few_of_equal_steps_and_others_in_the_next_pass) {
   ModelProfile profile(block.ready, Bytes{64});
   Seconds now{};
   const Clock clock = [&] { return now += Seconds(1.0); };
-  profile.add(1, Seconds(1000.0), clock);
-  profile.add(3, Seconds(1000.0), clock);
+  profile.add(1, 1, Seconds(1000.0), clock);
+  profile.add(1, 3, Seconds(1000.0), clock);
   const auto asked = [](std::size_t but) {  // for relu number `but` and the conv behind it
     std::vector<bool> steps(10, true);
     steps[1 + 2 * but] = false;
@@ -95,7 +95,7 @@ TEST(ModelProfile, adds_up_steps_that_run_one_after_the_other) {
   RepeatedBlock block;
   ModelProfile profile(block.ready, Bytes{64});
   EXPECT_FALSE(profile.in_turn(Seconds(0)));
-  profile.add(4, Seconds(1000.0), [] { return Seconds(0); });
+  profile.add(1, 4, Seconds(1000.0), [] { return Seconds(0); });
   EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 55e-6, 1e-12);
 }
 
@@ -105,7 +105,7 @@ TEST(ModelProfile, ends_steps_side_by_side_with_the_last_of_them) {
   RepeatedBlock block;
   block.ready.prepared.needs = {{}, {0}, {1}, {0}, {3}, {4}, {5}, {6}, {7}, {2, 8}};
   ModelProfile profile(block.ready, Bytes{64});
-  profile.add(4, Seconds(1000.0), [] { return Seconds(0); });
+  profile.add(1, 4, Seconds(1000.0), [] { return Seconds(0); });
   EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 44e-6, 1e-12);
 }
 
@@ -113,8 +113,33 @@ TEST(ModelProfile, begins_no_second_pass_behind_its_budget) {
   RepeatedBlock block;
   ModelProfile profile(block.ready, Bytes{64});
   Seconds now{};
-  profile.add(5, Seconds(0.5), [&] { return now += Seconds(1.0); });
+  profile.add(1, 5, Seconds(0.5), [&] { return now += Seconds(1.0); });
   EXPECT_THAT(block.asked, SizeIs(1));
+}
+
+// Eight of ten steps are timed in a pass, here in three parts: 2, 3 and 3 of them.
+TEST(ModelProfile, splits_a_pass_into_parts_and_tells_what_a_whole_one_takes) {
+  RepeatedBlock block;
+  ModelProfile profile(block.ready, Bytes{64});
+  Seconds now{};
+  const Clock clock = [&] { return now += Seconds(1.0); };
+  const auto add_part = [&] { profile.add(3, 1, Seconds(0), clock); };
+  add_part();
+  add_part();
+  EXPECT_EQ(profile.pass_time(), Seconds(0)) << "none is complete";
+  add_part();
+  EXPECT_EQ(profile.pass_time(), Seconds(3.0));
+  const auto steps = [](std::vector<std::size_t> wanted) {
+    std::vector<bool> flags(10);
+    for (const std::size_t step : wanted) {
+      flags[step] = true;
+    }
+    return flags;
+  };
+  EXPECT_THAT(block.asked, ElementsAre(steps({0, 1}), steps({2, 3, 4}), steps({5, 6, 9})));
+  profile.add(1, 1, Seconds(0), clock);  // the next of the equal steps, at once
+  EXPECT_EQ(block.asked.back(), steps({0, 1, 2, 3, 4, 7, 8, 9}));
+  EXPECT_EQ(profile.pass_time(), Seconds(2.0)) << "of two";
 }
 
 TEST(ModelProfile, has_no_layers_without_a_pass) {

@@ -41,6 +41,8 @@ struct ScriptedVariant {
   Bytes activation_bytes{64};
   Attributes prepared{};  ///< attributes that are known from preparing it
   Observation observed{};
+  std::size_t steps = 0;      ///< of a model
+  Seconds step_in_turn{0.0};  ///< each, beside an execution for all of them that are asked for
 };
 
 class ScriptedProgram final : public Program {
@@ -87,6 +89,23 @@ class ScriptedProgram final : public Program {
     script_.now += variant_.hot * (1.0 + variant_.scatter * turn) +
                    (slot == last_ ? Seconds(0.0) : variant_.cold_extra);
     last_ = slot;
+  }
+  [[nodiscard]] std::vector<Seconds> profile(std::size_t /*slot*/) override {
+    script_.now += variant_.hot;
+    return std::vector<Seconds>(variant_.steps, variant_.hot / static_cast<double>(variant_.steps));
+  }
+  [[nodiscard]] std::vector<Seconds> profile_in_turn(std::size_t /*slot*/,
+                                                     const std::vector<bool>& wanted,
+                                                     Bytes /*most*/) override {
+    std::vector<Seconds> times;
+    for (const bool one : wanted) {
+      times.push_back(one ? variant_.step_in_turn : Seconds(0.0));
+      script_.now += times.back();
+    }
+    script_.now += variant_.hot;
+    script_.log.push_back("in turn " +
+                          std::to_string(std::count(wanted.begin(), wanted.end(), true)));
+    return times;
   }
   void synchronize() override {}
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t /*slot*/) override {
@@ -142,6 +161,9 @@ class ScriptedBackend final : public Backend {
     prepared.program = std::make_unique<ScriptedProgram>(variants_.front(), script);
     prepared.operands = graph.inputs;
     prepared.variants = {variants_.front().variant.text};
+    for (std::size_t i = 0; i < variants_.front().steps; ++i) {
+      prepared.steps.push_back({0, false});
+    }
     return prepared;
   }
 

@@ -133,7 +133,9 @@ TEST(FakeService, drops_a_failed_variant_from_the_race) {
 std::vector<Execution> execute(const Script& script, const ExecuteRequest& request) {
   std::vector<Execution> executions;
   FakeService(script).execute(
-      request, [&](Execution execution) { executions.push_back(std::move(execution)); });
+      request,
+      [&](Execution execution) { executions.push_back(std::move(execution)); },
+      [](const ExecuteProgress&) {});
   return executions;
 }
 

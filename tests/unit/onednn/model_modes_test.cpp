@@ -35,7 +35,10 @@ std::vector<Execution> executions(const ExecuteRequest& request) {
   const auto backend = make_onednn_backend();
   BackendService service(*backend);
   std::vector<Execution> result;
-  service.execute(request, [&](Execution execution) { result.push_back(std::move(execution)); });
+  service.execute(
+      request,
+      [&](Execution execution) { result.push_back(std::move(execution)); },
+      [](const ExecuteProgress&) {});
   return result;
 }
 

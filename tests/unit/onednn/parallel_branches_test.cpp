@@ -80,7 +80,7 @@ TEST(ParallelBranches, are_a_mode_that_computes_the_same) {
   const ReadyModel ready = expect_right(kInception, in_parallel());
   EXPECT_EQ(ready.prepared.needs.size(), ready.prepared.steps.size());
   ModelProfile profile(ready, Bytes{1 << 20});
-  profile.add(3, Seconds(10.0), steady_clock());
+  profile.add(1, 3, Seconds(10.0), steady_clock());
   const std::optional<TimeInTurn> side_by_side = profile.in_turn(Seconds(0));
   ASSERT_TRUE(side_by_side);
   Seconds one_by_one{};

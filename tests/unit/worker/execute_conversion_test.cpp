@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "harness/worker/protocol.pb.h"
 #include "harness/worker/protocol_conversion.hpp"
 #include "harness/worker/protocol_error.hpp"
@@ -84,6 +86,16 @@ TEST(ExecuteConversion, refuses_numbers_out_of_range) {
   execution = to_protocol(Execution{});
   execution.set_memory_bytes(-1);
   EXPECT_THROW(static_cast<void>(from_protocol(execution)), ProtocolError);
+  for (const double share : {-0.1, 1.1, std::numeric_limits<double>::quiet_NaN()}) {
+    EXPECT_THROW(static_cast<void>(from_protocol(to_protocol(ExecuteProgress{share, Seconds(1)}))),
+                 ProtocolError);
+  }
+}
+
+TEST(ExecuteConversion, carries_progress) {
+  const ExecuteProgress read = from_protocol(to_protocol(ExecuteProgress{0.25, Seconds(3.5)}));
+  EXPECT_EQ(read.share, 0.25);
+  EXPECT_EQ(read.elapsed, Seconds(3.5));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -270,7 +271,7 @@ TEST_F(WorkerProcessTest, says_why_a_worker_does_not_start) {
 
 TEST_F(WorkerProcessTest, refuses_a_worker_of_another_version_or_backend) {
   EXPECT_THAT(start_error(misbehaving("wrong_version")),
-              HasSubstr("speaks protocol version 4 and this program 3; build or install both"));
+              HasSubstr("speaks protocol version 5 and this program 4; build or install both"));
   EXPECT_THAT(start_error(misbehaving("wrong_backend")), HasSubstr("its backend is 'other'"));
 }
 
@@ -339,6 +340,36 @@ TEST_F(WorkerProcessTest, takes_no_heartbeat_for_progress) {
 TEST_F(WorkerProcessTest, ends_a_load_when_it_is_told_to) {
   const Outcome outcome =
       outcome_of_load("beat_idly", Seconds(60), [](const LoadProgress&) { return false; });
+  EXPECT_EQ(outcome.kind, Outcome::Kind::kSkipped);
+}
+
+/// Asks a worker that stalls half-way to execute a model.
+Outcome outcome_of_stall(Seconds timeout,
+                         const std::function<bool(const ExecuteProgress&)>& go_on) {
+  WorkerProcess worker(misbehaving("stall_at_half"));
+  try {
+    worker.execute(
+        {}, timeout, [](const Execution&) { ADD_FAILURE(); }, go_on);
+  } catch (const WorkerDied& death) {
+    EXPECT_TRUE(ends_within_seconds(worker.pid()));
+    return death.outcome();
+  }
+  return {};
+}
+
+TEST_F(WorkerProcessTest, waits_for_a_model_as_long_as_it_goes_on) {
+  std::set<double> shares;
+  const Outcome outcome = outcome_of_stall(Seconds(0.5), [&](const ExecuteProgress& progress) {
+    shares.insert(progress.share);
+    return true;
+  });
+  EXPECT_EQ(outcome.kind, Outcome::Kind::kTimedOut);
+  EXPECT_EQ(shares, (std::set<double>{0.0, 0.125, 0.25, 0.375, 0.5}));
+}
+
+TEST_F(WorkerProcessTest, ends_an_execution_when_it_is_told_to) {
+  const Outcome outcome = outcome_of_stall(
+      Seconds(60), [](const ExecuteProgress& progress) { return progress.share < 0.25; });
   EXPECT_EQ(outcome.kind, Outcome::Kind::kSkipped);
 }
 

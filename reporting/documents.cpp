@@ -102,15 +102,14 @@ void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
                       {"how"}});
   for (const WhatIfResult& result : model.whatifs) {
     const bool known = result.why_not.empty() && result.baseline && result.predicted;
-    table.add(
-        {"  " + result.name,
-         result.baseline ? time_text(*result.baseline) : "–",
-         known ? with_interval(*result.predicted, result.predicted_interval) : "–",
-         known && result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
-         result.realised ? with_interval(*result.realised, result.realised_interval) : "–",
-         result.realised_speedup ? ratio_text(*result.realised_speedup) : "–",
-         result.prediction_error ? fmt::format("{:.1f} %", 100.0 * *result.prediction_error) : "–",
-         known ? result.mode : result.why_not});
+    table.add({"  " + result.name,
+               result.baseline ? with_interval(*result.baseline, result.baseline_interval) : "–",
+               known ? with_interval(*result.predicted, result.predicted_interval) : "–",
+               known && result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
+               result.realised ? with_interval(*result.realised, result.realised_interval) : "–",
+               result.realised_speedup ? ratio_text(*result.realised_speedup) : "–",
+               prediction_error_text(result),
+               known ? result.mode : result.why_not});
   }
   table.write(out);
   for (const WhatIfResult& result : model.whatifs) {

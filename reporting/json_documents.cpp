@@ -181,13 +181,24 @@ Json what_if_json(const WhatIfResult& result) {
       {"realised_baseline_seconds", interval_or_null(result.realised_baseline)},
       {"realised_seconds", interval_or_null(result.realised)},
       {"realised_speedup", result.realised_speedup ? Json(*result.realised_speedup) : Json()},
-      {"prediction_error", result.prediction_error ? Json(*result.prediction_error) : Json()},
+      {"prediction_error", result.prediction_error ? Json(result.prediction_error->share) : Json()},
       {"layers", layers},
       {"prerequisites", result.prerequisites}};
-  if (result.predicted) {
-    row["low"] = result.predicted_interval.low.count();
-    row["high"] = result.predicted_interval.high.count();
-  }
+  const auto add_interval = [&](const std::string& prefix, auto known, double low, double high) {
+    if (known) {
+      row[prefix + "low"] = low;
+      row[prefix + "high"] = high;
+    }
+  };
+  const auto add_times = [&](const std::string& prefix, const auto& time, const Interval& within) {
+    add_interval(prefix, time.has_value(), within.low.count(), within.high.count());
+  };
+  add_times("baseline_", result.baseline, result.baseline_interval);
+  add_times("", result.predicted, result.predicted_interval);
+  add_times("realised_baseline_", result.realised_baseline, result.realised_baseline_interval);
+  add_times("realised_", result.realised, result.realised_interval);
+  const PredictionError error = result.prediction_error.value_or(PredictionError{});
+  add_interval("prediction_error_", result.prediction_error.has_value(), error.low, error.high);
   if (!result.why_not.empty()) {
     row["why_not"] = result.why_not;
   }

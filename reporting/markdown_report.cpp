@@ -127,18 +127,20 @@ std::string model_section(const ModelReport& model) {
   }
   text += loads_table(model.bounds);
   text +=
-      "\n| what if | now | predicted | speed-up | realised | speed-up | how |\n| --- | ---: | ---: "
-      "| ---: | ---: | ---: | --- |\n";
+      "\n| what if | now | predicted | speed-up | realised | speed-up | error | how |\n| --- | "
+      "---: | ---: "
+      "| ---: | ---: | ---: | ---: | --- |\n";
   for (const WhatIfResult& result : model.whatifs.whatifs) {
     const bool known = result.why_not.empty();
     text +=
-        fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n",
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n",
                     markdown_cell(result.name),
                     result.baseline ? time_text(*result.baseline) : "–",
                     known && result.predicted ? time_text(*result.predicted) : "–",
                     known && result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
                     result.realised ? time_text(*result.realised) : "–",
                     result.realised_speedup ? ratio_text(*result.realised_speedup) : "–",
+                    prediction_error_text(result),
                     markdown_cell(known ? result.mode : "not known: " + result.why_not));
   }
   return text + slowest_layers(model.bounds);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "reporting/report.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <ostream>
 
@@ -36,6 +38,15 @@ constexpr std::array<ReportFormat, 5> kFormats{{
 std::optional<Seconds> known_time(const Bound& bound) {
   const bool known = bound.complete || bound.seconds.count() > 0.0;
   return known ? std::optional<Seconds>(bound.seconds) : std::nullopt;
+}
+
+std::string prediction_error_text(const WhatIfResult& result) {
+  if (!result.prediction_error) {
+    return "–";
+  }
+  const PredictionError& error = *result.prediction_error;
+  return fmt::format(
+      "{:.1f} % ({:.1f} to {:.1f})", 100.0 * error.share, 100.0 * error.low, 100.0 * error.high);
 }
 
 std::span<const ReportFormat> report_formats() {

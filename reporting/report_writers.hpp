@@ -4,6 +4,7 @@
 
 #include <iosfwd>
 #include <optional>
+#include <string>
 
 #include "reporting/report.hpp"
 
@@ -12,6 +13,10 @@ namespace plumb {
 /// Returns what is known of a bound: the whole, or of an incomplete one the part that is measured;
 /// absent if nothing of it is.
 [[nodiscard]] std::optional<Seconds> known_time(const Bound& bound);
+
+/// Writes how far a what-if's prediction was off, with its interval, "2.7 % (0.4 to 5.0)"; "–"
+/// where nothing was realised.
+[[nodiscard]] std::string prediction_error_text(const WhatIfResult& result);
 
 /// Writes one page that opens offline: no reference to anything outside the file, and a content
 /// security policy that forbids any. The page draws itself from a JSON document; nothing from

@@ -211,7 +211,7 @@ ONE_MODEL = {
                   ("whatif", "device", "stack"),
                   [("Predicted", "none", latest("plumb_whatif_speedup_ratio", MODEL, result="predicted")),
                    ("Realised", "none", latest("plumb_whatif_speedup_ratio", MODEL, result="realised")),
-                   ("Error", "percentunit", latest("plumb_whatif_prediction_error_ratio", MODEL))], size=(12, 9), sort=("Predicted", True)),
+                   ("Error", "percentunit", latest("plumb_whatif_prediction_error_ratio", MODEL, stat="value"))], size=(12, 9), sort=("Predicted", True)),
             table("Bounds", "Every bound with its interval, and whether all layers are in it", ("kind", "mode", "device", "stack"),
                   [("Time", "s", latest("plumb_model_bound_seconds", MODEL, stat="value")),
                    ("Low", "s", latest("plumb_model_bound_seconds", MODEL, stat="low")),

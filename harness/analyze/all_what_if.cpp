@@ -26,7 +26,7 @@ WhatIfResult all_what_if(const WhatIfInput& input) {
     return result;
   }
   result.prerequisites = {"all that fusion, bf16 and best_variant need"};
-  conclude(result, full.sum.seconds, half.sum.seconds, half.sum.interval);
+  conclude(result, full.sum.time(), half.sum.time());
   return result;
 }
 

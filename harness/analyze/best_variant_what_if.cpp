@@ -45,8 +45,7 @@ WhatIfResult best_variant_what_if(const WhatIfInput& input) {
     return result;
   }
   result.prerequisites = {"a way to tell the library which implementation to use for a layer"};
-  const StepSum sum = sum_of(after);
-  conclude(result, sum_of(before).seconds, sum.seconds, sum.interval);
+  conclude(result, sum_of(before).time(), sum_of(after).time());
   return result;
 }
 

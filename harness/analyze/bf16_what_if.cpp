@@ -43,7 +43,7 @@ WhatIfResult bf16_what_if(const WhatIfInput& input) {
     result.prerequisites.emplace_back(
         "a CPU with bf16 arithmetic (AVX512_BF16 or AMX): here it is no faster than f32");
   }
-  conclude(result, full.sum.seconds, half.sum.seconds, half.sum.interval);
+  conclude(result, full.sum.time(), half.sum.time());
   return result;
 }
 

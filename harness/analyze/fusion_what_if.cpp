@@ -47,8 +47,7 @@ WhatIfResult fusion_what_if(const WhatIfInput& input) {
   result.prerequisites = {
       "an executor that hands the library fused layers",
       "BatchNorm and constant scales folded into the weights once, before the run"};
-  const StepSum after = sum_of(fused.steps);
-  conclude(result, before.seconds, after.seconds, after.interval);
+  conclude(result, before.time(), sum_of(fused.steps).time());
   return result;
 }
 

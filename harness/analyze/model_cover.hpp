@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "harness/analyze/bounds.hpp"
+#include "harness/analyze/measured_time.hpp"
 
 namespace plumb {
 
@@ -32,6 +33,7 @@ struct StepSum {
   std::size_t missing = 0;  ///< steps without a time: they add nothing
   std::optional<Timestamp> oldest_row;
   std::vector<RowId> inputs;  ///< ascending, each once
+  [[nodiscard]] MeasuredTime time() const { return {seconds, interval}; }
 };
 
 /// Adds up the medians. Different rows are independent: the halves of their intervals add as the

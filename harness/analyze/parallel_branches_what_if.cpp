@@ -18,8 +18,7 @@ WhatIfResult parallel_branches_what_if(const WhatIfInput& input) {
   }
   result.prerequisites = {
       "a processor for each branch: threads that branches part are missing in their layers"};
-  const StepSum path = sum_of(plain.critical);
-  conclude(result, before.seconds, path.seconds, path.interval);
+  conclude(result, before.time(), sum_of(plain.critical).time());
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/analyze/measured_time.hpp"
 #include "harness/analyze/metric_test.hpp"
 #include "harness/results/run.hpp"
 
@@ -23,12 +24,6 @@ inline constexpr double kAssumedProcessDeviation = 0.01;
 
 /// Joins the deviations of two runs that are compared: the larger one, with the fewer pairs.
 [[nodiscard]] ProcessDeviation joined(const ProcessDeviation& one, const ProcessDeviation& other);
-
-/// Is a time that one process measured, positive, with its 95% interval.
-struct MeasuredTime {
-  Seconds median{};
-  Interval interval{};
-};
 
 /// Compares two times of one process each: fills in times, ratio, interval, error and mde, and
 /// returns the two-sided p. The error is that of both medians and twice the deviation.

@@ -46,12 +46,13 @@ ModelWhatIfs what_ifs_of(const WhatIfInput& input) {
   return result;
 }
 
-void conclude(WhatIfResult& result, Seconds baseline, Seconds predicted, Interval interval) {
-  result.baseline = baseline;
-  result.predicted = predicted;
-  result.predicted_interval = interval;
-  if (predicted > Seconds{}) {
-    result.predicted_speedup = baseline / predicted;
+void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted) {
+  result.baseline = baseline.median;
+  result.baseline_interval = baseline.interval;
+  result.predicted = predicted.median;
+  result.predicted_interval = predicted.interval;
+  if (predicted.median > Seconds{}) {
+    result.predicted_speedup = baseline.median / predicted.median;
   }
   std::stable_sort(
       result.layers.begin(), result.layers.end(), [](const auto& left, const auto& right) {

@@ -8,14 +8,23 @@
 #include <vector>
 
 #include "harness/analyze/bounds.hpp"
+#include "harness/analyze/measured_time.hpp"
 
 namespace plumb {
+
+/// Is how far a predicted saving lies from the realised one, as a share of the realised baseline.
+struct PredictionError {
+  double share = 0.0;  ///< |predicted saving − realised saving|
+  double low = 0.0;    ///< 95%; 0: by the intervals of the times both savings may be the same
+  double high = 0.0;
+};
 
 /// Is the answer to "what would this change of mode bring?".
 struct WhatIfResult {
   std::string name;  ///< best_variant, fusion, channels_last, bf16, parallel_branches, all
   std::string mode;  ///< what would be switched on, in words
   std::optional<Seconds> baseline;
+  Interval baseline_interval{};
   std::optional<Seconds> predicted;
   Interval predicted_interval{};
   std::optional<double> predicted_speedup;  ///< baseline ÷ predicted
@@ -31,10 +40,11 @@ struct WhatIfResult {
   std::string why_not;                       ///< non-empty: no prediction, and why
   std::string execution_mode;                ///< the mode that switches it on (docs/EXECUTION.md)
   std::optional<Seconds> realised_baseline;  ///< end to end, plain; absent: not executed
-  std::optional<Seconds> realised;           ///< end to end with it switched on
+  Interval realised_baseline_interval{};
+  std::optional<Seconds> realised;  ///< end to end with it switched on
   Interval realised_interval{};
   std::optional<double> realised_speedup;  ///< realised_baseline ÷ realised
-  std::optional<double> prediction_error;  ///< share of realised_baseline
+  std::optional<PredictionError> prediction_error;
 };
 
 /// Is what a what-if looks at: one model's graph, its rows, and the graph in other precisions where
@@ -60,7 +70,7 @@ struct ModelWhatIfs {
 };
 [[nodiscard]] ModelWhatIfs what_ifs_of(const WhatIfInput& input);
 
-/// Fills in predicted time, interval and speed-up over `baseline`, and sorts the savings.
-void conclude(WhatIfResult& result, Seconds baseline, Seconds predicted, Interval interval);
+/// Fills in both times, their intervals and the speed-up, and sorts the savings.
+void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted);
 
 }  // namespace plumb

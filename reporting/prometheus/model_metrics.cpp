@@ -141,7 +141,12 @@ void add_speedup(const ModelMetrics& model, GaugeFamily& family) {
 void add_prediction_error(const ModelMetrics& model, GaugeFamily& family) {
   for (const WhatIfResult& whatif : model.whatifs->whatifs) {
     if (whatif.prediction_error) {
-      family.add(model.labels, {{"whatif", whatif.name}}, *whatif.prediction_error);
+      const auto add = [&](const char* stat, double value) {
+        family.add(model.labels, {{"whatif", whatif.name}, {"stat", stat}}, value);
+      };
+      add("value", whatif.prediction_error->share);
+      add("low", whatif.prediction_error->low);
+      add("high", whatif.prediction_error->high);
     }
   }
 }

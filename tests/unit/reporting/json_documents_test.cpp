@@ -103,6 +103,13 @@ TEST(JsonDocuments, whatif_has_the_fields_of_the_contract) {
   EXPECT_DOUBLE_EQ(model["whatifs"][0]["realised_seconds"], 4.5e-3);
   EXPECT_DOUBLE_EQ(model["whatifs"][0]["realised_speedup"], 5.0 / 4.5);
   EXPECT_DOUBLE_EQ(model["whatifs"][0]["prediction_error"], 0.04);
+  EXPECT_DOUBLE_EQ(model["whatifs"][0]["prediction_error_low"], 0.0);
+  EXPECT_DOUBLE_EQ(model["whatifs"][0]["prediction_error_high"], 0.08);
+  EXPECT_DOUBLE_EQ(model["whatifs"][0]["baseline_low"], 3.4e-3);
+  EXPECT_DOUBLE_EQ(model["whatifs"][0]["high"], 2.9e-3);
+  EXPECT_DOUBLE_EQ(model["whatifs"][0]["realised_baseline_high"], 5.1e-3);
+  EXPECT_DOUBLE_EQ(model["whatifs"][0]["realised_low"], 4.4e-3);
+  EXPECT_FALSE(model["whatifs"][1].contains("prediction_error_low"));
   EXPECT_TRUE(model["whatifs"][1]["realised_seconds"].is_null());
   EXPECT_TRUE(model["whatifs"][1]["predicted_seconds"].is_null());
   EXPECT_EQ(model["whatifs"][1]["why_not"], "no bf16 rows in this run");

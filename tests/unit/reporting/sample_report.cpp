@@ -138,7 +138,9 @@ ModelWhatIfs sample_what_ifs() {
   better.realised = Seconds(4.5e-3);
   better.realised_interval = {Seconds(4.4e-3), Seconds(4.6e-3)};
   better.realised_speedup = 5.0 / 4.5;
-  better.prediction_error = 0.04;
+  better.baseline_interval = {Seconds(3.4e-3), Seconds(3.6e-3)};
+  better.realised_baseline_interval = {Seconds(4.9e-3), Seconds(5.1e-3)};
+  better.prediction_error = {.share = 0.04, .low = 0.0, .high = 0.08};
   better.layers = {{"conv1", {kConv}, Seconds(2e-3), Seconds(1.3e-3), "direct → winograd"}};
   WhatIfResult unknown;
   unknown.name = "bf16";

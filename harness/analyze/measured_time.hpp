@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/base/units.hpp"
+#include "harness/measure/sample_summary.hpp"
+
+namespace plumb {
+
+/// Is a positive time with its 95% interval.
+struct MeasuredTime {
+  Seconds median{};
+  Interval interval{};
+};
+
+}  // namespace plumb

@@ -9,7 +9,7 @@
 #include <tuple>
 #include <utility>
 
-#include "harness/analyze/trimmed_mean.hpp"
+#include "harness/measure/student_t.hpp"
 #include "harness/model/layer_spec.hpp"
 
 namespace plumb {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/measure/student_t.hpp"
+
 namespace plumb {
 namespace {
 

@@ -14,6 +14,7 @@
 #include "harness/analyze/paired_comparison.hpp"
 #include "harness/analyze/practical_floor.hpp"
 #include "harness/base/error.hpp"
+#include "harness/measure/student_t.hpp"
 
 namespace plumb {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/measure/student_t.hpp"
 
 namespace plumb {
 namespace {

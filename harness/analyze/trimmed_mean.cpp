@@ -2,8 +2,6 @@
 #include "harness/analyze/trimmed_mean.hpp"
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/digamma.hpp>
 #include <boost/math/special_functions/trigamma.hpp>
 #include <cmath>
@@ -115,20 +113,6 @@ std::vector<double> false_discovery_q(std::span<const double> p_values) {
     q[order[place]] = least;
   }
   return q;
-}
-
-double two_sided_p(double t, double freedom) {
-  if (freedom > kManyDegrees) {
-    return 2.0 * boost::math::cdf(boost::math::complement(boost::math::normal(), std::abs(t)));
-  }
-  return 2.0 *
-         boost::math::cdf(boost::math::complement(boost::math::students_t(freedom), std::abs(t)));
-}
-
-double t_quantile(double probability, double freedom) {
-  return freedom > kManyDegrees
-             ? boost::math::quantile(boost::math::normal(), probability)
-             : boost::math::quantile(boost::math::students_t(freedom), probability);
 }
 
 }  // namespace plumb

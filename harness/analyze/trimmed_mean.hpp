@@ -39,8 +39,4 @@ struct VariancePrior {
 /// Returns the Benjamini-Hochberg adjusted p-values (q), in the order given.
 [[nodiscard]] std::vector<double> false_discovery_q(std::span<const double> p_values);
 
-/// Student's t with any positive, also infinite, degrees of freedom: two-sided p, and quantile.
-[[nodiscard]] double two_sided_p(double t, double freedom);
-[[nodiscard]] double t_quantile(double probability, double freedom);
-
 }  // namespace plumb

@@ -9,9 +9,9 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "harness/analyze/trimmed_mean.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/measure/student_t.hpp"
 
 namespace plumb {
 namespace {

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "harness/measure/section_interval.hpp"
 #include "harness/results/reading_sum.hpp"
 #include "runners/engine/candidate.hpp"
 #include "runners/engine/memory_limit.hpp"
@@ -19,9 +21,10 @@
 namespace plumb {
 namespace {
 
-constexpr double kMostRounds = 8.0;      // of modes timed in turns
-constexpr Seconds kBudgetOfRound{0.03};  // at least, of each mode
-constexpr Seconds kLongest{60.0};        // of all rounds, each mode; the first one ends anyway
+constexpr double kMostRounds = 32.0;      // of modes timed in turns
+constexpr Seconds kBudgetOfRound{0.008};  // at least, of each mode
+constexpr double kRoundsOfSlow = 8.0;     // that cannot be timed within that
+constexpr Seconds kLongest{60.0};         // of all rounds, each mode; the first one ends anyway
 constexpr Seconds kBetweenReports{1.0};
 constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
 constexpr std::size_t kPassesInRound = 8;   // over the steps, at most
@@ -47,13 +50,13 @@ void add_block(const Measurement& block, Measurement& row) {
   highest(row.disturbance.pressure_ratio, block.disturbance.pressure_ratio);
 }
 
-std::size_t rounds_in(Seconds budget) {
-  return static_cast<std::size_t>(std::clamp(budget / kBudgetOfRound, 1.0, kMostRounds));
+std::size_t rounds_in(Seconds budget, double most) {
+  return static_cast<std::size_t>(std::clamp(budget / kBudgetOfRound, 1.0, most));
 }
 
-/// Returns the plan of one of `parts` turns of a round.
-SamplingPlan plan_of_turn(SamplingPlan plan, std::size_t parts) {
-  plan.budget /= static_cast<double>(rounds_in(plan.budget) * parts);
+/// Returns the plan of one of `parts` turns of one of `rounds`.
+SamplingPlan plan_of_turn(SamplingPlan plan, std::size_t rounds, std::size_t parts) {
+  plan.budget /= static_cast<double>(rounds * parts);
   plan.samples_at_least = std::min(plan.samples_at_least, (kSamplesInRound + parts - 1) / parts);
   if (parts > 1) {
     plan.warm_up_at_most = plan.warm_up_at_least;  // caches: it was executed a moment ago
@@ -63,11 +66,11 @@ SamplingPlan plan_of_turn(SamplingPlan plan, std::size_t parts) {
 
 /// Returns in how many parts a pass over the steps is made so that executions beside them take
 /// about as long as the steps do.
-std::size_t parts_of_pass(Seconds pass, const std::vector<Seconds>& executions) {
-  if (executions.empty() || pass <= Seconds(0.0)) {
+std::size_t parts_of_pass(Seconds pass, Seconds execution) {
+  if (execution <= Seconds(0.0) || pass <= Seconds(0.0)) {
     return 1;
   }
-  const Seconds beside = kExecutionsOfPart * summarize(executions).median;
+  const Seconds beside = kExecutionsOfPart * execution;
   return static_cast<std::size_t>(std::clamp(std::ceil(pass / beside), kLeastParts, kMostParts));
 }
 
@@ -153,8 +156,11 @@ bool ModelExecution::fit_together() const {
                            kShareOfMemory * static_cast<double>(available->value);
 }
 
-void ModelExecution::take_turn(Mode& mode, ModelProfile& profile, std::size_t parts) {
-  const SamplingPlan plan = plan_of_turn(request_.sampling, parts);
+void ModelExecution::take_turn(Mode& mode,
+                               ModelProfile& profile,
+                               std::size_t rounds,
+                               std::size_t parts) {
+  const SamplingPlan plan = plan_of_turn(request_.sampling, rounds, parts);
   Measurement block = mode.execution.row;
   block.samples.clear();
   block.readings.clear();
@@ -175,6 +181,25 @@ void ModelExecution::take_turn(Mode& mode, ModelProfile& profile, std::size_t pa
   profile.add(parts, kPassesInRound, plan.budget, timing_.clock());
 }
 
+void ModelExecution::end_round(Mode& mode, ModelProfile& profile) {
+  const std::span<const Seconds> samples = mode.execution.row.samples;
+  if (samples.size() > mode.ended) {
+    mode.of_rounds.push_back(summarize(samples.subspan(mode.ended)).median);
+    mode.ended = samples.size();
+    profile.end_round();
+  }
+}
+
+void ModelExecution::sum_up(Mode& mode) {
+  SampleSummary& summary = mode.execution.row.summary;
+  summary = summarize(mode.execution.row.samples);
+  if (mode.of_rounds.size() > 1) {
+    const Interval by_rounds = section_interval(summary.median, mode.of_rounds);
+    summary.interval = {std::min(summary.interval.low, by_rounds.low),
+                        std::max(summary.interval.high, by_rounds.high)};
+  }
+}
+
 void ModelExecution::report_share(double share, const ExecuteReport& report) {
   const Seconds now = timing_.clock()();
   if (now - reported_ >= kBetweenReports) {
@@ -190,8 +215,9 @@ void ModelExecution::time(std::size_t first, std::size_t last, const ExecuteRepo
   }
   std::size_t parts = 1;  // until it is known how long a pass takes
   std::size_t turns = 0;
-  const std::size_t rounds = rounds_in(request_.sampling.budget);
   const std::size_t modes = last - first;
+  const std::size_t most = rounds_in(request_.sampling.budget, kMostRounds);
+  std::size_t rounds = rounds_in(request_.sampling.budget, kRoundsOfSlow);
   const Seconds end = timing_.clock()() + kLongest * static_cast<double>(modes);
   for (std::size_t round = 0; round < rounds && (round == 0 || timing_.clock()() < end); ++round) {
     for (std::size_t part = 0; part < parts; ++part, ++turns) {
@@ -199,7 +225,7 @@ void ModelExecution::time(std::size_t first, std::size_t last, const ExecuteRepo
         // There and back: what drifts with time, drifts alike for all.
         const std::size_t turn = turns % 2 == 0 ? i : modes - 1 - i;
         Mode& mode = modes_[first + turn];
-        guard(mode, [&] { take_turn(mode, profiles[turn], parts); });
+        guard(mode, [&] { take_turn(mode, profiles[turn], rounds, parts); });
         const double of_round =
             static_cast<double>(part * modes + i + 1) / static_cast<double>(parts * modes);
         const double of_these =
@@ -209,15 +235,24 @@ void ModelExecution::time(std::size_t first, std::size_t last, const ExecuteRepo
                      report);
       }
     }
-    for (std::size_t i = first; i < last && round == 0; ++i) {
-      parts = std::max(
-          parts, parts_of_pass(profiles[i - first].pass_time(), modes_[i].execution.row.samples));
+    for (std::size_t i = first; i < last; ++i) {
+      end_round(modes_[i], profiles[i - first]);
+    }
+    if (round == 0) {
+      Seconds slowest{};  // what a round of a mode takes at least
+      for (std::size_t i = first; i < last; ++i) {
+        const Seconds execution = summarize(modes_[i].execution.row.samples).median;
+        const Seconds pass = profiles[i - first].pass_time();
+        slowest = std::max(slowest, pass + static_cast<double>(kSamplesInRound) * execution);
+        parts = std::max(parts, parts_of_pass(pass, execution));
+      }
+      rounds = slowest * static_cast<double>(most) <= request_.sampling.budget ? most : rounds;
     }
   }
   for (std::size_t i = first; i < last; ++i) {
     Measurement& row = modes_[i].execution.row;
     if (row.outcome.ok()) {
-      row.summary = summarize(row.samples);
+      sum_up(modes_[i]);
       row.outcome = stability_of(row.summary);
       modes_[i].execution.layers = profiles[i - first].layers(timing_.floor().at(1));
       modes_[i].execution.in_turn = profiles[i - first].in_turn(timing_.floor().at(1));

@@ -39,6 +39,8 @@ class ModelExecution {
     Execution execution;
     ReadyModel ready;
     Seconds wall{};
+    std::vector<Seconds> of_rounds;  ///< median of each round's samples
+    std::size_t ended = 0;           ///< samples of rounds that ended
   };
 
   void guard(Mode& mode, const std::function<void()>& step);
@@ -46,11 +48,15 @@ class ModelExecution {
   void finish(const RequestedModel& model, std::size_t index);
   void compare(Mode& mode);
   /// Times one block of executions and, beside it, steps of the plan: at least the next of a pass's
-  /// `parts`.
-  void take_turn(Mode& mode, ModelProfile& profile, std::size_t parts);
+  /// `parts`. `rounds` share the budget.
+  void take_turn(Mode& mode, ModelProfile& profile, std::size_t rounds, std::size_t parts);
   /// Times modes [first, last) in turns, and looks at them then. After the first round no other
   /// begins once they have taken a minute a mode.
   void time(std::size_t first, std::size_t last, const ExecuteReport& report);
+  static void end_round(Mode& mode, ModelProfile& profile);
+  /// Sums up a mode's samples. The median's interval is the wider at each end of two: by ranks, as
+  /// if samples were independent, and by rounds.
+  static void sum_up(Mode& mode);
   void report_share(double share, const ExecuteReport& report);
   void look_at(Mode& mode);
   [[nodiscard]] bool fit_together() const;

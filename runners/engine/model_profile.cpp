@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/measure/section_interval.hpp"
 #include "runners/engine/step_order.hpp"
 
 namespace plumb {
@@ -59,6 +60,7 @@ std::vector<std::size_t> groups_of(const std::vector<std::string>& names) {
   return result;
 }
 
+/// Adds the ends of the intervals as they are.
 TimeInTurn operator+(const TimeInTurn& left, const TimeInTurn& right) {
   return {left.median + right.median,
           {left.interval.low + right.interval.low, left.interval.high + right.interval.high}};
@@ -126,7 +128,7 @@ void ModelProfile::add_in_turn(std::size_t parts) {
   PLUMB_CHECK(once.size() == group_of_.size());
   in_turn_.resize(groups_.size());
   for (std::size_t i = begin; i < end; ++i) {
-    in_turn_[group_of_[chosen_[i]]].push_back(once[chosen_[i]]);
+    in_turn_[group_of_[chosen_[i]]].push_back({once[chosen_[i]], rounds_});
   }
 }
 
@@ -147,14 +149,27 @@ void ModelProfile::add(std::size_t parts, std::size_t most, Seconds budget, cons
   spent_ += now - begin;
 }
 
+void ModelProfile::end_round() {
+  ++rounds_;
+}
+
 Seconds ModelProfile::pass_time() const {
   return in_turn_.empty() || passes_ == 0 ? Seconds(0.0) : spent_ / static_cast<double>(passes_);
 }
 
-std::vector<TimeInTurn> ModelProfile::steps_in_turn(Seconds floor) const {
+std::vector<TimeInTurn> ModelProfile::steps_in_turn(Seconds floor,
+                                                    std::optional<std::size_t> round) const {
   std::vector<TimeInTurn> of_groups;
-  for (const std::vector<Seconds>& times : in_turn_) {
-    const SampleSummary time = summarize(times);
+  for (const std::vector<Sample>& samples : in_turn_) {
+    std::vector<Seconds> times;
+    std::vector<Seconds> of_round;
+    for (const Sample& sample : samples) {
+      times.push_back(sample.time);
+      if (sample.round == round) {
+        of_round.push_back(sample.time);
+      }
+    }
+    const SampleSummary time = summarize(of_round.empty() ? times : of_round);
     of_groups.push_back(
         {above_floor(time.median, floor),
          {above_floor(time.interval.low, floor), above_floor(time.interval.high, floor)}});
@@ -167,10 +182,18 @@ std::vector<TimeInTurn> ModelProfile::steps_in_turn(Seconds floor) const {
 }
 
 std::optional<TimeInTurn> ModelProfile::in_turn(Seconds floor) const {
-  const std::vector<TimeInTurn> steps = steps_in_turn(floor);
-  if (steps.empty()) {
+  if (in_turn_.empty()) {
     return std::nullopt;
   }
+  std::vector<Seconds> of_rounds;
+  for (std::size_t round = 0; round < rounds_; ++round) {
+    of_rounds.push_back(together(steps_in_turn(floor, round)).median);
+  }
+  const Seconds whole = together(steps_in_turn(floor)).median;
+  return TimeInTurn{whole, section_interval(whole, of_rounds)};
+}
+
+TimeInTurn ModelProfile::together(const std::vector<TimeInTurn>& steps) const {
   const StepNeeds& needs = ready_.prepared.needs;
   TimeInTurn end;
   if (needs.empty()) {

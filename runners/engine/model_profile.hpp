@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "harness/base/units.hpp"
@@ -27,6 +28,10 @@ class ModelProfile {
   /// if the program cannot tell.
   void add(std::size_t parts, std::size_t most, Seconds budget, const Clock& clock);
 
+  /// Ends a round: what follows finds the machine in another state. With rounds that end within a
+  /// pass, that pass counts to both.
+  void end_round();
+
   /// Returns how long a whole pass of both kinds took in the mean. Zero: the program cannot time
   /// its steps in turn.
   [[nodiscard]] Seconds pass_time() const;
@@ -39,19 +44,24 @@ class ModelProfile {
 
   /// Puts the steps in turn together: one after the other, or side by side where the program has
   /// them so, each as soon as what it needs has ended; what such steps take from each other (bytes,
-  /// caches, clock) is not in it. The ends of the intervals too, as they are: one step may be timed
-  /// for many, so they are not taken for independent. Absent if the program cannot tell.
+  /// caches, clock) is not in it. The interval is that of rounds (section_interval()): steps of one
+  /// round are not independent, and one may be timed for many. Absent if the program cannot tell.
   [[nodiscard]] std::optional<TimeInTurn> in_turn(Seconds floor) const;
 
  private:
-  /// Is the times of each step, one a pass.
-  using StepTimes = std::vector<std::vector<Seconds>>;
+  struct Sample {
+    Seconds time{};
+    std::size_t round = 0;
+  };
 
   void add_profile();
   void choose_steps();
   void add_in_turn(std::size_t parts);
-  /// Returns the time in turn of each step.
-  [[nodiscard]] std::vector<TimeInTurn> steps_in_turn(Seconds floor) const;
+  /// Returns the time in turn of each step; with a round, that of its samples alone where it has
+  /// any.
+  [[nodiscard]] std::vector<TimeInTurn> steps_in_turn(
+      Seconds floor, std::optional<std::size_t> round = std::nullopt) const;
+  [[nodiscard]] TimeInTurn together(const std::vector<TimeInTurn>& steps) const;
 
   const ReadyModel& ready_;
   Bytes most_;
@@ -62,8 +72,9 @@ class ModelProfile {
   std::size_t part_ = 0;                          ///< of this pass: the next
   std::size_t passes_ = 0;                        ///< complete
   Seconds spent_{};                               ///< on them, and on the parts behind them
-  StepTimes times_;                               ///< by step
-  StepTimes in_turn_;                             ///< by group; empty: the program cannot tell
+  std::size_t rounds_ = 0;                        ///< ended
+  std::vector<std::vector<Seconds>> times_;       ///< by step, one a pass
+  std::vector<std::vector<Sample>> in_turn_;      ///< by group; empty: the program cannot tell
 };
 
 }  // namespace plumb

@@ -6,6 +6,9 @@
 #include <onnx/defs/parser.h>
 #include <onnx/onnx_pb.h>
 
+#include <span>
+
+#include "harness/measure/section_interval.hpp"
 #include "tests/unit/engine/listed_monitor.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
@@ -64,8 +67,8 @@ TEST_F(Models, rows_have_what_is_seen_and_read_beside_all_their_blocks) {
     ASSERT_TRUE(row.outcome.timed()) << row.outcome.reason;
     EXPECT_EQ(row.attributes, variant_.observed.attributes);
     EXPECT_EQ(row.readings.at("energy_joules"), (Reading{0.5, 0.4, 0.6, 3}));
-    EXPECT_EQ(row.readings.at("sm_clock_hertz"), (Reading{1.9e9, 1.8e9, 1.95e9, 8}))
-        << "each of the eight rounds once";
+    EXPECT_EQ(row.readings.at("sm_clock_hertz"), (Reading{1.9e9, 1.8e9, 1.95e9, 32}))
+        << "each of the 32 rounds of a quick model once";
   }
   EXPECT_EQ(logged(kLook), 2) << "once a mode";
 }
@@ -86,6 +89,31 @@ TEST_F(Models, are_timed_between_parts_of_a_pass_over_their_steps) {
     EXPECT_GE(execution.row.samples.size(), 1U + 7U * 4U);
     ASSERT_TRUE(execution.in_turn);
     EXPECT_NEAR(execution.in_turn->median.count(), 0.08, 1e-6);
+  }
+}
+
+// Samples of a round are alike, rounds are not: their number makes the median no surer.
+TEST_F(Models, have_an_interval_as_wide_as_their_rounds_differ) {
+  constexpr std::size_t kRounds = 8;
+  constexpr std::size_t kEach = 3;
+  request_.sampling.samples_at_most = kEach;
+  variant_.hot = Seconds(0.004);
+  variant_.drift = 0.2;
+  ListedMonitor monitor({{{}, false, ""}});
+  for (const Execution& execution : executed(monitor)) {
+    const std::vector<Seconds>& samples = execution.row.samples;
+    ASSERT_EQ(samples.size(), kRounds * kEach);
+    std::vector<Seconds> of_rounds;
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      of_rounds.push_back(summarize(std::span(samples).subspan(round * kEach, kEach)).median);
+    }
+    const SampleSummary by_ranks = summarize(samples);
+    const Interval by_rounds = section_interval(by_ranks.median, of_rounds);
+    EXPECT_EQ(execution.row.summary.median, by_ranks.median);
+    const Interval& interval = execution.row.summary.interval;
+    EXPECT_EQ(interval.low, std::min(by_rounds.low, by_ranks.interval.low));
+    EXPECT_EQ(interval.high, std::max(by_rounds.high, by_ranks.interval.high));
+    EXPECT_LT(interval.low, by_ranks.interval.low);
   }
 }
 

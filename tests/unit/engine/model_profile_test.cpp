@@ -23,7 +23,7 @@ class SteppedProgram final : public Program {
   void synchronize() override {}
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t /*slot*/) override { return {}; }
   [[nodiscard]] std::vector<Seconds> profile(std::size_t /*slot*/) override {
-    return std::vector<Seconds>(10, Seconds(1e-5));
+    return std::vector<Seconds>(steps, Seconds(1e-5));
   }
   [[nodiscard]] std::vector<Seconds> profile_in_turn(std::size_t /*slot*/,
                                                      const std::vector<bool>& wanted,
@@ -32,12 +32,15 @@ class SteppedProgram final : public Program {
     EXPECT_EQ(most, Bytes{64});
     std::vector<Seconds> times;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      times.push_back(wanted[i] ? Seconds(1e-6 * static_cast<double>(i + 1)) + kFloor : Seconds(0));
+      times.push_back(wanted[i] ? Seconds(slower * static_cast<double>(i + 1)) + kFloor
+                                : Seconds(0));
     }
     return times;
   }
 
   static constexpr Seconds kFloor{0.5e-6};
+  std::size_t steps = 10;
+  double slower = 1e-6;  ///< seconds of step 0 in turn
 
  private:
   std::vector<std::vector<bool>>& asked_;
@@ -97,6 +100,32 @@ TEST(ModelProfile, adds_up_steps_that_run_one_after_the_other) {
   EXPECT_FALSE(profile.in_turn(Seconds(0)));
   profile.add(1, 4, Seconds(1000.0), [] { return Seconds(0); });
   EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 55e-6, 1e-12);
+}
+
+// Rounds of 3, 3.3 and 3.63 us: squares about the median of 0.09, 0 and 0.1089; √(0.1989 ÷ 2 ÷ 3)
+// times 4.302653 (t, two degrees) are 0.78339 us.
+TEST(ModelProfile, is_as_sure_of_the_sum_as_its_rounds_agree) {
+  RepeatedBlock block;
+  block.ready.prepared.steps = {{0, false}, {1, false}};
+  auto& program = dynamic_cast<SteppedProgram&>(*block.ready.prepared.program);
+  program.steps = 2;
+  ModelProfile profile(block.ready, Bytes{64});
+  const auto add_round = [&] {
+    profile.add(1, 1, Seconds(1000.0), [] { return Seconds(0); });
+    profile.end_round();
+    program.slower *= 1.1;
+  };
+  add_round();
+  const TimeInTurn one = profile.in_turn(SteppedProgram::kFloor).value();
+  EXPECT_NEAR(one.median.count(), 3e-6, 1e-12);
+  EXPECT_EQ(one.interval.low, Seconds(0)) << "one round says nothing of the spread";
+  EXPECT_NEAR(one.interval.high.count(), 6e-6, 1e-12);
+  add_round();
+  add_round();
+  const TimeInTurn three = profile.in_turn(SteppedProgram::kFloor).value();
+  EXPECT_NEAR(three.median.count(), 3.3e-6, 1e-12);
+  EXPECT_NEAR(three.interval.low.count(), 2.51661e-6, 1e-11);
+  EXPECT_NEAR(three.interval.high.count(), 4.08339e-6, 1e-11);
 }
 
 // 1 → 5 → 6 us on one lane; beside them, once the first has ended, 5 → 6 → 5 → 6 → 5 → 6 us; the

@@ -33,6 +33,7 @@ struct ScriptedVariant {
   Variant variant;
   Seconds hot{1e-3};
   double scatter = 0.0;     ///< share by which executions are shorter or longer, in turn
+  double drift = 0.0;       ///< share by which executions are longer with each second
   Seconds cold_extra{0.0};  ///< added where the slot is not the last one used
   Outcome prepare;
   std::string throws;  ///< at the first execution: "bad_alloc" or a text
@@ -86,7 +87,7 @@ class ScriptedProgram final : public Program {
     }
     script_.enqueued[variant_.variant.text].push_back(slot);
     const double turn = static_cast<double>(executed_++ * 7 % 11) / 5.0 - 1.0;  // -1 … 1, mean 0
-    script_.now += variant_.hot * (1.0 + variant_.scatter * turn) +
+    script_.now += variant_.hot * (1.0 + variant_.scatter * turn + variant_.drift * age()) +
                    (slot == last_ ? Seconds(0.0) : variant_.cold_extra);
     last_ = slot;
   }
@@ -120,6 +121,8 @@ class ScriptedProgram final : public Program {
   [[nodiscard]] std::optional<Seconds> reorder_time() override { return Seconds(3e-6); }
 
  private:
+  [[nodiscard]] double age() const { return (script_.now - Script{}.now).count(); }
+
   ScriptedVariant variant_;
   Script& script_;
   Tensor input_;

@@ -54,6 +54,14 @@ std::size_t rounds_in(Seconds budget, double most) {
   return static_cast<std::size_t>(std::clamp(budget / kBudgetOfRound, 1.0, most));
 }
 
+/// Returns the share of the time that is over with `done` rounds, if the first of them took its
+/// share of `planned` rounds and there are `rounds` now.
+double share_of_time(double done, std::size_t planned, std::size_t rounds) {
+  const double first = 1.0 / static_cast<double>(planned);
+  return done <= 1.0 ? done * first
+                     : first + (1.0 - first) * (done - 1.0) / static_cast<double>(rounds - 1);
+}
+
 /// Returns the plan of one of `parts` turns of one of `rounds`.
 SamplingPlan plan_of_turn(SamplingPlan plan, std::size_t rounds, std::size_t parts) {
   plan.budget /= static_cast<double>(rounds * parts);
@@ -217,7 +225,8 @@ void ModelExecution::time(std::size_t first, std::size_t last, const ExecuteRepo
   std::size_t turns = 0;
   const std::size_t modes = last - first;
   const std::size_t most = rounds_in(request_.sampling.budget, kMostRounds);
-  std::size_t rounds = rounds_in(request_.sampling.budget, kRoundsOfSlow);
+  const std::size_t planned = rounds_in(request_.sampling.budget, kRoundsOfSlow);
+  std::size_t rounds = planned;
   const Seconds end = timing_.clock()() + kLongest * static_cast<double>(modes);
   for (std::size_t round = 0; round < rounds && (round == 0 || timing_.clock()() < end); ++round) {
     for (std::size_t part = 0; part < parts; ++part, ++turns) {
@@ -229,7 +238,7 @@ void ModelExecution::time(std::size_t first, std::size_t last, const ExecuteRepo
         const double of_round =
             static_cast<double>(part * modes + i + 1) / static_cast<double>(parts * modes);
         const double of_these =
-            (static_cast<double>(round) + of_round) / static_cast<double>(rounds);
+            share_of_time(static_cast<double>(round) + of_round, planned, rounds);
         report_share((static_cast<double>(first) + static_cast<double>(modes) * of_these) /
                          static_cast<double>(modes_.size()),
                      report);

@@ -128,6 +128,24 @@ TEST_F(Models, tell_once_a_second_how_far_they_are) {
   }
 }
 
+// After the first of eight rounds it is known that there will be 32.
+TEST_F(Models, are_never_further_from_the_end_than_they_were) {
+  variant_.hot = Seconds(0.02);
+  variant_.scatter = 0.2;
+  request_.sampling.budget = Seconds(40.0);
+  request_.sampling.samples_at_most = 100000;
+  ListedMonitor monitor({{{}, false, ""}});
+  static_cast<void>(executed(monitor));
+  ASSERT_EQ(reports_.size(), 2U * 32U);
+  double before = 0.0;
+  for (const ExecuteProgress& report : reports_) {
+    EXPECT_GT(report.share, before);
+    before = report.share;
+  }
+  EXPECT_DOUBLE_EQ(before, 1.0);
+  EXPECT_DOUBLE_EQ(reports_[1].share, 1.0 / 8.0) << "the first round";
+}
+
 // The first round of both modes takes longer than two minutes: there is no second one.
 TEST_F(Models, end_after_a_minute_a_mode) {
   variant_.hot = Seconds(30.0);

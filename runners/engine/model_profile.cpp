@@ -66,12 +66,6 @@ TimeInTurn operator+(const TimeInTurn& left, const TimeInTurn& right) {
           {left.interval.low + right.interval.low, left.interval.high + right.interval.high}};
 }
 
-TimeInTurn later(const TimeInTurn& left, const TimeInTurn& right) {
-  return {std::max(left.median, right.median),
-          {std::max(left.interval.low, right.interval.low),
-           std::max(left.interval.high, right.interval.high)}};
-}
-
 Seconds above_floor(Seconds time, Seconds floor) {
   return std::max(time - floor, Seconds(0.0));
 }
@@ -187,29 +181,29 @@ std::optional<TimeInTurn> ModelProfile::in_turn(Seconds floor) const {
   }
   std::vector<Seconds> of_rounds;
   for (std::size_t round = 0; round < rounds_; ++round) {
-    of_rounds.push_back(together(steps_in_turn(floor, round)).median);
+    of_rounds.push_back(together(steps_in_turn(floor, round)));
   }
-  const Seconds whole = together(steps_in_turn(floor)).median;
+  const Seconds whole = together(steps_in_turn(floor));
   return TimeInTurn{whole, section_interval(whole, of_rounds)};
 }
 
-TimeInTurn ModelProfile::together(const std::vector<TimeInTurn>& steps) const {
+Seconds ModelProfile::together(const std::vector<TimeInTurn>& steps) const {
   const StepNeeds& needs = ready_.prepared.needs;
-  TimeInTurn end;
+  Seconds end{};
   if (needs.empty()) {
     for (const TimeInTurn& step : steps) {
-      end = end + step;
+      end += step.median;
     }
     return end;
   }
-  std::vector<TimeInTurn> ends(steps.size());
+  std::vector<Seconds> ends(steps.size());
   for (const std::size_t step : in_order(needs)) {
-    TimeInTurn begin;
+    Seconds begin{};
     for (const std::size_t need : needs[step]) {
-      begin = later(begin, ends[need]);
+      begin = std::max(begin, ends[need]);
     }
-    ends[step] = begin + steps[step];
-    end = later(end, ends[step]);
+    ends[step] = begin + steps[step].median;
+    end = std::max(end, ends[step]);
   }
   return end;
 }

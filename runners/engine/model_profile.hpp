@@ -61,7 +61,8 @@ class ModelProfile {
   /// any.
   [[nodiscard]] std::vector<TimeInTurn> steps_in_turn(
       Seconds floor, std::optional<std::size_t> round = std::nullopt) const;
-  [[nodiscard]] TimeInTurn together(const std::vector<TimeInTurn>& steps) const;
+  /// Returns when the last step ends, by the medians.
+  [[nodiscard]] Seconds together(const std::vector<TimeInTurn>& steps) const;
 
   const ReadyModel& ready_;
   Bytes most_;

@@ -5,6 +5,7 @@
 
 #include "harness/model/quantized_product.hpp"
 #include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/instruction_set.hpp"
 #include "runners/onednn/kernels/element_block.hpp"
 
 namespace plumb::onednn {
@@ -21,10 +22,7 @@ Pack zero_point_pack(DataType type) {
 }
 
 bool has_exact_integer_products() {
-  // Bits of dnnl_cpu_isa_t: what avx2_vnni adds to avx2, and avx512_core_vnni to avx512_core.
-  constexpr unsigned kVnni = (dnnl_cpu_isa_avx2_vnni & ~dnnl_cpu_isa_avx2) |
-                             (dnnl_cpu_isa_avx512_core_vnni & ~dnnl_cpu_isa_avx512_core);
-  return (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & kVnni) != 0;
+  return has_vnni(static_cast<unsigned>(dnnl_get_effective_cpu_isa()));
 }
 
 IntegerOperands::IntegerOperands(const LayerSpec& spec,

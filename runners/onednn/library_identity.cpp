@@ -4,13 +4,12 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <array>
 #include <cstdlib>
 #include <oneapi/dnnl/dnnl.hpp>
-#include <string_view>
 
 #include "harness/base/digest.hpp"
 #include "runners/engine/mapped_file.hpp"
+#include "runners/onednn/instruction_set.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -48,33 +47,6 @@ void add_openmp(Facts& facts) {
 
 }  // namespace
 
-std::string isa_text(unsigned isa) {
-  struct Row {
-    unsigned isa;
-    std::string_view name;
-  };
-  // The last three are newer than the headers (3.1 to 3.4).
-  constexpr std::array<Row, 13> kRows{{{dnnl_cpu_isa_sse41, "SSE41"},
-                                       {dnnl_cpu_isa_avx, "AVX"},
-                                       {dnnl_cpu_isa_avx2, "AVX2"},
-                                       {dnnl_cpu_isa_avx2_vnni, "AVX2_VNNI"},
-                                       {dnnl_cpu_isa_avx2_vnni_2, "AVX2_VNNI_2"},
-                                       {dnnl_cpu_isa_avx512_core, "AVX512_CORE"},
-                                       {dnnl_cpu_isa_avx512_core_vnni, "AVX512_CORE_VNNI"},
-                                       {dnnl_cpu_isa_avx512_core_bf16, "AVX512_CORE_BF16"},
-                                       {dnnl_cpu_isa_avx512_core_fp16, "AVX512_CORE_FP16"},
-                                       {dnnl_cpu_isa_avx512_core_amx, "AVX512_CORE_AMX"},
-                                       {dnnl_cpu_isa_avx512_core_amx_fp16, "AVX512_CORE_AMX_FP16"},
-                                       {0x3fef, "AVX10_1_512_AMX_FP16"},
-                                       {0x0, "DEFAULT"}}};
-  for (const Row& row : kRows) {
-    if (row.isa == isa) {
-      return std::string(row.name);
-    }
-  }
-  return fmt::format("{:#x}", isa);
-}
-
 Environment describe_library() {
   const dnnl_version_t& version = *dnnl_version();
   // The version record lies in the library itself, wherever a caller's stub for a function may lie.
@@ -88,7 +60,7 @@ Environment describe_library() {
   environment.identity["library"] = fmt::format("onednn-{}-{}", number, digest.substr(0, 16));
   environment.identity["library.runtime"] = runtime_text(version.cpu_runtime);
   environment.identity["library.isa"] =
-      isa_text(static_cast<unsigned>(dnnl_get_effective_cpu_isa()));
+      instruction_set_text(static_cast<unsigned>(dnnl_get_effective_cpu_isa()));
   if (const char* limit = std::getenv("ONEDNN_MAX_CPU_ISA")) {
     environment.identity["ONEDNN_MAX_CPU_ISA"] = limit;
   }

@@ -7,6 +7,8 @@
 #include "runners/cuda/cuda_backend.hpp"
 
 #ifdef PLUMB_CONTRACT_ONEDNN
+#include "harness/analyze/implementation_name.hpp"
+#include "runners/onednn/instruction_set.hpp"
 #include "runners/onednn/library_loader.hpp"
 #endif
 
@@ -52,10 +54,16 @@ std::vector<BackendEntry> built_backends() {
   std::vector<BackendEntry> entries;
   // Without a driver, a GPU or a cuDNN its tests are skipped and say what is missing.
   entries.push_back(
-      {"cuda", []() -> std::unique_ptr<Backend> { return std::make_unique<WholeCudaBackend>(); }});
+      {"cuda",
+       []() -> std::unique_ptr<Backend> { return std::make_unique<WholeCudaBackend>(); },
+       [](const Variant& /*variant*/) { return false; }});
 #ifdef PLUMB_CONTRACT_ONEDNN
   entries.push_back(
-      {"onednn", [] { return onednn::load_backend({PLUMB_ONEDNN_LIBRARY}, PLUMB_ONEDNN_MODULE); }});
+      {"onednn",
+       [] { return onednn::load_backend({PLUMB_ONEDNN_LIBRARY}, PLUMB_ONEDNN_MODULE); },
+       [](const Variant& variant) {
+         return onednn::is_before_vnni(implementation_name(variant.text).instruction_set);
+       }});
 #endif
   return entries;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <ostream>
 #include <span>
 #include <string_view>
 
@@ -14,7 +15,14 @@ struct BackendEntry {
   std::string_view name;
   /// Makes the backend. Throws Error{kEnvironment} where its library or device is missing.
   std::unique_ptr<Backend> (*make)();
+  /// Tells of a variant of 8-bit products whether its library documents that it loses digits: it
+  /// may be wrong for operands over all of their range, never for small even ones.
+  bool (*may_saturate)(const Variant& variant);
 };
+
+inline void PrintTo(const BackendEntry& entry, std::ostream* out) {
+  *out << entry.name;
+}
 
 /// Lists the backends that are built. A new backend is one row.
 [[nodiscard]] std::span<const BackendEntry> backends();

@@ -98,4 +98,5 @@ function(plumb_test name)
   target_precompile_headers(plumb_${name}_test PRIVATE <gmock/gmock.h> <gtest/gtest.h> <string> <vector>)
   gtest_discover_tests(plumb_${name}_test DISCOVERY_MODE PRE_TEST
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 ENVIRONMENT "${arg_ENVIRONMENT}")
+  set_property(GLOBAL APPEND PROPERTY PLUMB_TEST_EXECUTABLES "$<TARGET_FILE:plumb_${name}_test>")
 endfunction()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <ostream>
 #include <span>
 #include <string_view>
 
@@ -11,6 +12,10 @@ struct LayerCase {
   std::string_view name;  ///< letters, digits and _
   std::string_view key;
 };
+
+inline void PrintTo(const LayerCase& layer, std::ostream* out) {
+  *out << layer.key;
+}
 
 /// Lists small layers of every operator kind of docs/LAYER-KEYS.md, in f32 and, for what is
 /// measured in it, bf16.

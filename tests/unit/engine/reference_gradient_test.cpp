@@ -2,6 +2,7 @@
 // Gradients against their definition: how the sum of dy·y changes with each number that the layer
 // reads, by central differences of the forward reference in float64.
 #include <cmath>
+#include <ostream>
 #include <set>
 
 #include "harness/base/error.hpp"
@@ -69,6 +70,10 @@ struct Pair {
   std::vector<std::size_t> reads;
   std::vector<std::size_t> gives;
 };
+
+void PrintTo(const Pair& pair, std::ostream* out) {
+  *out << pair.gradient;
+}
 
 class GradientPairs : public ::testing::TestWithParam<Pair> {};
 

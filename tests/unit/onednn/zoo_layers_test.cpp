@@ -2,11 +2,20 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <ostream>
 #include <set>
 
 #include "harness/model/onnx_reader.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "suites/zoo/zoo.hpp"
+
+namespace plumb::zoo {
+
+static void PrintTo(const Entry& entry, std::ostream* out) {
+  *out << entry.name;
+}
+
+}  // namespace plumb::zoo
 
 namespace plumb::onednn {
 namespace {

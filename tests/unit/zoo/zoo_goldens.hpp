@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ostream>
 #include <vector>
 
 namespace plumb::zoo {
@@ -28,6 +29,10 @@ struct Golden {
   std::vector<std::int64_t> input;
   std::vector<std::int64_t> output;
 };
+
+inline void PrintTo(const Golden& golden, std::ostream* out) {
+  *out << golden.name;
+}
 
 /// Is sorted by name, as the zoo is.
 inline const std::vector<Golden>& goldens() {

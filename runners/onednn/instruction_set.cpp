@@ -2,11 +2,11 @@
 #include "runners/onednn/instruction_set.hpp"
 
 #include <fmt/format.h>
+#include <oneapi/dnnl/dnnl_types.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <oneapi/dnnl/dnnl_types.h>
 
 namespace plumb::onednn {
 namespace {
@@ -41,8 +41,8 @@ bool same_letters(std::string_view one, std::string_view other) {
 }  // namespace
 
 std::string instruction_set_text(unsigned bits) {
-  const auto* const row =
-      std::find_if(kRows.begin(), kRows.end(), [&](const Row& known) { return known.bits == bits; });
+  const auto* const row = std::find_if(
+      kRows.begin(), kRows.end(), [&](const Row& known) { return known.bits == bits; });
   return row != kRows.end() ? std::string(row->name) : fmt::format("{:#x}", bits);
 }
 

@@ -76,7 +76,7 @@ void* compiled(const std::string& source) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "kernels.cpp") << source;
   const std::string command = fmt::format(
-      "{} -std=c++20 -O1 -w -fno-gnu-unique -shared -fPIC -pthread -o {}/kernels.so {}/kernels.cpp "
+      "{} -std=c++20 -O0 -w -fno-gnu-unique -shared -fPIC -pthread -o {}/kernels.so {}/kernels.cpp "
       "2>{}/log",
       PLUMB_TEST_COMPILER,
       folder.string(),

@@ -83,20 +83,40 @@ function(plumb_worker backend)
   endif()
 endfunction()
 
-# plumb_test(NAME SOURCES a_test.cpp… DEPENDS plumb::model… [LABELS unit] [ENVIRONMENT A=b…])
+# The headers that every test reads, compiled once: an executable, since its code is compiled as that of executables.
+function(plumb_test_headers)
+  file(WRITE "${PROJECT_BINARY_DIR}/test_headers.cpp" "")
+  add_executable(plumb_test_headers "${PROJECT_BINARY_DIR}/test_headers.cpp")
+  plumb_compile_as_test(plumb_test_headers)
+  target_precompile_headers(plumb_test_headers PRIVATE <gmock/gmock.h> <gtest/gtest.h> <string> <vector>)
+endfunction()
+
+function(plumb_compile_as_test target)
+  target_link_libraries(${target} PRIVATE plumb_options GTest::gmock_main)
+  # GCC 12 sees uninitialised strings and endless copies in large test bodies where there are none.
+  target_compile_options(${target} PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-stringop-overflow;-Wno-array-bounds>")
+  plumb_compile_quickly(${target})
+endfunction()
+
+# plumb_test(NAME [NIGHTLY] SOURCES a_test.cpp… DEPENDS plumb::model… [LABELS unit] [ENVIRONMENT A=b…]): with NIGHTLY, those
+# whose names begin with Nightly have that label alone: ci/test leaves them out.
 function(plumb_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LABELS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(arg "NIGHTLY" "" "SOURCES;DEPENDS;LABELS;ENVIRONMENT" ${ARGN})
   if(NOT arg_LABELS)
     set(arg_LABELS unit)
   endif()
   add_executable(plumb_${name}_test ${arg_SOURCES})
-  target_link_libraries(plumb_${name}_test PRIVATE plumb_options ${arg_DEPENDS} GTest::gmock_main)
-  # GCC 12 sees uninitialised strings and endless copies in large test bodies where there are none.
-  target_compile_options(plumb_${name}_test PRIVATE "$<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized;-Wno-stringop-overflow;-Wno-array-bounds>")
-  plumb_compile_quickly(plumb_${name}_test)
+  target_link_libraries(plumb_${name}_test PRIVATE ${arg_DEPENDS})
+  plumb_compile_as_test(plumb_${name}_test)
   target_include_directories(plumb_${name}_test PRIVATE "${PROJECT_SOURCE_DIR}")
-  target_precompile_headers(plumb_${name}_test PRIVATE <gmock/gmock.h> <gtest/gtest.h> <string> <vector>)
-  gtest_discover_tests(plumb_${name}_test DISCOVERY_MODE PRE_TEST
+  target_precompile_headers(plumb_${name}_test REUSE_FROM plumb_test_headers)
+  set(filter)
+  if(arg_NIGHTLY)
+    set(filter TEST_FILTER "-Nightly*")
+    gtest_discover_tests(plumb_${name}_test DISCOVERY_MODE PRE_TEST TEST_FILTER "Nightly*" TEST_LIST plumb_${name}_nightly
+      PROPERTIES LABELS nightly TIMEOUT 600 ENVIRONMENT "${arg_ENVIRONMENT}")
+  endif()
+  gtest_discover_tests(plumb_${name}_test DISCOVERY_MODE PRE_TEST ${filter}
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 ENVIRONMENT "${arg_ENVIRONMENT}")
   set_property(GLOBAL APPEND PROPERTY PLUMB_TEST_EXECUTABLES "$<TARGET_FILE:plumb_${name}_test>")
 endfunction()

@@ -99,8 +99,8 @@ TEST(ChangePoints, series_with_zero_and_negative_values_are_compared_as_they_are
   EXPECT_EQ(detect_changes(values).change_points[0].index, 20U);
 }
 
-TEST(ChangePoints, refuses_what_is_no_number) {
-  const std::vector<double> values{1.0, std::nan(""), 2.0};
+TEST(ChangePoints, refuses_infinities) {
+  const std::vector<double> values{1.0, std::numeric_limits<double>::infinity(), 2.0};
   try {
     static_cast<void>(detect_changes(values));
     FAIL();
@@ -108,6 +108,20 @@ TEST(ChangePoints, refuses_what_is_no_number) {
     EXPECT_EQ(error.kind(), Error::Kind::kUser);
     EXPECT_THAT(error.what(), ::testing::HasSubstr("value 1"));
   }
+}
+
+TEST(ChangePoints, missing_points_count_in_indices_only) {
+  NoiseSeries source(5);
+  std::vector<double> values = source.make(Noise::kGaussian, 100, 5.0, 50);
+  const Detection whole = detect_changes(values);
+  ASSERT_THAT(whole.change_points, SizeIs(1));
+  for (const std::size_t gap : {3U, 20U, 21U, 22U, 49U, 80U}) {
+    values[gap] = std::nan("");
+  }
+  const Detection found = detect_changes(values);
+  ASSERT_THAT(found.change_points, SizeIs(1));
+  EXPECT_EQ(found.change_points[0].index, 50U);
+  EXPECT_THAT(detect_changes(std::vector<double>(50, std::nan(""))).change_points, IsEmpty());
 }
 
 TEST(ChangePoints, a_quiet_history_is_quiet) {

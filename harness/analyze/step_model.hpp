@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "harness/analyze/segmentation.hpp"
+
+namespace plumb {
+
+/// Noise of a series around its levels, autocorrelated to the first order.
+struct NoiseFit {
+  double correlation = 0.0;
+  double variance = 0.0;  ///< of what the neighbour does not explain
+};
+
+/// Levels of a series and how well they explain it.
+struct StepModel {
+  Boundaries bounds;
+  NoiseFit noise;
+  double score = 0.0;  ///< −2 log-likelihood plus penalties; less is better
+
+  [[nodiscard]] std::size_t steps() const { return bounds.size() - 2; }
+};
+
+/// Gain in twice the log-likelihood that a parameter found by search must bring: ln n, and more in
+/// short autocorrelated series, which underestimate their correlation.
+[[nodiscard]] double compute_unit_penalty(std::size_t length, double correlation);
+
+/// Gain that `steps` changes must bring: three units each, two from the third on. By simulation it
+/// leaves at most ten changes in a thousand quiet series (docs/reference/change-detection.md).
+[[nodiscard]] double compute_penalty(std::size_t length, double correlation, std::size_t steps);
+
+/// Fits the noise around given levels, by the exact likelihood of a stationary AR(1).
+[[nodiscard]] NoiseFit fit_noise(std::span<const double> values,
+                                 const Boundaries& bounds,
+                                 const SegmentCost& cost);
+
+/// Scores given levels.
+[[nodiscard]] StepModel score_steps(std::span<const double> values,
+                                    Boundaries bounds,
+                                    const SegmentCost& cost);
+
+/// Removes boundaries from `fine`, the one that explains least each time, until none is left, and
+/// returns the best of these models. `coarse` receives those of few levels, finest first.
+[[nodiscard]] StepModel choose_steps(std::span<const double> values,
+                                     Boundaries fine,
+                                     const SegmentCost& cost,
+                                     std::vector<Boundaries>* coarse = nullptr);
+
+/// The levels chosen for a series, and what they were chosen from.
+struct StepPath {
+  Boundaries fine;                 ///< finer than any model will be
+  std::vector<Boundaries> coarse;  ///< six steps or fewer, finest first, none last
+  StepModel best;
+};
+
+/// Segments a series and chooses its levels.
+[[nodiscard]] StepPath find_levels(std::span<const double> values);
+
+/// Returns the boundaries but the k-th.
+[[nodiscard]] Boundaries without(const Boundaries& bounds, std::size_t k);
+
+}  // namespace plumb

@@ -40,6 +40,89 @@ void write_comparison(const PairedAnswer& answer, std::ostream& out) {
   out << '\n';
 }
 
+Json change_json(const auto& change) {
+  return {{"index", change.index},
+          {"before", change.before},
+          {"after", change.after},
+          {"confidence", change.confidence}};
+}
+
+Json detection_json(const SeriesDetection& entry) {
+  const Detection& detection = entry.detection;
+  Json points = Json::array();
+  for (const ChangePoint& point : detection.change_points) {
+    points.push_back(change_json(point));
+  }
+  Json suspicions = Json::array();
+  for (const Suspicion& suspicion : detection.suspicions) {
+    suspicions.push_back(
+        {{"index", suspicion.index}, {"before", suspicion.before}, {"after", suspicion.after}});
+  }
+  Json states = Json::array();
+  for (const StateChange& change : detection.state_changes) {
+    states.push_back(change_json(change));
+    states.back()["kind"] = to_text(change.kind);
+  }
+  Json row{{"id", entry.id},
+           {"change_points", std::move(points)},
+           {"suspicions", std::move(suspicions)},
+           {"two_states", detection.two_states},
+           {"state_changes", std::move(states)},
+           {"creep", Json()}};
+  if (detection.creep) {
+    row["creep"] = {{"slope", detection.creep->slope},
+                    {"before", detection.creep->before},
+                    {"after", detection.creep->after},
+                    {"confidence", detection.creep->confidence}};
+  }
+  if (detection.variance_changes) {
+    row["variance_changes"] = Json::array();
+    for (const VarianceChange& change : *detection.variance_changes) {
+      row["variance_changes"].push_back(change_json(change));
+    }
+  }
+  return row;
+}
+
+/// Adds what was found in one history to a table.
+void add_detection(const SeriesDetection& entry, AlignedTable& table) {
+  const Detection& detection = entry.detection;
+  const auto add = [&](const std::string& point, const auto& change, const std::string& what) {
+    table.add({entry.id,
+               point,
+               fmt::format("{:.6g}", change.before),
+               fmt::format("{:.6g}", change.after),
+               change.before != 0.0 ? change_text(change.after / change.before) : "–",
+               what});
+  };
+  for (const ChangePoint& point : detection.change_points) {
+    add(std::to_string(point.index),
+        point,
+        fmt::format("change, confidence {:.4f}", point.confidence));
+  }
+  for (const Suspicion& suspicion : detection.suspicions) {
+    add(std::to_string(suspicion.index), suspicion, "suspicion: measure again");
+  }
+  for (const StateChange& change : detection.state_changes) {
+    add(std::to_string(change.index),
+        change,
+        fmt::format("{} changed, confidence {:.4f}", to_text(change.kind), change.confidence));
+  }
+  if (detection.creep) {
+    add("–", *detection.creep, fmt::format("creep, {:+.4g} a point", detection.creep->slope));
+  }
+  if (detection.variance_changes) {
+    for (const VarianceChange& change : *detection.variance_changes) {
+      add(std::to_string(change.index),
+          change,
+          fmt::format("deviation changed, confidence {:.4f}", change.confidence));
+    }
+  }
+  if (detection.two_states) {
+    table.add({entry.id, "–", "–", "–", "–", "jumps between two states"});
+  }
+}
+
 }  // namespace
 
 void write_comparisons(std::span<const PairedAnswer> answers, Style style, std::ostream& out) {
@@ -64,46 +147,15 @@ void write_detections(std::span<const SeriesDetection> series, Style style, std:
                         {"after", true},
                         {"change", true},
                         {"what"}});
-    const auto add = [&](const std::string& id, auto& change, const std::string& what) {
-      table.add({id,
-                 fmt::format("{}", change.index),
-                 fmt::format("{:.6g}", change.before),
-                 fmt::format("{:.6g}", change.after),
-                 change.before != 0.0 ? change_text(change.after / change.before) : "–",
-                 what});
-    };
     for (const SeriesDetection& entry : series) {
-      for (const ChangePoint& point : entry.detection.change_points) {
-        add(entry.id, point, fmt::format("change, confidence {:.4f}", point.confidence));
-      }
-      for (const Suspicion& suspicion : entry.detection.suspicions) {
-        add(entry.id, suspicion, "suspicion: measure again");
-      }
-      if (entry.detection.two_states) {
-        table.add({entry.id, "–", "–", "–", "–", "jumps between two states: no change"});
-      }
+      add_detection(entry, table);
     }
     table.write(out);
     return;
   }
   Json rows = Json::array();
   for (const SeriesDetection& entry : series) {
-    Json points = Json::array();
-    for (const ChangePoint& point : entry.detection.change_points) {
-      points.push_back({{"index", point.index},
-                        {"before", point.before},
-                        {"after", point.after},
-                        {"confidence", point.confidence}});
-    }
-    Json suspicions = Json::array();
-    for (const Suspicion& suspicion : entry.detection.suspicions) {
-      suspicions.push_back(
-          {{"index", suspicion.index}, {"before", suspicion.before}, {"after", suspicion.after}});
-    }
-    rows.push_back({{"id", entry.id},
-                    {"change_points", std::move(points)},
-                    {"suspicions", std::move(suspicions)},
-                    {"two_states", entry.detection.two_states}});
+    rows.push_back(detection_json(entry));
   }
   write_json(Json{{"schema_version", kJsonSchemaVersion}, {"series", std::move(rows)}}, out);
 }

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is what was found in one history.
+/// What was found in one history.
 struct SeriesDetection {
   std::string id;
   Detection detection;

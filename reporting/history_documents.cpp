@@ -93,6 +93,30 @@ void write_group(const std::vector<NamedChange>& group, const Runs& runs, std::o
   table.write(out);
 }
 
+/// Lists changes by their points that no book is kept of: of states and of the deviation.
+void write_other_changes(const SeriesFinding& finding, std::ostream& out) {
+  for (const StateChange& change : finding.state_changes) {
+    const bool share = change.kind == StateChange::Kind::kHighShare;
+    const auto text = [&](double value) {
+      return share ? fmt::format("{:.0f} %", 100.0 * value) : time_text(Seconds(value));
+    };
+    out << fmt::format("  {} changed at point {}: {} → {}\n",
+                       to_text(change.kind),
+                       change.index,
+                       text(change.before),
+                       text(change.after));
+  }
+  if (finding.variance_changes) {
+    for (const VarianceChange& change : *finding.variance_changes) {
+      out << fmt::format("\ndeviation changed at point {}: {:.2g} % → {:.2g} %: {}\n",
+                         change.index,
+                         100.0 * change.before,
+                         100.0 * change.after,
+                         printable(finding.id));
+    }
+  }
+}
+
 void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out) {
   out << fmt::format("{} · stack {} · {} runs since {} · {} series\n",
                      printable(report.name.suite),
@@ -128,10 +152,15 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
                          time_text(Seconds(finding.creep->best)),
                          runs.started(finding.creep_since),
                          printable(finding.id));
+      if (finding.drift) {
+        out << fmt::format("  {:+.2g} % a run\n",
+                           100.0 * finding.drift->slope / finding.drift->before);
+      }
     }
     if (finding.two_states) {
-      out << fmt::format("\n{} jumps between two states: no change\n", printable(finding.id));
+      out << fmt::format("\n{} jumps between two states\n", printable(finding.id));
     }
+    write_other_changes(finding, out);
   }
 }
 
@@ -155,6 +184,14 @@ Json change_json(const SeriesChange& change, const Runs& runs) {
           {"environment_diff", std::move(diff)}};
 }
 
+/// A change by its point alone.
+Json numbered_json(const auto& change) {
+  return {{"index", change.index},
+          {"before", change.before},
+          {"after", change.after},
+          {"confidence", change.confidence}};
+}
+
 Json finding_json(const SeriesFinding& finding, const Runs& runs) {
   Json changes = Json::array();
   for (const SeriesChange& change : finding.changes) {
@@ -173,12 +210,33 @@ Json finding_json(const SeriesFinding& finding, const Runs& runs) {
              {"newest_seconds", finding.creep->newest},
              {"run", finding.creep_since}};
   }
-  return {{"id", finding.id},
-          {"points", finding.points},
-          {"change_points", std::move(changes)},
-          {"suspicions", std::move(suspicions)},
-          {"creep", std::move(creep)},
-          {"two_states", finding.two_states}};
+  Json drift;
+  if (finding.drift) {
+    drift = {{"slope_seconds", finding.drift->slope},
+             {"before_seconds", finding.drift->before},
+             {"after_seconds", finding.drift->after},
+             {"confidence", finding.drift->confidence}};
+  }
+  Json states = Json::array();
+  for (const StateChange& change : finding.state_changes) {
+    states.push_back(numbered_json(change));
+    states.back()["kind"] = to_text(change.kind);
+  }
+  Json row{{"id", finding.id},
+           {"points", finding.points},
+           {"change_points", std::move(changes)},
+           {"suspicions", std::move(suspicions)},
+           {"creep", std::move(creep)},
+           {"drift", std::move(drift)},
+           {"two_states", finding.two_states},
+           {"state_changes", std::move(states)}};
+  if (finding.variance_changes) {
+    row["variance_changes"] = Json::array();
+    for (const VarianceChange& change : *finding.variance_changes) {
+      row["variance_changes"].push_back(numbered_json(change));
+    }
+  }
+  return row;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <vector>
 
@@ -17,8 +18,6 @@
 
 namespace plumb {
 namespace {
-
-constexpr double kFalseAtPenalty = 0.01;  // changes of a quiet series, at most; by simulation
 
 /// A series without its missing points.
 struct PresentPoints {
@@ -70,12 +69,13 @@ class Judgement {
       add_suspicion(result);
     }
     if (options.variance) {
+      result.variance_changes.emplace();
       for (const VarianceStep& step :
            find_variance_steps(without_trend(scaled_.clipped), model_.steps.bounds)) {
-        result.variance_changes.push_back({.index = step.index,
-                                           .before = scaled_.noise * step.before,
-                                           .after = scaled_.noise * step.after,
-                                           .confidence = confidence(step.surplus)});
+        result.variance_changes->push_back({.index = step.index,
+                                            .before = scaled_.noise * step.before,
+                                            .after = scaled_.noise * step.after,
+                                            .confidence = compute_confidence(step.surplus)});
       }
     }
     return result;
@@ -107,10 +107,6 @@ class Judgement {
     return rest;
   }
 
-  static double confidence(double surplus) {
-    return 1.0 - kFalseAtPenalty * std::exp(-std::max(surplus, 0.0) / 2.0);
-  }
-
   void add_steps(Detection& result) const {
     const Boundaries& bounds = model_.steps.bounds;
     const std::vector<double> rest = without_trend(scaled_.clipped);
@@ -121,7 +117,7 @@ class Judgement {
       result.change_points.push_back({.index = bounds[k],
                                       .before = level(bounds[k - 1], bounds[k], bounds[k]),
                                       .after = level(bounds[k], bounds[k + 1], bounds[k]),
-                                      .confidence = confidence(surplus)});
+                                      .confidence = compute_confidence(surplus)});
     }
   }
 
@@ -137,7 +133,7 @@ class Judgement {
           {.index = index,
            .before = compute_median(values_.subspan(begin, index - begin)),
            .after = compute_median(values_.subspan(index, end - index)),
-           .confidence = confidence(gain)});
+           .confidence = compute_confidence(gain)});
     }
   }
 
@@ -150,7 +146,7 @@ class Judgement {
     creep.before = level(0, bounds[1], 0);
     creep.after = level(0, bounds[1], values_.size() - 1);
     creep.slope = (creep.after - creep.before) / static_cast<double>(values_.size() - 1);
-    creep.confidence = confidence(model_.surplus);
+    creep.confidence = compute_confidence(model_.surplus);
     result.creep = creep;
   }
 
@@ -184,20 +180,29 @@ void restore_indices(Changes& changes, const std::vector<std::size_t>& indices) 
 
 }  // namespace
 
+std::string_view to_text(StateChange::Kind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"low_level", "high_level", "high_share"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
 Detection detect_changes(std::span<const double> values, const DetectionOptions& options) {
   const PresentPoints present = read_present(values);
-  if (present.values.size() < 2 * kMinSegment) {
-    return {};
-  }
-  const auto scaled = scale_series(present.values);
+  const auto scaled =
+      present.values.size() < 2 * kMinSegment ? std::nullopt : scale_series(present.values);
   if (!scaled) {
-    return {};
+    Detection quiet;
+    if (options.variance) {
+      quiet.variance_changes.emplace();
+    }
+    return quiet;
   }
   Detection result = Judgement(present.values, *scaled).judge(options);
   restore_indices(result.change_points, present.indices);
   restore_indices(result.suspicions, present.indices);
   restore_indices(result.state_changes, present.indices);
-  restore_indices(result.variance_changes, present.indices);
+  if (result.variance_changes) {
+    restore_indices(*result.variance_changes, present.indices);
+  }
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace plumb {
@@ -40,6 +41,8 @@ struct StateChange {
   double confidence = 0.0;
 };
 
+[[nodiscard]] std::string_view to_text(StateChange::Kind kind);  ///< "low_level", …
+
 /// One steady drift of a series: little by little, without a step.
 struct Drift {
   double slope = 0.0;   ///< mean change a point, in the unit of the series
@@ -64,7 +67,7 @@ struct Detection {
   bool two_states = false;                 ///< jumps between two levels: noise, not changes
   std::vector<StateChange> state_changes;  ///< ascending; of a series with two states only
   std::optional<Drift> creep;
-  std::vector<VarianceChange> variance_changes;  ///< ascending; only if asked for
+  std::optional<std::vector<VarianceChange>> variance_changes;  ///< ascending; if asked for
 };
 
 /// What is looked for.

@@ -16,17 +16,30 @@ constexpr std::size_t kMedianReach = 5;  // the running median looks so far to b
 constexpr double kClip = 2.5;            // deviations beyond which a value is an outlier
 constexpr double kMad = 1.4826;          // median absolute deviation to standard deviation
 
+/// Replaces one value of a sorted window by another.
+void replace_sorted(std::vector<double>& window, double old, double next) {
+  auto at = std::lower_bound(window.begin(), window.end(), old);
+  for (; at + 1 != window.end() && *(at + 1) < next; ++at) {
+    *at = *(at + 1);
+  }
+  for (; at != window.begin() && *(at - 1) > next; --at) {
+    *at = *(at - 1);
+  }
+  *at = next;
+}
+
 /// Returns medians of eleven points, of fewer at the ends, by a sorted window that slides.
 std::vector<double> compute_running_median(std::span<const double> values) {
+  constexpr std::size_t kWindow = 2 * kMedianReach + 1;
   std::vector<double> result(values.size());
   std::vector<double> window;
   for (std::size_t i = 0; i < values.size() + kMedianReach; ++i) {
-    if (i < values.size()) {
+    if (i < values.size() && i >= kWindow) {
+      replace_sorted(window, values[i - kWindow], values[i]);
+    } else if (i < values.size()) {
       window.insert(std::upper_bound(window.begin(), window.end(), values[i]), values[i]);
-    }
-    if (i >= 2 * kMedianReach + 1) {
-      window.erase(
-          std::lower_bound(window.begin(), window.end(), values[i - 2 * kMedianReach - 1]));
+    } else if (i >= kWindow) {
+      window.erase(std::lower_bound(window.begin(), window.end(), values[i - kWindow]));
     }
     if (i >= kMedianReach) {
       const std::size_t middle = window.size() / 2;
@@ -119,7 +132,7 @@ std::optional<ScaledSeries> scale_series(std::span<const double> values) {
     std::transform(
         values.begin(), values.end(), series.values.begin(), [](double v) { return std::log(v); });
   }
-  series.centre = compute_median(std::span<const double>(series.values));
+  series.centre = series.values[series.values.size() / 2];
   series.noise = estimate_noise(series.values);
   if (series.noise <= 0.0) {
     return std::nullopt;

@@ -16,7 +16,8 @@ namespace plumb {
 /// a hundredth of the range. Zero: all values are equal. Needs two values.
 [[nodiscard]] double estimate_noise(std::span<const double> values);
 
-/// One series made comparable: centred, divided by its noise, outliers pulled in.
+/// One series made comparable: shifted to its middle point, divided by its noise, outliers pulled
+/// in.
 struct ScaledSeries {
   std::vector<double> values;  ///< (ln value − centre) ÷ noise; without ln if one is not positive
   std::vector<double> clipped;  ///< the same without outliers

@@ -20,6 +20,7 @@ SegmentCost::SegmentCost(std::span<const double> values) {
 }
 
 Boundaries find_segments(const SegmentCost& cost, double penalty) {
+  constexpr std::size_t kPruneEvery = 8;  // pruning costs as much as evaluating
   const std::size_t length = cost.length();
   std::vector<double> best(length + 1, std::numeric_limits<double>::infinity());
   std::vector<std::size_t> from(length + 1, 0);
@@ -50,6 +51,9 @@ Boundaries find_segments(const SegmentCost& cost, double penalty) {
     const auto* const least = std::min_element(totals.data(), totals.data() + candidates);
     best[end] = *least + penalty;
     from[end] = begins[static_cast<std::size_t>(least - totals.data())];
+    if (end % kPruneEvery != 0) {
+      continue;
+    }
     std::size_t kept = 0;
     for (std::size_t i = 0; i < candidates; ++i) {
       if (totals[i] <= best[end]) {

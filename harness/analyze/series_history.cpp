@@ -76,9 +76,12 @@ class Judgement {
     }
   }
 
-  SeriesFinding judge() {
-    const Detection detection = detect_changes(values_);
+  SeriesFinding judge(const DetectionOptions& options) {
+    const Detection detection = detect_changes(values_, options);
     finding_.two_states = detection.two_states;
+    finding_.state_changes = detection.state_changes;
+    finding_.drift = detection.creep;
+    finding_.variance_changes = detection.variance_changes;
     for (const Suspicion& suspicion : detection.suspicions) {
       finding_.suspicions.push_back(
           {history_.points[suspicion.index].run, suspicion.before, suspicion.after});
@@ -200,8 +203,10 @@ bool SeriesChange::is_open() const {
   return is_open_state(state) && after > before;
 }
 
-SeriesFinding judge_series(const SeriesHistory& history, std::span<const ChangeRecord> book) {
-  return Judgement(history, book).judge();
+SeriesFinding judge_series(const SeriesHistory& history,
+                           std::span<const ChangeRecord> book,
+                           const DetectionOptions& options) {
+  return Judgement(history, book).judge(options);
 }
 
 }  // namespace plumb

@@ -79,7 +79,7 @@ struct SeriesSuspicion {
   double after = 0.0;
 };
 
-/// Is what one history says.
+/// What one history says.
 struct SeriesFinding {
   std::string id;
   std::size_t points = 0;
@@ -87,8 +87,11 @@ struct SeriesFinding {
   std::vector<SeriesSuspicion> suspicions;
   std::optional<Creep> creep;  ///< since the last accepted change
   RunId creep_since;           ///< the run of the best level
+  std::optional<Drift> drift;  ///< with its slope, smaller ones than creep too
   bool two_states = false;
-  std::vector<ChangeRecord> news;  ///< to be entered into the book
+  std::vector<StateChange> state_changes;  ///< of the two states; shown, not kept in the book
+  std::optional<std::vector<VarianceChange>> variance_changes;  ///< if asked for
+  std::vector<ChangeRecord> news;                               ///< to be entered into the book
 };
 
 /// Judges a history with the book kept of it (entries of other series are skipped; oldest first).
@@ -99,6 +102,7 @@ struct SeriesFinding {
 /// one of the environment, starts the segment in which creep is looked for; an open step that
 /// explains it comes first. Pure.
 [[nodiscard]] SeriesFinding judge_series(const SeriesHistory& history,
-                                         std::span<const ChangeRecord> book);
+                                         std::span<const ChangeRecord> book,
+                                         const DetectionOptions& options = {});
 
 }  // namespace plumb

@@ -30,6 +30,11 @@ double compute_penalty(std::size_t length, double correlation, std::size_t steps
   return units * compute_unit_penalty(length, correlation);
 }
 
+double compute_confidence(double surplus) {
+  constexpr double kFalseAtPenalty = 0.01;  // at most; by simulation
+  return 1.0 - kFalseAtPenalty * std::exp(-std::max(surplus, 0.0) / 2.0);
+}
+
 NoiseFit fit_noise(std::span<const double> values,
                    const Boundaries& bounds,
                    const SegmentCost& cost) {

@@ -32,6 +32,10 @@ struct StepModel {
 /// leaves at most ten changes in a thousand quiet series (docs/reference/change-detection.md).
 [[nodiscard]] double compute_penalty(std::size_t length, double correlation, std::size_t steps);
 
+/// Returns 1 − the expected number of changes in a quiet series that explain as much: `surplus` is
+/// the gain in twice the log-likelihood beyond the penalty, which leaves 0.01.
+[[nodiscard]] double compute_confidence(double surplus);
+
 /// Fits the noise around given levels, by the exact likelihood of a stationary AR(1).
 [[nodiscard]] NoiseFit fit_noise(std::span<const double> values,
                                  const Boundaries& bounds,

@@ -6,12 +6,11 @@
 #include <cmath>
 #include <utility>
 
+#include "harness/analyze/state_share.hpp"
 #include "harness/analyze/two_state_model.hpp"
 
 namespace plumb {
 namespace {
-
-constexpr double kFalseAtPenalty = 0.01;
 
 /// Returns what is left of values beside levels, which are means of the clipped ones.
 std::vector<double> subtract_levels(const ScaledSeries& scaled, const Boundaries& bounds) {
@@ -55,10 +54,6 @@ std::optional<TwoStateModel> fit_best(const ScaledSeries& scaled, const StepPath
     }
   }
   return best;
-}
-
-double confidence(double surplus) {
-  return 1.0 - kFalseAtPenalty * std::exp(-std::max(surplus, 0.0) / 2.0);
 }
 
 /// Points of one state.
@@ -116,84 +111,9 @@ std::vector<LevelStep> find_level_steps(std::span<const double> values,
   for (std::size_t k = 1; k + 1 < model.bounds.size(); ++k) {
     const double surplus =
         score_steps(scaled->clipped, without(model.bounds, k), cost).score - model.score;
-    steps.push_back({indices[model.bounds[k]], confidence(surplus)});
+    steps.push_back({indices[model.bounds[k]], compute_confidence(surplus)});
   }
   return steps;
-}
-
-/// Log-likelihood of how often each state is left.
-double compute_move_likelihood(const std::array<double, 2>& points,
-                               const std::array<double, 2>& left) {
-  double total = 0.0;
-  for (std::size_t s = 0; s < 2; ++s) {
-    const double stayed = points[s] - left[s];
-    total += left[s] > 0.0 ? left[s] * std::log(left[s] / points[s]) : 0.0;
-    total += stayed > 0.0 ? stayed * std::log(stayed / points[s]) : 0.0;
-  }
-  return total;
-}
-
-/// Counts of points and moves by state up to each point.
-struct MoveCounts {
-  std::vector<std::array<double, 2>> points{{0.0, 0.0}};
-  std::vector<std::array<double, 2>> left{{0.0, 0.0}};
-
-  explicit MoveCounts(const std::vector<char>& states) {
-    for (std::size_t i = 0; i + 1 < states.size(); ++i) {
-      points.push_back(points.back());
-      left.push_back(left.back());
-      const auto state = static_cast<std::size_t>(states[i]);
-      points.back()[state] += 1.0;
-      left.back()[state] += states[i + 1] != states[i] ? 1.0 : 0.0;
-    }
-  }
-  [[nodiscard]] double likelihood(std::size_t begin, std::size_t end) const {
-    return compute_move_likelihood(
-        {points[end][0] - points[begin][0], points[end][1] - points[begin][1]},
-        {left[end][0] - left[begin][0], left[end][1] - left[begin][1]});
-  }
-};
-
-/// Finds the changes of the share by binary segmentation of the moves' likelihood.
-void add_share_changes(const std::vector<char>& states,
-                       const MoveCounts& counts,
-                       std::size_t begin,
-                       std::size_t end,
-                       std::vector<StateChange>& result) {
-  constexpr std::size_t kMinPoints = 20;
-  constexpr double kMinDifference = 0.15;
-  double gain = 0.0;
-  std::size_t index = 0;
-  for (std::size_t at = begin + kMinPoints; at + kMinPoints <= end; ++at) {
-    const double split = counts.likelihood(begin, at) + counts.likelihood(at, end);
-    if (split > gain || index == 0) {
-      gain = split;
-      index = at;
-    }
-  }
-  if (index == 0) {
-    return;
-  }
-  const double surplus =
-      2.0 * (gain - counts.likelihood(begin, end)) - compute_penalty(states.size(), 0.0, 1);
-  const auto share = [&](std::size_t from, std::size_t to) {
-    return static_cast<double>(std::count(states.begin() + static_cast<std::ptrdiff_t>(from),
-                                          states.begin() + static_cast<std::ptrdiff_t>(to),
-                                          1)) /
-           static_cast<double>(to - from);
-  };
-  const double before = share(begin, index);
-  const double after = share(index, end);
-  if (surplus <= 0.0 || std::abs(after - before) < kMinDifference) {
-    return;
-  }
-  add_share_changes(states, counts, begin, index, result);
-  result.push_back({StateChange::Kind::kHighShare,
-                    index,
-                    before,
-                    after,
-                    1.0 - kFalseAtPenalty * std::exp(-surplus / 2.0)});
-  add_share_changes(states, counts, index, end, result);
 }
 
 /// Sorts steps of the joined series into changes of both levels and of one.
@@ -233,6 +153,33 @@ void add_level_changes(std::span<const double> values,
   }
 }
 
+/// Adds what only the points of one state show.
+void add_state_steps(const StateMembers& members,
+                     StateChange::Kind kind,
+                     TwoStateChanges& changes) {
+  constexpr std::size_t kNear = 5;
+  const std::vector<LevelStep> steps = find_level_steps(members.values, members.indices);
+  const auto known = [&](const LevelStep& step) {
+    const std::size_t last_before = members.indices[members.position(step.index) - 1];
+    const auto near = [&](const auto& change) {
+      return change.index + kNear >= last_before && change.index <= step.index + kNear;
+    };
+    return std::any_of(changes.change_points.begin(), changes.change_points.end(), near) ||
+           std::any_of(changes.state_changes.begin(), changes.state_changes.end(), near);
+  };
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const std::size_t begin = k == 0 ? 0 : steps[k - 1].index;
+    const std::size_t end = k + 1 < steps.size() ? steps[k + 1].index : members.indices.back() + 1;
+    if (!known(steps[k])) {
+      changes.state_changes.push_back({kind,
+                                       steps[k].index,
+                                       members.level(begin, steps[k].index).value_or(0.0),
+                                       members.level(steps[k].index, end).value_or(0.0),
+                                       steps[k].confidence});
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<TwoStateChanges> find_two_state_changes(std::span<const double> values,
@@ -253,8 +200,11 @@ std::optional<TwoStateChanges> find_two_state_changes(std::span<const double> va
     indices[i] = i;
   }
   add_level_changes(values, states, find_level_steps(joined, indices), changes);
-  add_share_changes(
-      model->is_high, MoveCounts(model->is_high), 0, values.size() - 1, changes.state_changes);
+  add_state_steps(states[0], StateChange::Kind::kLowLevel, changes);
+  add_state_steps(states[1], StateChange::Kind::kHighLevel, changes);
+  for (const StateChange& change : find_share_changes(model->is_high)) {
+    changes.state_changes.push_back(change);
+  }
   std::sort(changes.state_changes.begin(),
             changes.state_changes.end(),
             [](const auto& one, const auto& other) { return one.index < other.index; });

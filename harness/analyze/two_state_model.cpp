@@ -15,13 +15,14 @@ namespace {
 
 constexpr double kMad = 1.4826;
 constexpr double kOutlierShare = 0.01;
-constexpr double kOutlierRange = 100.0;  // deviations over which outliers are spread
+constexpr double kOutlierScale = 3.0;  // deviations; outliers are spread as by Laplace
 
 /// Returns the log-density of a value that lies `off` from its level; outliers are allowed for.
 double log_density(double off, double deviation) {
   const double z = off / deviation;
   const double normal = std::exp(-0.5 * z * z) / (deviation * std::sqrt(2.0 * std::numbers::pi));
-  return std::log((1.0 - kOutlierShare) * normal + kOutlierShare / kOutlierRange);
+  const double outlier = std::exp(-std::abs(z) / kOutlierScale) / (2.0 * kOutlierScale * deviation);
+  return std::log((1.0 - kOutlierShare) * normal + kOutlierShare * outlier);
 }
 
 struct Levels {
@@ -187,7 +188,7 @@ bool stays_are_noise(const std::vector<char>& states) {
 }  // namespace
 
 std::optional<TwoStateModel> fit_two_states(std::span<const double> values) {
-  constexpr int kTurns = 3;
+  constexpr int kTurns = 2;
   constexpr double kParameters = 5.0;
   std::optional<Levels> levels = split_levels(values);
   if (!levels) {

@@ -12,6 +12,7 @@
 #include "harness/cli/sample_file.hpp"
 #include "harness/cli/stored_history.hpp"
 #include "reporting/change_documents.hpp"
+#include "reporting/evaluation_documents.hpp"
 #include "reporting/history_documents.hpp"
 
 namespace plumb {
@@ -36,24 +37,49 @@ struct DetectOptions {
   std::string input;
   std::array<std::vector<std::string>, kDecisions.size()> decisions;
   std::string reason;
+  std::string annotated;
+  DetectionOptions wanted;
   bool look_only = false;
   bool gate = false;
 };
 
-SeriesDetection detect_in(const std::string& id, std::span<const double> values) {
+SeriesDetection detect_in(const NamedSeries& series, const DetectionOptions& wanted) {
   try {
-    return {id, detect_changes(values)};
+    return {series.id, detect_changes(series.values, wanted)};
   } catch (const Error& error) {
-    throw Error(error.kind(), "series '" + id + "': " + error.what());
+    throw Error(error.kind(), "series '" + series.id + "': " + error.what());
   }
 }
 
-void detect_in_file(const std::string& file, Style style) {
+void detect_in_file(const DetectOptions& options, Style style) {
   std::vector<SeriesDetection> found;
-  for (const NamedSeries& series : read_series(file)) {
-    found.push_back(detect_in(series.id, series.values));
+  for (const NamedSeries& series : read_series(options.input)) {
+    found.push_back(detect_in(series, options.wanted));
   }
   write_detections(found, style, std::cout);
+}
+
+void evaluate(const std::string& file, Style style) {
+  AnnotatedSet set = read_annotated_series(file);
+  Evaluation evaluation;
+  evaluation.skipped = std::move(set.skipped);
+  for (const AnnotatedSeries& entry : set.series) {
+    if (entry.series.values.empty()) {
+      evaluation.skipped.push_back(entry.series.id);
+      continue;
+    }
+    EvaluatedSeries row;
+    row.id = entry.series.id;
+    row.annotators = entry.annotators.size();
+    for (const ChangePoint& point : detect_in(entry.series, {}).detection.change_points) {
+      row.found.push_back(point.index);
+    }
+    const std::size_t length = entry.series.values.size();
+    row.score = score_segmentation(entry.annotators, row.found, length);
+    row.nothing = score_segmentation(entry.annotators, {}, length);
+    evaluation.series.push_back(std::move(row));
+  }
+  write_evaluation(evaluation, style, std::cout);
 }
 
 /// Quotes a word for a POSIX shell.
@@ -80,10 +106,12 @@ std::string measure_again(const RunHeader& newest) {
   return fmt::format("{}{}", fmt::join(words, " "), runs ? " --reuse never" : "");
 }
 
-std::vector<SeriesFinding> judge(const StoredHistory& history, std::span<const ChangeRecord> book) {
+std::vector<SeriesFinding> judge(const StoredHistory& history,
+                                 std::span<const ChangeRecord> book,
+                                 const DetectionOptions& wanted) {
   std::vector<SeriesFinding> findings;
   for (const SeriesHistory& series : history.series) {
-    findings.push_back(judge_series(series, book));
+    findings.push_back(judge_series(series, book, wanted));
   }
   return findings;
 }
@@ -125,6 +153,10 @@ int gate_status(std::span<const SeriesFinding> findings) {
                                      [](const auto& change) { return change.is_open(); })) {
       return 1;
     }
+    if (finding.variance_changes && !finding.variance_changes->empty() &&
+        finding.variance_changes->back().after > finding.variance_changes->back().before) {
+      return 1;
+    }
     for (const SeriesSuspicion& suspicion : finding.suspicions) {
       suspicious = suspicious || suspicion.after > suspicion.before;
     }
@@ -137,7 +169,7 @@ void detect_in_store(CommandContext& context, const DetectOptions& options, Styl
   StoredHistory history = read_history(*store, options.query);
   const RunHeader& newest = history.runs.back().header;
   std::vector<ChangeRecord> book = read_changes(*store, history.runs);
-  std::vector<SeriesFinding> findings = judge(history, book);
+  std::vector<SeriesFinding> findings = judge(history, book, options.wanted);
   std::vector<ChangeRecord> entries;
   for (std::size_t i = 0; i < kDecisions.size(); ++i) {
     for (const std::string& text : options.decisions.at(i)) {
@@ -153,7 +185,7 @@ void detect_in_store(CommandContext& context, const DetectOptions& options, Styl
     }
     enter_changes(*store, entries, newest.id);
     book.insert(book.end(), entries.begin(), entries.end());
-    findings = judge(history, book);
+    findings = judge(history, book, options.wanted);
   }
   if (!options.look_only) {
     for (const SeriesFinding& finding : findings) {
@@ -187,29 +219,47 @@ void add_detect(CLI::App& app, CommandContext& context) {
               options->input,
               "a JSON file with series from elsewhere: {\"series\":[{\"id\",\"values\":[…]}]}")
           ->excludes(series);
+  CLI::Option* const annotated =
+      command
+          ->add_option(
+              "--evaluate",
+              options->annotated,
+              "a JSON file with series and the changes that people marked in them, or "
+              "annotations.json of the Turing Change Point Dataset: scores of what is found")
+          ->excludes(series)
+          ->excludes(input);
+  command->add_flag("--variance",
+                    options->wanted.variance,
+                    "also changes of the deviation; with --gate a rise of it exits 1");
   command->add_option("--suite", options->query.suite, "of this suite; default: the newest run's")
-      ->excludes(input);
+      ->excludes(input)
+      ->excludes(annotated);
   command->add_option("--stack", options->query.stack, "of this stack; default: the newest run's")
-      ->excludes(input);
+      ->excludes(input)
+      ->excludes(annotated);
   for (std::size_t i = 0; i < kDecisions.size(); ++i) {
     command
         ->add_option(kDecisions.at(i).option,
                      options->decisions.at(i),
                      fmt::format("SERIES@RUN or @RUN: {}; needs --reason", kDecisions.at(i).help))
-        ->excludes(input);
+        ->excludes(input)
+        ->excludes(annotated);
   }
   command->add_option("--reason", options->reason, "why; kept with the decision");
   command->add_flag("--look-only", options->look_only, "enter nothing new into the store's book");
   command
       ->add_flag(
           "--gate", options->gate, "exit 1 for an open slow-down or creep, else 75 for a suspicion")
-      ->excludes(input);
+      ->excludes(input)
+      ->excludes(annotated);
   command->callback([&context, options] {
     const Style style = context.json ? Style::kJson : Style::kText;
-    if (options->input.empty()) {
-      detect_in_store(context, *options, style);
+    if (!options->annotated.empty()) {
+      evaluate(options->annotated, style);
+    } else if (!options->input.empty()) {
+      detect_in_file(*options, style);
     } else {
-      detect_in_file(options->input, style);
+      detect_in_store(context, *options, style);
     }
   });
 }

@@ -6,6 +6,7 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -102,6 +103,62 @@ PairedSamples pairs_in(const Json& entry, std::string name, const Place& place) 
   return samples;
 }
 
+MarkedChanges changes_in(const Json& list, std::size_t length, const Place& place) {
+  if (!list.is_array()) {
+    place.fail("expected a list of change points");
+  }
+  MarkedChanges changes;
+  for (const Json& value : list) {
+    if (!value.is_number_unsigned() || value.get<std::size_t>() >= length) {
+      place.fail(fmt::format("change point {} is not an index below {}", changes.size(), length));
+    }
+    changes.push_back(value.get<std::size_t>());
+  }
+  return changes;
+}
+
+/// Looks for a series of the Turing Change Point Dataset near its annotations.
+std::optional<std::filesystem::path> find_series_file(const std::filesystem::path& annotations,
+                                                      const std::string& name) {
+  const std::filesystem::path folder = annotations.parent_path();
+  for (const std::filesystem::path& base : {folder,
+                                            folder / "datasets",
+                                            folder / ".." / "datasets",
+                                            folder / ".." / ".." / "datasets"}) {
+    for (const std::filesystem::path& path :
+         {base / (name + ".json"), base / name / (name + ".json")}) {
+      if (std::filesystem::is_regular_file(path)) {
+        return path;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+AnnotatedSet read_dataset(const Json& annotations, const std::filesystem::path& file) {
+  AnnotatedSet set;
+  for (const auto& [name, annotators] : annotations.items()) {
+    const Place place = Place{"'" + file.string() + "'"}.at(name);
+    if (name.find('/') != std::string::npos || !annotators.is_object() || annotators.empty()) {
+      place.fail("expected an object with a list of change points by annotator");
+    }
+    const auto path = find_series_file(file, name);
+    const Json document = path ? read_json(*path) : Json();
+    const auto found = document.is_object() ? document.find("series") : document.end();
+    if (!path || found == document.end() || !found->is_array() || found->size() != 1) {
+      set.skipped.push_back(name);
+      continue;
+    }
+    AnnotatedSeries entry;
+    entry.series = {name, numbers(found->front(), "raw", true, Place{"'" + path->string() + "'"})};
+    for (const auto& [annotator, list] : annotators.items()) {
+      entry.annotators.push_back(changes_in(list, entry.series.values.size(), place.at(annotator)));
+    }
+    set.series.push_back(std::move(entry));
+  }
+  return set;
+}
+
 }  // namespace
 
 std::vector<PairedQuestion> read_paired_samples(const std::filesystem::path& file) {
@@ -143,9 +200,30 @@ std::vector<NamedSeries> read_series(const std::filesystem::path& file) {
   for (const Json& entry : list_in(document, "series", top)) {
     const Place place = top.at(fmt::format("series/{}", result.size()));
     std::string id = id_in(entry, place);
-    result.push_back({std::move(id), numbers(entry, "values", false, place)});
+    result.push_back({std::move(id), numbers(entry, "values", true, place)});
   }
   return result;
+}
+
+AnnotatedSet read_annotated_series(const std::filesystem::path& file) {
+  const Json document = read_json(file);
+  const Place top{"'" + file.string() + "'"};
+  if (document.is_object() && !document.contains("series")) {
+    return read_dataset(document, file);
+  }
+  AnnotatedSet set;
+  for (const Json& entry : list_in(document, "series", top)) {
+    const Place place = top.at(fmt::format("series/{}", set.series.size()));
+    std::string id = id_in(entry, place);
+    NamedSeries series{std::move(id), numbers(entry, "values", true, place)};
+    const auto found = entry.find("change_points");
+    if (found == entry.end()) {
+      place.fail("expected a list 'change_points'");
+    }
+    MarkedChanges changes = changes_in(*found, series.values.size(), place);
+    set.series.push_back({std::move(series), {std::move(changes)}});
+  }
+  return set;
 }
 
 }  // namespace plumb

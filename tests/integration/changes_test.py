@@ -155,16 +155,45 @@ class Changes(Command):
         self.assertEqual([point["index"] for point in series["step"]["change_points"]], [40])
         self.assertEqual(series["flat"]["change_points"], [])
         self.assertIn("change, confidence", self.plumb("detect", "--input", path).stdout)
+        drift = [100 + 0.05 * i + 0.1 * (i * 7 % 5) for i in range(120)]
+        states = [(10 if i % 7 < 3 else 12) + 0.01 * (i * 7 % 5) for i in range(120)]
+        loud = [10 + (0.1 if i < 60 else 1) * ((i * 7 % 11) / 5 - 1) for i in range(120)]
+        path = self.write({"series": [{"id": "drift", "values": drift}, {"id": "states", "values": states}, {"id": "loud", "values": loud},
+                                      {"id": "gaps", "values": step[:20] + [None] * 3 + step[20:]}]})
+        series = {row["id"]: row for row in self.json("detect", "--input", path, "--variance")["series"]}
+        self.assertAlmostEqual(series["drift"]["creep"]["slope"], 0.05, delta=0.005)
+        self.assertEqual(series["drift"]["change_points"], [])
+        self.assertTrue(series["states"]["two_states"])
+        self.assertEqual(series["states"]["change_points"], [])
+        self.assertEqual([change["index"] for change in series["loud"]["variance_changes"]], [60])
+        self.assertEqual([point["index"] for point in series["gaps"]["change_points"]], [43])
+        text = self.plumb("detect", "--input", path).stdout
+        self.assertIn("creep, +0.0", text)
+        self.assertIn("jumps between two states", text)
+        self.assertNotIn("deviation changed", text)
+        self.assertNotIn("variance_changes", self.json("detect", "--input", path)["series"][0])
         self.run_tiny()
         key = self.store_rows("select min(text) from layer_keys where text like 'v1:conv;%'")[0][0]
         self.assertEqual(len(self.json("detect", key)["series"]), 1)
         self.assertGreater(len(self.json("detect")["series"]), 5)
+
+    def test_detect_is_evaluated_by_annotated_series(self):
+        step = [10 + 0.05 * (i * 7 % 5) + (i >= 40) for i in range(80)]
+        path = self.write({"series": [{"id": "step", "values": step, "change_points": [40]}, {"id": "flat", "values": step[:40], "change_points": []}]})
+        document = self.json("detect", "--evaluate", path)
+        self.assertEqual([(row["id"], row["f1"], row["cover"], row["change_points"]) for row in document["series"]],
+                         [("step", 1, 1, [40]), ("flat", 1, 1, [])])
+        self.assertEqual((document["means"]["all"]["series"], document["means"]["all"]["nothing"]["cover"]), (2, 0.75))
+        self.assertEqual(sum(document["means"][part]["series"] for part in ("tuning", "checking")), 2)
+        self.assertIn("mean of 2", self.plumb("detect", "--evaluate", path).stdout)
+        self.plumb("detect", "--evaluate", path, "--input", path, expect=2)
 
     def test_hostile_input_is_refused(self):
         for text in ("", "{", "[1]", '{"series": 5}', '{"series": [{"id": "x", "values": ["y"]}]}', "[" * 100000):
             path = self.folder / "bad.json"
             path.write_text(text)
             self.plumb("detect", "--input", path, expect=2)
+            self.plumb("detect", "--evaluate", path, expect=2)
             self.plumb("compare", "--samples", path, expect=2)
 
 

@@ -152,9 +152,9 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
                          time_text(Seconds(finding.creep->best)),
                          runs.started(finding.creep_since),
                          printable(finding.id));
-      if (finding.drift) {
+      if (finding.trend) {
         out << fmt::format("  {:+.2g} % a run\n",
-                           100.0 * finding.drift->slope / finding.drift->before);
+                           100.0 * finding.trend->slope / finding.trend->before);
       }
     }
     if (finding.two_states) {
@@ -210,12 +210,12 @@ Json finding_json(const SeriesFinding& finding, const Runs& runs) {
              {"newest_seconds", finding.creep->newest},
              {"run", finding.creep_since}};
   }
-  Json drift;
-  if (finding.drift) {
-    drift = {{"slope_seconds", finding.drift->slope},
-             {"before_seconds", finding.drift->before},
-             {"after_seconds", finding.drift->after},
-             {"confidence", finding.drift->confidence}};
+  Json trend;
+  if (finding.trend) {
+    trend = {{"slope_seconds", finding.trend->slope},
+             {"before_seconds", finding.trend->before},
+             {"after_seconds", finding.trend->after},
+             {"confidence", finding.trend->confidence}};
   }
   Json states = Json::array();
   for (const StateChange& change : finding.state_changes) {
@@ -227,7 +227,7 @@ Json finding_json(const SeriesFinding& finding, const Runs& runs) {
            {"change_points", std::move(changes)},
            {"suspicions", std::move(suspicions)},
            {"creep", std::move(creep)},
-           {"drift", std::move(drift)},
+           {"trend", std::move(trend)},
            {"two_states", finding.two_states},
            {"state_changes", std::move(states)}};
   if (finding.variance_changes) {

@@ -142,7 +142,7 @@ class Judgement {
       return;
     }
     const Boundaries& bounds = model_.steps.bounds;
-    Drift creep;
+    Trend creep;
     creep.before = level(0, bounds[1], 0);
     creep.after = level(0, bounds[1], values_.size() - 1);
     creep.slope = (creep.after - creep.before) / static_cast<double>(values_.size() - 1);

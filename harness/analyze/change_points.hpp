@@ -44,7 +44,7 @@ struct StateChange {
 [[nodiscard]] std::string_view to_text(StateChange::Kind kind);  ///< "low_level", …
 
 /// One steady drift of a series: little by little, without a step.
-struct Drift {
+struct Trend {
   double slope = 0.0;   ///< mean change a point, in the unit of the series
   double before = 0.0;  ///< level at the first point, by the drift alone
   double after = 0.0;   ///< level at the last point
@@ -66,7 +66,7 @@ struct Detection {
   std::vector<Suspicion> suspicions;       ///< at most one, in the last points
   bool two_states = false;                 ///< jumps between two levels: noise, not changes
   std::vector<StateChange> state_changes;  ///< ascending; of a series with two states only
-  std::optional<Drift> creep;
+  std::optional<Trend> creep;
   std::optional<std::vector<VarianceChange>> variance_changes;  ///< ascending; if asked for
 };
 

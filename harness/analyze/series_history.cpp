@@ -80,7 +80,7 @@ class Judgement {
     const Detection detection = detect_changes(values_, options);
     finding_.two_states = detection.two_states;
     finding_.state_changes = detection.state_changes;
-    finding_.drift = detection.creep;
+    finding_.trend = detection.creep;
     finding_.variance_changes = detection.variance_changes;
     for (const Suspicion& suspicion : detection.suspicions) {
       finding_.suspicions.push_back(

@@ -87,7 +87,7 @@ struct SeriesFinding {
   std::vector<SeriesSuspicion> suspicions;
   std::optional<Creep> creep;  ///< since the last accepted change
   RunId creep_since;           ///< the run of the best level
-  std::optional<Drift> drift;  ///< with its slope, smaller ones than creep too
+  std::optional<Trend> trend;  ///< with its slope; smaller ones than creep too
   bool two_states = false;
   std::vector<StateChange> state_changes;  ///< of the two states; shown, not kept in the book
   std::optional<std::vector<VarianceChange>> variance_changes;  ///< if asked for

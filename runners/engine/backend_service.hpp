@@ -25,6 +25,7 @@ struct BackendServiceOptions {
   Clock clock = steady_clock();
   DisturbanceSource disturbance = [] { return read_disturbance(); };
   BlockMonitor* monitor = nullptr;  ///< of the device, if it has one; must outlive the service
+  HostPaceSource pace{};            ///< see LayerTiming; empty: the host's pace is not watched
 };
 
 /// Is what a worker process does with a backend: verifies, races and times layers,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/measure/own_clock.hpp"
+#include "harness/results/host_pace.hpp"
 #include "runners/engine/benchmark_block.hpp"
 
 namespace plumb {
@@ -40,11 +41,13 @@ Outcome stability_of(const SampleSummary& summary) {
 LayerTiming::LayerTiming(Clock clock,
                          DisturbanceSource disturbance,
                          std::string filter,
-                         BlockMonitor* monitor)
+                         BlockMonitor* monitor,
+                         HostPaceSource pace)
     : clock_(std::move(clock)),
       disturbance_(std::move(disturbance)),
       filter_(std::move(filter)),
-      monitor_(monitor) {}
+      monitor_(monitor),
+      pace_(std::move(pace)) {}
 
 const HarnessFloor& LayerTiming::floor() {
   if (!floor_known_) {
@@ -64,9 +67,12 @@ void LayerTiming::time(TimedRegion& region,
       stayed_disturbed_ >= kPatience ? 1 : std::max<std::int64_t>(attempts, 1);
   const auto* const own = dynamic_cast<const OwnClock*>(&region);
   const bool by_own_clock = own != nullptr && own->has_clock();
+  const bool paced = pace_ && row.purpose != Purpose::kRace && !by_own_clock;
+  std::optional<Reading> pace;
   row.started = now();
   MonitoredBlock seen;
   for (row.attempt = 1;; ++row.attempt) {
+    const Seconds before = paced ? pace_() : Seconds(0.0);
     const DisturbanceReading begin = disturbance_();
     if (monitor_ != nullptr) {
       monitor_->begin();
@@ -82,6 +88,15 @@ void LayerTiming::time(TimedRegion& region,
       seen = monitor_->end();
       row.disturbance.disturbed = row.disturbance.disturbed || seen.disturbed;
     }
+    if (paced) {
+      const Seconds after = pace_();
+      const Seconds fast = std::min(before, after);
+      const Seconds slow = std::max(before, after);
+      fastest_pace_ = std::min(fastest_pace_.value_or(fast), fast);
+      const Seconds mean = (fast + slow) / 2.0;
+      pace = Reading{mean.count(), fast.count(), slow.count(), 2};
+      row.disturbance.disturbed = row.disturbance.disturbed || mean > kSlowPace * *fastest_pace_;
+    }
     row.repetitions = static_cast<std::int64_t>(samples->repetitions);
     row.samples = std::move(samples->seconds);
     if (!row.disturbance.disturbed || row.attempt >= allowed || !seen.fault.empty()) {
@@ -93,6 +108,9 @@ void LayerTiming::time(TimedRegion& region,
   row.floor = by_own_clock ? Seconds(0.0) : floor().at(static_cast<std::size_t>(row.repetitions));
   row.outcome = row.purpose == Purpose::kRace ? Outcome{} : stability_of(row.summary);
   row.readings = std::move(seen.readings);  // a row that was timed before keeps none of then
+  if (pace) {
+    row.readings[kHostPace] = *pace;
+  }
   if (!seen.fault.empty()) {
     row.attributes[kDeviceFault] = seen.fault;
     row.outcome = {Outcome::Kind::kCrashed, seen.fault};

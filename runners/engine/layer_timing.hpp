@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "harness/measure/disturbance.hpp"
@@ -9,6 +10,7 @@
 #include "harness/results/measurement.hpp"
 #include "runners/engine/block_monitor.hpp"
 #include "runners/engine/harness_floor.hpp"
+#include "runners/engine/host_pace.hpp"
 
 namespace plumb {
 
@@ -21,12 +23,15 @@ namespace plumb {
 class LayerTiming {
  public:
   /// `filter` is Google Benchmark's: a regular expression over "key/variant/cache/purpose"; empty:
-  /// all. A `monitor` (which must outlive this) watches the device beside each block.
+  /// all. A `monitor` (which must outlive this) watches the device beside each block. `pace`, where
+  /// given, is asked before and after each block but a race's or a device's own: a block beside
+  /// which it is slow against the fastest of this process is disturbed.
   explicit LayerTiming(
       Clock clock = steady_clock(),
       DisturbanceSource disturbance = [] { return read_disturbance(); },
       std::string filter = {},
-      BlockMonitor* monitor = nullptr);
+      BlockMonitor* monitor = nullptr,
+      HostPaceSource pace = {});
 
   /// Fills samples, repetitions, summary, floor, disturbance, attempt and started of a row whose
   /// key, variant, cache and purpose are set. Sets the outcome to kSkipped if the filter leaves the
@@ -47,6 +52,8 @@ class LayerTiming {
   DisturbanceSource disturbance_;
   std::string filter_;
   BlockMonitor* monitor_;
+  HostPaceSource pace_;
+  std::optional<Seconds> fastest_pace_;
   bool floor_known_ = false;
   HarnessFloor floor_;
   int stayed_disturbed_ = 0;  // blocks in a row

@@ -18,6 +18,7 @@ int main(int argc, const char* const* argv) {
     backend = plumb::onednn::load_backend(setup.libraries, plumb::onednn::default_module());
     plumb::BackendServiceOptions options;
     options.threads = setup.threads;
+    options.pace = plumb::host_pace_source();
     if (const char* const slowing = std::getenv("PLUMB_TEST_SLOW_LAYERS")) {
       slowed = std::make_unique<plumb::SlowedBackend>(*backend, slowing);
     }

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "harness/results/host_pace.hpp"
 #include "tests/unit/engine/listed_monitor.hpp"
 
 namespace plumb {
@@ -43,7 +45,8 @@ class Timing : public ::testing::Test {
                          return reading;
                        },
                        std::move(filter),
-                       monitor_);
+                       monitor_,
+                       pace_);
   }
   static Measurement row(Purpose purpose = Purpose::kFull) {
     Measurement result;
@@ -58,7 +61,49 @@ class Timing : public ::testing::Test {
   int disturbed_blocks_ = 0;
   std::int64_t switches_ = 0;
   BlockMonitor* monitor_ = nullptr;
+  HostPaceSource pace_;
 };
+
+TEST_F(Timing, a_block_beside_which_the_host_is_slow_is_measured_again) {
+  // Before and after each block: quiet, then a neighbour who stays for one block.
+  std::vector<double> paces{1.00, 1.02, 1.35, 1.34, 1.01, 1.03};
+  std::size_t asked = 0;
+  pace_ = [&] { return Seconds(1e-5 * paces.at(asked++)); };
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  Measurement quiet = row();
+  layer_timing.time(region, SamplingPlan{}, 3, quiet);
+  EXPECT_EQ(quiet.attempt, 1);
+  EXPECT_FALSE(quiet.disturbance.disturbed);
+  EXPECT_NEAR(quiet.readings.at(kHostPace).median, 1.01e-5, 1e-12);
+  EXPECT_NEAR(quiet.readings.at(kHostPace).low, 1.00e-5, 1e-12);
+
+  Measurement again = row();
+  layer_timing.time(region, SamplingPlan{}, 3, again);
+  EXPECT_EQ(again.attempt, 2) << "the first attempt shared its core";
+  EXPECT_FALSE(again.disturbance.disturbed);
+  EXPECT_NEAR(again.readings.at(kHostPace).median, 1.02e-5, 1e-12) << "of the block that counts";
+  EXPECT_EQ(asked, paces.size());
+}
+
+TEST_F(Timing, races_do_not_ask_for_the_pace) {
+  pace_ = []() -> Seconds { throw std::logic_error("asked"); };
+  LayerTiming layer_timing = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  Measurement result = row(Purpose::kRace);
+  layer_timing.time(region, SamplingPlan{}, 1, result);
+  EXPECT_FALSE(result.readings.contains(kHostPace));
+}
+
+TEST(HostPace, takes_about_as_long_each_time) {
+  HostPace pace(steady_clock());
+  Seconds fastest = pace.measure();
+  for (int i = 0; i < 50; ++i) {
+    fastest = std::min(fastest, pace.measure());
+  }
+  EXPECT_GT(fastest, Seconds(1e-6));
+  EXPECT_LT(fastest, Seconds(1e-2)) << "it is measured beside every block";
+}
 
 TEST_F(Timing, a_block_on_a_device_that_was_held_back_is_measured_again) {
   const Reading cool{1.98e9, 1.98e9, 1.98e9, 1};

@@ -116,6 +116,7 @@ protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
   *message.mutable_sampling() = to_protocol(request.sampling);
   message.set_seed(request.seed);
   message.set_disturbed_attempts(request.disturbed_attempts);
+  message.set_profile(request.profile);
   return message;
 }
 
@@ -145,6 +146,7 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   request.seed = message.seed();
   request.disturbed_attempts =
       std::min(not_negative("disturbed_attempts", message.disturbed_attempts()), kMaximumAttempts);
+  request.profile = !message.has_profile() || message.profile();
   return request;
 }
 

@@ -21,10 +21,11 @@
 namespace plumb {
 namespace {
 
-constexpr double kMostRounds = 32.0;      // of modes timed in turns
-constexpr Seconds kBudgetOfRound{0.008};  // at least, of each mode
-constexpr double kRoundsOfSlow = 8.0;     // that cannot be timed within that
-constexpr Seconds kLongest{60.0};         // of all rounds, each mode; the first one ends anyway
+constexpr double kMostRounds = 32.0;       // of modes timed in turns
+constexpr Seconds kBudgetOfRound{0.008};   // at least, of each mode
+constexpr double kRoundsOfSlow = 4.0;      // that cannot be timed within that
+constexpr double kRoundsUnprofiled = 3.0;  // of a model whose steps another process has timed
+constexpr Seconds kLongest{60.0};          // of all rounds, each mode; the first one ends anyway
 constexpr Seconds kBetweenReports{1.0};
 constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
 constexpr std::size_t kPassesInRound = 8;   // over the steps, at most
@@ -33,8 +34,17 @@ constexpr double kMostParts = 8.0;
 constexpr double kExecutionsOfPart = 3.0;  // beside its steps: its own, one to warm up, one timed
 constexpr double kShareOfMemory = 0.8;     // that modes may fill together
 
-/// Adds one block of samples to those before it.
+/// Adds one block of samples to those before it. Once one block was quiet, disturbed ones are left
+/// out, and those before it are forgotten.
 void add_block(const Measurement& block, Measurement& row) {
+  if (!row.samples.empty() && block.disturbance.disturbed && !row.disturbance.disturbed) {
+    return;
+  }
+  if (!row.samples.empty() && !block.disturbance.disturbed && row.disturbance.disturbed) {
+    row.samples.clear();
+    row.readings.clear();
+    row.disturbance = {};
+  }
   row.samples.insert(row.samples.end(), block.samples.begin(), block.samples.end());
   row.repetitions = std::max(row.repetitions, block.repetitions);
   row.floor = std::max(row.floor, block.floor);
@@ -183,10 +193,16 @@ void ModelExecution::take_turn(Mode& mode,
     mode.execution.row.outcome = block.outcome;
     return;
   }
+  if (mode.execution.row.disturbance.disturbed && !block.disturbance.disturbed) {
+    mode.of_rounds.clear();
+    mode.ended = 0;
+  }
   add_block(block, mode.execution.row);
   // Apart from the timed part, as a clock read between steps is a cost of its own, but beside it:
   // what is predicted from the steps is compared with what was timed.
-  profile.add(parts, kPassesInRound, plan.budget, timing_.clock());
+  if (request_.profile) {
+    profile.add(parts, kPassesInRound, plan.budget, timing_.clock());
+  }
 }
 
 void ModelExecution::end_round(Mode& mode, ModelProfile& profile) {
@@ -224,8 +240,11 @@ void ModelExecution::time(std::size_t first, std::size_t last, const ExecuteRepo
   std::size_t parts = 1;  // until it is known how long a pass takes
   std::size_t turns = 0;
   const std::size_t modes = last - first;
-  const std::size_t most = rounds_in(request_.sampling.budget, kMostRounds);
-  const std::size_t planned = rounds_in(request_.sampling.budget, kRoundsOfSlow);
+  const bool profiled = request_.profile;
+  const std::size_t most =
+      rounds_in(request_.sampling.budget, profiled ? kMostRounds : kRoundsUnprofiled);
+  const std::size_t planned =
+      rounds_in(request_.sampling.budget, profiled ? kRoundsOfSlow : kRoundsUnprofiled);
   std::size_t rounds = planned;
   const Seconds end = timing_.clock()() + kLongest * static_cast<double>(modes);
   for (std::size_t round = 0; round < rounds && (round == 0 || timing_.clock()() < end); ++round) {

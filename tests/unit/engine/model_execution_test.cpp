@@ -83,10 +83,10 @@ TEST_F(Models, are_timed_between_parts_of_a_pass_over_their_steps) {
   const std::vector<Execution> executions = executed(monitor);
   ASSERT_EQ(executions.size(), 2U);
   EXPECT_EQ(logged("in turn 4"), 2);
-  EXPECT_EQ(logged("in turn 1"), 2 * 7 * 4);
+  EXPECT_EQ(logged("in turn 1"), 2 * 3 * 4);
   for (const Execution& execution : executions) {
-    EXPECT_EQ(execution.row.readings.at("sm_clock_hertz").n, 1 + 7 * 4) << "timed beside each";
-    EXPECT_GE(execution.row.samples.size(), 1U + 7U * 4U);
+    EXPECT_EQ(execution.row.readings.at("sm_clock_hertz").n, 1 + 3 * 4) << "timed beside each";
+    EXPECT_GE(execution.row.samples.size(), 1U + 3U * 4U);
     ASSERT_TRUE(execution.in_turn);
     EXPECT_NEAR(execution.in_turn->median.count(), 0.08, 1e-6);
   }
@@ -94,7 +94,7 @@ TEST_F(Models, are_timed_between_parts_of_a_pass_over_their_steps) {
 
 // Samples of a round are alike, rounds are not: their number makes the median no surer.
 TEST_F(Models, have_an_interval_as_wide_as_their_rounds_differ) {
-  constexpr std::size_t kRounds = 8;
+  constexpr std::size_t kRounds = 4;
   constexpr std::size_t kEach = 3;
   request_.sampling.samples_at_most = kEach;
   variant_.hot = Seconds(0.004);
@@ -121,14 +121,14 @@ TEST_F(Models, tell_once_a_second_how_far_they_are) {
   variant_.hot = Seconds(0.5);  // three in a round and mode: longer than the budget
   ListedMonitor monitor({{{}, false, ""}});
   static_cast<void>(executed(monitor));
-  ASSERT_EQ(reports_.size(), 2U * 8U);
+  ASSERT_EQ(reports_.size(), 2U * 4U);
   for (std::size_t i = 0; i < reports_.size(); ++i) {
-    EXPECT_DOUBLE_EQ(reports_[i].share, static_cast<double>(i + 1) / 16.0);
+    EXPECT_DOUBLE_EQ(reports_[i].share, static_cast<double>(i + 1) / 8.0);
     EXPECT_GT(reports_[i].elapsed, Seconds(static_cast<double>(i)));
   }
 }
 
-// After the first of eight rounds it is known that there will be 32.
+// After the first of four rounds it is known that there will be 32.
 TEST_F(Models, are_never_further_from_the_end_than_they_were) {
   variant_.hot = Seconds(0.02);
   variant_.scatter = 0.2;
@@ -143,7 +143,22 @@ TEST_F(Models, are_never_further_from_the_end_than_they_were) {
     before = report.share;
   }
   EXPECT_DOUBLE_EQ(before, 1.0);
-  EXPECT_DOUBLE_EQ(reports_[1].share, 1.0 / 8.0) << "the first round";
+  EXPECT_DOUBLE_EQ(reports_[1].share, 1.0 / 4.0) << "the first round";
+}
+
+TEST_F(Models, of_a_later_process_are_timed_without_their_steps) {
+  request_.profile = false;
+  variant_.hot = Seconds(0.01);
+  variant_.steps = 4;
+  variant_.step_in_turn = Seconds(0.02);
+  ListedMonitor monitor({{{}, false, ""}});
+  const std::vector<Execution> executions = executed(monitor);
+  EXPECT_EQ(logged("in turn 4"), 0);
+  for (const Execution& execution : executions) {
+    EXPECT_GE(execution.row.samples.size(), 9U) << "three rounds of three at least";
+    EXPECT_TRUE(execution.layers.empty());
+    EXPECT_FALSE(execution.in_turn);
+  }
 }
 
 // The first round of both modes takes longer than two minutes: there is no second one.

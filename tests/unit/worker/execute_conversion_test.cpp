@@ -25,6 +25,7 @@ TEST(ExecuteConversion, carries_a_request) {
   request.sampling.budget = Seconds(2.5);
   request.seed = ~std::uint64_t{0};
   request.disturbed_attempts = 5;
+  request.profile = false;
   protocol::ExecuteRequest message;
   ASSERT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
   const ExecuteRequest read = from_protocol(message);
@@ -48,6 +49,7 @@ TEST(ExecuteConversion, carries_a_request) {
   EXPECT_EQ(read.sampling.budget, request.sampling.budget);
   EXPECT_EQ(read.seed, request.seed);
   EXPECT_EQ(read.disturbed_attempts, request.disturbed_attempts);
+  EXPECT_FALSE(read.profile);
 }
 
 TEST(ExecuteConversion, carries_an_execution) {

@@ -200,30 +200,30 @@ std::string outputs_text(std::span<const MetricComparison> metrics) {
 
 std::string floors_text(std::span<const MetricComparison> metrics) {
   std::vector<double> calibrated;
+  std::size_t learned = 0;
   std::size_t assumed = 0;
   for (const MetricComparison& metric : metrics) {
     if (metric.kind == "layer" && metric.floor) {
       if (metric.floor->source == FloorSource::kCalibrated) {
         calibrated.push_back(metric.floor->relative);
       } else {
-        ++assumed;
+        ++(metric.floor->source == FloorSource::kLearned ? learned : assumed);
       }
     }
   }
-  if (calibrated.empty() && assumed == 0) {
-    return {};
-  }
-  std::string text = "floors of layers: ";
+  std::vector<std::string> parts;
   if (!calibrated.empty()) {
     const auto [least, most] = std::minmax_element(calibrated.begin(), calibrated.end());
-    text += fmt::format(
-        "{} calibrated ({:.1f} to {:.1f} %)", calibrated.size(), 100.0 * *least, 100.0 * *most);
+    parts.push_back(fmt::format(
+        "{} calibrated ({:.1f} to {:.1f} %)", calibrated.size(), 100.0 * *least, 100.0 * *most));
+  }
+  if (learned > 0) {
+    parts.push_back(fmt::format("{} learned from earlier runs", learned));
   }
   if (assumed > 0) {
-    text += fmt::format(
-        "{}{} assumed (plumb calibrate measures them)", calibrated.empty() ? "" : ", ", assumed);
+    parts.push_back(fmt::format("{} assumed (plumb calibrate measures them)", assumed));
   }
-  return text;
+  return parts.empty() ? "" : fmt::format("floors of layers: {}", fmt::join(parts, ", "));
 }
 
 Json metric_json(const MetricComparison& metric) {
@@ -239,6 +239,12 @@ Json metric_json(const MetricComparison& metric) {
            {"mde", number_or_null(metric.mde)},
            {"verdict", to_text(metric.verdict)},
            {"causes", Json::array()}};
+  if (metric.decides) {
+    row["decides"] = true;
+  }
+  if (metric.confirmed) {
+    row["confirmed"] = *metric.confirmed;
+  }
   if (metric.in_bytes) {
     row["baseline_bytes"] = metric.baseline;
     row["candidate_bytes"] = metric.candidate;

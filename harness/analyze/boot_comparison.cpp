@@ -117,6 +117,15 @@ class Comparing {
       }
       result_.metrics.push_back(std::move(each.metric));
     }
+    std::vector<MetricComparison*> all;
+    for (MetricComparison& metric : result_.metrics) {
+      all.push_back(&metric);
+    }
+    choose_what_decides(all);
+    for (MetricComparison* const metric : all) {
+      // Five boots a side are evidence enough for a layer by itself.
+      metric->decides = metric->decides || metric->verdict == ComparisonVerdict::kRegressed;
+    }
     result_.verdict = verdict_of_all(result_.metrics);
     put_changes_first(result_.metrics);
     return std::move(result_);

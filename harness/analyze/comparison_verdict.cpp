@@ -6,22 +6,34 @@
 
 namespace plumb {
 
-ComparisonVerdict verdict_of_all(std::span<const MetricComparison> metrics) {
-  const auto has = [&](const char* kind) {
+void choose_what_decides(std::span<MetricComparison* const> metrics) {
+  const auto any = [&](const auto& wanted) {
     return std::any_of(
-        metrics.begin(), metrics.end(), [&](const auto& metric) { return metric.kind == kind; });
+        metrics.begin(), metrics.end(), [&](const auto* metric) { return wanted(*metric); });
   };
-  const std::string decisive = has("bound") ? "bound" : has("end_to_end") ? "end_to_end" : "";
-  const auto decides = [&](const MetricComparison& metric) {
-    return decisive.empty() ? metric.kind != "accuracy" && metric.kind != "load" &&
-                                  metric.kind != "control" && metric.kind != "cost"
-                            : metric.kind == decisive;
+  const auto of_kind = [](const char* kind) {
+    return [kind](const MetricComparison& metric) { return metric.kind == kind; };
   };
+  if (any([](const MetricComparison& metric) { return metric.decides; })) {
+    return;
+  }
+  for (const char* const kind : {"end_to_end", "bound", "layer"}) {
+    if (any(of_kind(kind))) {
+      for (MetricComparison* const metric : metrics) {
+        metric->decides = metric->kind == kind;
+      }
+      return;
+    }
+  }
+}
+
+ComparisonVerdict verdict_of_all(std::span<const MetricComparison> metrics) {
   const auto any = [&](ComparisonVerdict verdict) {
     return std::any_of(metrics.begin(), metrics.end(), [&](const auto& metric) {
-      const bool bad =
-          verdict == ComparisonVerdict::kBroken || verdict == ComparisonVerdict::kRegressed;
-      return metric.verdict == verdict && (bad || decides(metric));
+      const bool breaks = verdict == ComparisonVerdict::kBroken ||
+                          (verdict == ComparisonVerdict::kRegressed &&
+                           (metric.kind == "accuracy" || metric.kind == "load"));
+      return metric.verdict == verdict && (breaks || metric.decides);
     });
   };
   for (const ComparisonVerdict verdict : {ComparisonVerdict::kBroken,

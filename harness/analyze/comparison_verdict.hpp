@@ -8,11 +8,12 @@
 
 namespace plumb {
 
-/// Concludes from all metrics of a comparison of runs: broken or regressed if anything is; else
-/// what the models' bounds say, or without any their end-to-end times, where there are any, since
-/// among many layers some are always open;
-/// never outputs, whose bits may change in any upgrade, loads or controls; costs beside the time
-/// only where they regressed. Pure.
+/// Lets the models decide, unless something does already: their end-to-end times, else their
+/// bounds, else, without any models, the layers.
+void choose_what_decides(std::span<MetricComparison* const> metrics);
+
+/// Concludes from all metrics of a comparison of runs: broken if anything is; else what those that
+/// decide say, and outputs and loads where they got worse. Layers and costs explain. Pure.
 [[nodiscard]] ComparisonVerdict verdict_of_all(std::span<const MetricComparison> metrics);
 
 /// Sorts stably: broken, regressed, improved, then the rest.

@@ -23,6 +23,9 @@ struct ComparisonLimits {
   double layer_floor = 0.0;
   double end_to_end_margin = 0.01;  ///< equivalent: the interval lies within it
   double layer_margin = 0.02;
+  // Between two runs, each by several processes but at its own time. Pairs resolve less.
+  double run_margin = 0.10;        ///< of a model, likewise
+  double run_layer_margin = 0.20;  ///< of a layer
 };
 
 /// Is one thing that may have made a change, with what speaks for it.
@@ -49,8 +52,12 @@ struct MetricComparison {
   std::optional<double> ratio;  ///< candidate ÷ baseline
   double low = 0.0;             ///< of the ratio, 95%; with `ratio`
   double high = 0.0;
-  std::optional<double> q;    ///< p end to end; false-discovery-controlled for layers
-  std::optional<double> mde;  ///< smallest relative change found in 80% of cases at `alpha`
+  std::optional<double> p;        ///< two-sided, of this metric alone
+  bool decides = false;           ///< the verdict of the whole rests on it
+  bool by_processes = false;      ///< judged by restarted processes of both sides
+  std::optional<bool> confirmed;  ///< by fresh processes; absent: it was no suspect
+  std::optional<double> q;        ///< p end to end; false-discovery-controlled for layers
+  std::optional<double> mde;      ///< smallest relative change found in 80% of cases at `alpha`
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   std::string reason;  ///< why inconclusive or broken, where it is not the numbers
   double delta = 0.0;  ///< candidate − baseline, seconds

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "harness/results/execution_mode.hpp"
+
 namespace plumb {
 namespace {
 
@@ -17,9 +19,12 @@ PracticalFloor end_to_end_floor(const ComparisonLimits& limits) {
 void conclude(MetricComparison& metric,
               const ComparisonLimits& limits,
               const PracticalFloor& floor) {
+  metric.q = metric.p;
   metric.floor = floor;
-  metric.verdict =
-      verdict_of(metric, limits.alpha, metric.floor->relative, limits.end_to_end_margin);
+  metric.verdict = verdict_of(metric,
+                              limits.alpha,
+                              metric.floor->relative,
+                              metric.by_processes ? limits.run_margin : limits.end_to_end_margin);
 }
 
 MetricComparison compare_bound(const Bound& before,
@@ -34,7 +39,7 @@ MetricComparison compare_bound(const Bound& before,
         fmt::format("incomplete in the {}", !before.complete ? "baseline" : "candidate");
     return metric;
   }
-  metric.q = test_times(metric,
+  metric.p = test_times(metric,
                         {before.seconds, before.interval},
                         {after.seconds, after.interval},
                         deviation,
@@ -43,13 +48,19 @@ MetricComparison compare_bound(const Bound& before,
   return metric;
 }
 
+bool has_processes(const ExecutionTime& before, const ExecutionTime& after) {
+  return std::min(before.process_logs.size(), after.process_logs.size()) >= kLeastProcesses;
+}
+
 MetricComparison compare_execution(const ExecutionTime& before,
                                    const ExecutionTime& after,
                                    const ProcessDeviation& deviation,
+                                   const KnownNoise& known,
                                    const ComparisonLimits& limits,
                                    const PracticalFloor& floor) {
   MetricComparison metric;
   metric.kind = "end_to_end";
+  metric.decides = !execution_mode_from(before.mode).best_variant;
   if (before.samples > 0 && after.samples == 0 && after.outcome.kind != Outcome::Kind::kSkipped) {
     metric.verdict = ComparisonVerdict::kBroken;
     metric.reason = fmt::format(
@@ -61,12 +72,29 @@ MetricComparison compare_execution(const ExecutionTime& before,
                                 before.median <= Seconds(0.0) ? "baseline" : "candidate");
     return metric;
   }
-  metric.q = test_times(metric,
-                        {before.median, before.interval},
-                        {after.median, after.interval},
-                        deviation,
-                        limits.alpha);
+  if (has_processes(before, after)) {
+    metric.p = test_processes(metric, before.process_logs, after.process_logs, limits.alpha, known);
+  } else if (before.disturbed || after.disturbed) {
+    metric.reason = fmt::format("the host was disturbed in every process of the {}",
+                                before.disturbed ? "baseline" : "candidate");
+    return metric;
+  } else {
+    metric.p = test_times(metric,
+                          {before.median, before.interval},
+                          {after.median, after.interval},
+                          deviation,
+                          limits.alpha);
+  }
   conclude(metric, limits, floor);
+  return metric;
+}
+
+/// Makes the metric of an execution that the candidate lacks.
+MetricComparison missing(const ExecutionTime& execution) {
+  MetricComparison metric;
+  metric.kind = "end_to_end";
+  metric.decides = !execution_mode_from(execution.mode).best_variant;
+  metric.reason = "the candidate did not execute it";
   return metric;
 }
 
@@ -96,6 +124,7 @@ void compare_bounds(const ModelBounds& before,
 void compare_executions(const ModelBounds& before,
                         const ModelBounds& after,
                         const ProcessDeviation& deviation,
+                        const VariancePrior& prior,
                         const CalibratedFloors& floors,
                         const ComparisonLimits& limits,
                         std::vector<ModelChange>& changes) {
@@ -104,26 +133,55 @@ void compare_executions(const ModelBounds& before,
         after.executions.begin(), after.executions.end(), [&](const ExecutionTime& each) {
           return each.mode == execution.mode && each.scenario == execution.scenario;
         });
-    if (other == after.executions.end()) {
-      continue;
-    }
     const std::string series =
         end_to_end_series(subject_of(before.instance), execution.mode, execution.scenario);
+    if (other == after.executions.end()) {
+      if (execution.samples > 0) {
+        changes.push_back({before.instance,
+                           "end_to_end",
+                           execution.mode,
+                           execution.scenario,
+                           missing(execution)});
+        changes.back().metric.series = series;
+      }
+      continue;
+    }
     ProcessDeviation own = deviation;
     // What its layers show of processes says little of a model: without a calibration of its own
     // it gets the floor of such a layer.
-    PracticalFloor floor = layer_floor({}, series, limits.end_to_end_floor, deviation.relative);
+    PracticalFloor floor =
+        has_processes(execution, *other)
+            ? run_floor(floors, series, std::max(limits.end_to_end_floor, kEndToEndFloor))
+            : layer_floor({}, series, limits.end_to_end_floor, deviation.relative);
     if (const auto noise = floors.series.find(series); noise != floors.series.end()) {
       own.relative = std::max(own.relative, noise->second.process);
-      floor = end_to_end_floor(limits);
+      floor = has_processes(execution, *other) ? floor : end_to_end_floor(limits);
     }
-    changes.push_back({before.instance,
-                       "end_to_end",
-                       execution.mode,
-                       execution.scenario,
-                       compare_execution(execution, *other, own, limits, floor)});
+    changes.push_back(
+        {before.instance,
+         "end_to_end",
+         execution.mode,
+         execution.scenario,
+         compare_execution(
+             execution, *other, own, {prior, floors.learned.of(series)}, limits, floor)});
     changes.back().metric.series = series;
   }
+}
+
+/// Fits what the scatter of all models' processes says of each.
+VariancePrior prior_of(std::span<const ModelBounds> baseline,
+                       std::span<const ModelBounds> candidate) {
+  std::vector<TrimmedMean> samples;
+  for (const auto& side : {baseline, candidate}) {
+    for (const ModelBounds& model : side) {
+      for (const ExecutionTime& execution : model.executions) {
+        if (execution.process_logs.size() >= kLeastProcesses) {
+          samples.push_back(trimmed_mean(execution.process_logs));
+        }
+      }
+    }
+  }
+  return variance_prior(samples);
 }
 
 /// Writes what a scenario's one figure was and is.
@@ -196,11 +254,12 @@ std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
                                         const CalibratedFloors& floors,
                                         const ComparisonLimits& limits) {
   std::vector<ModelChange> changes;
+  const VariancePrior prior = prior_of(baseline, candidate);
   for (const ModelBounds& before : baseline) {
     for (const ModelBounds& after : candidate) {
       if (before.instance == after.instance) {
         const std::size_t first = changes.size();
-        compare_executions(before, after, deviation, floors, limits, changes);
+        compare_executions(before, after, deviation, prior, floors, limits, changes);
         compare_bounds(before, after, deviation, limits, changes);
         compare_loads(before, after, changes);
         for (std::size_t i = first; i < changes.size(); ++i) {

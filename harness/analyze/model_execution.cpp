@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "harness/analyze/bounds.hpp"
@@ -28,7 +29,7 @@ void put_prediction(Bound estimate, std::vector<Bound>& bounds) {
   bounds.insert(place, std::move(estimate));
 }
 
-void add_findings(const Execution& execution, const ExecutionTime& time, ModelBounds& model) {
+void add_findings(const ExecutionTime& time, ModelBounds& model) {
   if (time.samples == 0) {
     model.findings.push_back(fmt::format("not executed end to end ({}): {}: {}",
                                          time.mode,
@@ -36,7 +37,7 @@ void add_findings(const Execution& execution, const ExecutionTime& time, ModelBo
                                          time.outcome.reason));
     return;
   }
-  if (execution.row.disturbance.disturbed) {
+  if (time.disturbed) {
     model.findings.push_back(
         fmt::format("the execution end to end ({}) was disturbed: run again when the host is quiet",
                     time.mode));
@@ -73,26 +74,40 @@ bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
           (bound.kind == library && bound.mode == (mode.fusion ? "fusion" : "plain")));
 }
 
-ExecutionTime execution_time(const Execution& execution) {
+ExecutionTime execution_time(const ReplicatedExecution& execution) {
+  const Execution& told = *execution.told;
   ExecutionTime time;
-  time.mode = execution.mode;
-  time.scenario = execution.scenario;
-  time.outcome = execution.row.outcome;
-  time.memory = execution.memory;
-  time.reorders = execution.reorders;
-  time.output_hash = execution.row.output_hash;
-  time.maximum_error = execution.row.maximum_error;
+  time.mode = told.mode;
+  time.scenario = told.scenario;
+  time.memory = told.memory;
+  time.reorders = told.reorders;
+  time.output_hash = told.row.output_hash;
+  time.maximum_error = told.row.maximum_error;
+  time.outcome = execution.processes.back()->row.outcome;
   if (!time.outcome.timed()) {
     return time;
   }
-  const SampleSummary corrected = execution.row.corrected();
-  std::vector<Seconds> sorted = execution.row.samples;
+  std::vector<SampleSummary> corrected;
+  std::vector<Seconds> sorted;
+  time.disturbed = true;
+  for (const Execution* const process : execution.processes) {
+    const Measurement& row = process->row;
+    corrected.push_back(row.corrected());
+    for (const Seconds sample : row.samples) {
+      sorted.push_back(std::max(sample - row.floor, Seconds(0.0)));
+    }
+    if (corrected.back().median > Seconds(0.0) && !row.disturbance.disturbed) {
+      time.process_logs.push_back(std::log(corrected.back().median.count()));
+    }
+    time.disturbed = time.disturbed && row.disturbance.disturbed;
+  }
   std::sort(sorted.begin(), sorted.end());
+  const SampleSummary pooled = pool_processes(corrected);
   time.samples = sorted.size();
-  time.median = corrected.median;
-  time.interval = corrected.interval;
-  time.p90 = corrected.p90;
-  time.p99 = std::max(quantile(sorted, 0.99) - execution.row.floor, Seconds(0.0));
+  time.median = pooled.median;
+  time.interval = pooled.interval;
+  time.p90 = quantile(sorted, 0.90);
+  time.p99 = quantile(sorted, 0.99);
   return time;
 }
 
@@ -100,25 +115,15 @@ void add_executions(std::span<const Execution> executions,
                     const Graph& graph,
                     const ResultSet& results,
                     ModelBounds& model) {
-  std::vector<const Execution*> newest;
-  for (const Execution& execution : executions) {
-    const auto same = std::find_if(newest.begin(), newest.end(), [&](const Execution* other) {
-      return other->mode == execution.mode && other->scenario == execution.scenario;
-    });
-    if (same == newest.end()) {
-      newest.push_back(&execution);
-    } else if ((*same)->row.started <= execution.row.started) {
-      *same = &execution;
-    }
-  }
-  for (const Execution* execution : newest) {
-    model.executions.push_back(execution_time(*execution));
+  for (const ReplicatedExecution& execution : replicated_executions(executions)) {
+    const Execution& told = *execution.told;
+    model.executions.push_back(execution_time(execution));
     model.executions.back().differences =
-        largest_differences(*execution, graph, results, kMostDifferences);
-    if (std::optional<Bound> estimate = estimate_of_plan(*execution, results)) {
+        largest_differences(told, graph, results, kMostDifferences);
+    if (std::optional<Bound> estimate = estimate_of_plan(told, results)) {
       put_prediction(std::move(*estimate), model.bounds);
     }
-    add_findings(*execution, model.executions.back(), model);
+    add_findings(model.executions.back(), model);
   }
 }
 

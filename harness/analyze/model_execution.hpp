@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/analyze/process_pool.hpp"
 #include "harness/results/execution.hpp"
 
 namespace plumb {
@@ -23,7 +24,7 @@ struct LayerInModel {
   Seconds alone{};   ///< its own row in this run: activations handed on, weights cold
 };
 
-/// Sums up one end-to-end execution of a model, floor subtracted.
+/// What one mode of a model took end to end over the processes that executed it, floor subtracted.
 struct ExecutionTime {
   std::string mode;
   std::string scenario;
@@ -32,7 +33,9 @@ struct ExecutionTime {
   Interval interval{};
   Seconds p90{};
   Seconds p99{};
-  std::size_t samples = 0;  ///< 0: there is no time
+  std::size_t samples = 0;           ///< of all processes; 0: there is no time
+  std::vector<double> process_logs;  ///< ln(median) of each quiet process, in order
+  bool disturbed = false;            ///< in every process
   Bytes memory;
   std::int64_t reorders = 0;
   std::string output_hash;                ///< of the output's bytes; empty if not computed
@@ -40,13 +43,13 @@ struct ExecutionTime {
   std::vector<LayerInModel> differences;  ///< where layers take another time inside than alone
 };
 
-[[nodiscard]] ExecutionTime execution_time(const Execution& execution);
+[[nodiscard]] ExecutionTime execution_time(const ReplicatedExecution& execution);
 
 /// Tells whether a bound is one that no such execution can beat: complete, and `hardware`, or
 /// `library` (with parallel branches `library_parallel`) with fusion or without, as the execution.
 [[nodiscard]] bool must_not_exceed(const Bound& bound, const ExecutionTime& execution);
 
-/// Adds a run's executions of a model to its bounds, the newest of each mode and scenario, with the
+/// Adds a run's executions of a model to its bounds, over the processes of each mode, with the
 /// estimate that their plans' layers give (`predicted`, instead of that of the cover), and what
 /// must be known of them to its findings: no time and why, a disturbed host, a bound of the same
 /// mode above what was measured (by interval ends, DESIGN §4). Pure.

@@ -2,6 +2,7 @@
 #include "harness/analyze/practical_floor.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace plumb {
@@ -17,6 +18,8 @@ std::string_view to_text(FloorSource source) {
       return "fixed";
     case FloorSource::kCalibrated:
       return "calibrated";
+    case FloorSource::kLearned:
+      return "learned";
     case FloorSource::kAssumed:
       return "assumed";
   }
@@ -32,6 +35,22 @@ void CalibratedFloors::join(const CalibratedFloors& other) {
   std::set<std::string> all(runs.begin(), runs.end());
   all.insert(other.runs.begin(), other.runs.end());
   runs.assign(all.begin(), all.end());
+}
+
+PracticalFloor run_floor(const CalibratedFloors& floors, const std::string& series, double least) {
+  constexpr double kRunDeviations = 2.0;
+  const RunDeviation run = floors.learned.of(series);
+  const double of_runs = kRunDeviations * std::sqrt(2.0) * run.relative;
+  const auto calibrated = floors.series.find(series);
+  if (calibrated == floors.series.end()) {
+    return {std::max(least, of_runs), run.learned ? FloorSource::kLearned : FloorSource::kAssumed};
+  }
+  // What is assumed of runs gives way to what was calibrated.
+  PracticalFloor floor{std::max(least, calibrated->second.floor), FloorSource::kCalibrated};
+  if (run.learned && of_runs > floor.relative) {
+    floor = {of_runs, FloorSource::kLearned};
+  }
+  return floor;
 }
 
 PracticalFloor layer_floor(const CalibratedFloors& floors,

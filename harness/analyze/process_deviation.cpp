@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/analyze/process_pool.hpp"
+
 namespace plumb {
 namespace {
 
@@ -79,19 +81,12 @@ ProcessDeviation process_deviation(std::span<const StoredMeasurement> rows) {
 
 std::vector<double> process_log_times(std::span<const StoredMeasurement* const> rows,
                                       const std::string& variant) {
-  std::map<std::int64_t, double> times;
-  for (const StoredMeasurement* const row : rows) {
-    const Measurement& measurement = row->measurement;
-    const double median = measurement.corrected().median.count();
-    if (measurement.variant == variant && measurement.cache == CacheMode::kNone &&
-        measurement.outcome.timed() && measurement.purpose != Purpose::kRace &&
-        !measurement.disturbance.disturbed && median > 0.0) {
-      times[measurement.process] = std::log(median);
-    }
-  }
   std::vector<double> result;
-  for (const auto& [process, time] : times) {
-    result.push_back(time);
+  for (const StoredMeasurement* const row : deciding_rows(rows, variant, CacheMode::kNone)) {
+    const double median = row->measurement.corrected().median.count();
+    if (!row->measurement.disturbance.disturbed && median > 0.0) {
+      result.push_back(std::log(median));
+    }
   }
   return result;
 }
@@ -99,17 +94,21 @@ std::vector<double> process_log_times(std::span<const StoredMeasurement* const> 
 double test_processes(MetricComparison& metric,
                       std::span<const double> before,
                       std::span<const double> after,
-                      double alpha) {
-  const TrimmedMean left = trimmed_mean({before.begin(), before.end()});
-  const TrimmedMean right = trimmed_mean({after.begin(), after.end()});
-  const double left_error = left.variance / left.kept;
-  const double right_error = right.variance / right.kept;
-  const double error = left_error + right_error;
-  const double freedom =
-      error > 0.0
-          ? error * error /
-                (left_error * left_error / left.freedom + right_error * right_error / right.freedom)
-          : left.freedom + right.freedom;
+                      double alpha,
+                      const KnownNoise& known) {
+  const TrimmedMean left = moderated(trimmed_mean({before.begin(), before.end()}), known.processes);
+  const TrimmedMean right = moderated(trimmed_mean({after.begin(), after.end()}), known.processes);
+  double error = 0.0;
+  double squares = 0.0;  // of each part, over its degrees of freedom
+  const auto add = [&](double variance, double freedom) {
+    error += variance;
+    squares += freedom > 0.0 ? variance * variance / freedom : 0.0;
+  };
+  add(left.variance / left.kept, left.freedom);
+  add(right.variance / right.kept, right.freedom);
+  add(2.0 * known.runs.relative * known.runs.relative, known.runs.freedom);
+  const double freedom = squares > 0.0 ? error * error / squares : left.freedom + right.freedom;
+  metric.by_processes = true;
   metric.baseline = std::exp(left.mean);
   metric.candidate = std::exp(right.mean);
   metric.delta = metric.candidate - metric.baseline;

@@ -41,12 +41,20 @@ inline constexpr std::size_t kLeastProcesses = 3;
 [[nodiscard]] std::vector<double> process_log_times(std::span<const StoredMeasurement* const> rows,
                                                     const std::string& variant);
 
+/// What else is known of the noise of a metric than its processes show.
+struct KnownNoise {
+  VariancePrior processes = {};  ///< what other metrics of the comparison say of its scatter
+  RunDeviation runs = {};        ///< how much its runs differ
+};
+
 /// Compares restarted processes of two sides, kLeastProcesses each at least: trimmed means with
-/// Yuen's errors and the degrees of freedom of Welch (Biometrika 34, 1947). Fills in what
-/// test_times() does, and returns the two-sided p.
+/// Yuen's errors, moderated by the prior, and twice the deviation of runs; the degrees of freedom
+/// of Welch and Satterthwaite (Biometrika 34, 1947). Fills in what test_times() does, and returns
+/// the two-sided p.
 double test_processes(MetricComparison& metric,
                       std::span<const double> before,
                       std::span<const double> after,
-                      double alpha);
+                      double alpha,
+                      const KnownNoise& known = {});
 
 }  // namespace plumb

@@ -131,9 +131,9 @@ void from_json(const Json& document, MetricComparison& metric) {
   // Kept since floors may be calibrated; older qualifications have none.
   if (document.contains("floor")) {
     using enum FloorSource;
-    metric.floor = PracticalFloor{
-        document.at("floor").get<double>(),
-        word_from(document.at("floor_source"), std::array{kFixed, kCalibrated, kAssumed})};
+    metric.floor = PracticalFloor{document.at("floor").get<double>(),
+                                  word_from(document.at("floor_source"),
+                                            std::array{kFixed, kCalibrated, kLearned, kAssumed})};
   }
 }
 

@@ -3,11 +3,12 @@
 
 #include <algorithm>
 #include <functional>
-#include <map>
 #include <set>
 #include <string_view>
 #include <tuple>
 #include <utility>
+
+#include "harness/analyze/process_pool.hpp"
 
 namespace plumb {
 namespace {
@@ -23,24 +24,27 @@ bool has_weights(const LayerKey& key) {
   return text.substr(begin, end - begin).find("]c") != std::string_view::npos;
 }
 
-/// Orders rows of one variant by how much they are worth: confirmed, quiet, stable, late.
-auto worth(const StoredMeasurement& row) {
-  const Measurement& measurement = row.measurement;
-  return std::tuple(measurement.purpose == Purpose::kConfirm,
-                    !measurement.disturbance.disturbed,
-                    measurement.outcome.ok(),
-                    measurement.started,
-                    row.row);
-}
-
-KeyTime time_of(const StoredMeasurement& row) {
+/// Puts together what the processes that decide say of a variant; needs one row.
+KeyTime time_of(const std::vector<const StoredMeasurement*>& rows) {
+  std::vector<SampleSummary> corrected;
+  std::vector<SampleSummary> raw;
+  std::vector<const StoredMeasurement*> order(rows);
+  for (const StoredMeasurement* row : rows) {
+    corrected.push_back(row->measurement.corrected());
+    raw.push_back(row->measurement.summary);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto* one, const auto* other) {
+    return one->measurement.summary.median < other->measurement.summary.median;
+  });
+  const StoredMeasurement& middle = *order[(order.size() - 1) / 2];
   KeyTime time;
-  time.time = row.measurement.corrected();
-  time.raw = row.measurement.summary;
-  time.variant = row.measurement.variant;
-  time.row = row.row;
-  time.measured = row.measurement.started;
-  time.reorder = row.measurement.reorder;
+  time.time = pool_processes(corrected);
+  time.raw = pool_processes(raw);
+  time.variant = middle.measurement.variant;
+  time.row = middle.row;
+  time.processes = rows.size();
+  time.measured = middle.measurement.started;
+  time.reorder = middle.measurement.reorder;
   return time;
 }
 
@@ -50,31 +54,30 @@ KeyTime time_of(const StoredMeasurement& row) {
 std::optional<KeyTime> fastest(const std::vector<const StoredMeasurement*>& rows,
                                CacheMode cache,
                                const std::function<bool(const Measurement&)>& wanted) {
-  std::map<std::string_view, const StoredMeasurement*> by_variant;
+  std::set<std::string> variants;
   for (const StoredMeasurement* row : rows) {
-    const Measurement& measurement = row->measurement;
-    if (measurement.cache != cache || measurement.purpose == Purpose::kRace ||
-        !measurement.outcome.timed() || measurement.summary.n == 0 || !wanted(measurement)) {
+    if (wanted(row->measurement)) {
+      variants.insert(row->measurement.variant);
+    }
+  }
+  std::optional<KeyTime> best;
+  std::tuple<bool, bool, Seconds> best_order;
+  for (const std::string& variant : variants) {
+    const std::vector<const StoredMeasurement*> deciding = deciding_rows(rows, variant, cache);
+    if (deciding.empty()) {
       continue;
     }
-    const StoredMeasurement*& held = by_variant[measurement.variant];
-    if (held == nullptr || worth(*held) < worth(*row)) {
-      held = row;
+    KeyTime time = time_of(deciding);
+    const Measurement& measurement = deciding.front()->measurement;
+    const std::tuple order(measurement.reference_implementation,
+                           measurement.purpose != Purpose::kConfirm,
+                           time.time.median);
+    if (!best || order < best_order) {
+      best = std::move(time);
+      best_order = order;
     }
   }
-  const auto order = [](const StoredMeasurement& row) {
-    const Measurement& measurement = row.measurement;
-    return std::tuple(measurement.reference_implementation,
-                      measurement.purpose != Purpose::kConfirm,
-                      measurement.corrected().median);
-  };
-  const StoredMeasurement* best = nullptr;
-  for (const auto& [variant, row] : by_variant) {
-    if (best == nullptr || order(*row) < order(*best)) {
-      best = row;
-    }
-  }
-  return best == nullptr ? std::nullopt : std::optional(time_of(*best));
+  return best;
 }
 
 int severity(Outcome::Kind kind) {
@@ -128,7 +131,7 @@ std::optional<KeyTime> ResultSet::of_variant(const LayerKey& key,
   for (const StoredMeasurement* row : rows_of(key)) {
     if (!time && named(row->measurement) && row->measurement.outcome.timed() &&
         row->measurement.summary.n > 0) {
-      time = time_of(*row);
+      time = time_of({row});
     }
   }
   return time;

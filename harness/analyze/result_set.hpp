@@ -11,12 +11,14 @@
 
 namespace plumb {
 
-/// Is the time of one key in one cache mode, as analyses use it: floor-corrected.
+/// The time of one key in one cache mode, as analyses use it: floor-corrected, over the processes
+/// that decide (process_pool.hpp).
 struct KeyTime {
   SampleSummary time;  ///< corrected
   SampleSummary raw;
   std::string variant;
-  RowId row = 0;
+  RowId row = 0;  ///< of the middle process
+  std::size_t processes = 1;
   Timestamp measured{};
   std::optional<Seconds> reorder;
 };

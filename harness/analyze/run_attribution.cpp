@@ -9,24 +9,10 @@
 #include "harness/analyze/finding_groups.hpp"
 #include "harness/analyze/model_attribution.hpp"
 #include "harness/analyze/model_comparison.hpp"
+#include "harness/analyze/process_pool.hpp"
 
 namespace plumb {
 namespace {
-
-/// Returns the newest execution of a mode and scenario: an earlier one was resumed over.
-const Execution* newest_of(const RunSide& side, const std::string& subject, const Execution& like) {
-  const auto found = side.executions.find(subject);
-  const Execution* newest = nullptr;
-  if (found != side.executions.end()) {
-    for (const Execution& each : found->second) {
-      if (each.mode == like.mode && each.scenario == like.scenario &&
-          (newest == nullptr || newest->row.started <= each.row.started)) {
-        newest = &each;
-      }
-    }
-  }
-  return newest;
-}
 
 /// Lists the models that execute a layer.
 std::vector<std::string> models_with(const RunSide& side, const std::string& key) {
@@ -48,12 +34,20 @@ std::vector<std::string> models_with(const RunSide& side, const std::string& key
 
 void attribute_models(const RunSide& baseline, const RunSide& candidate, RunComparison& result) {
   for (const auto& [subject, executions] : baseline.executions) {
-    for (const Execution& each : executions) {
-      const Execution* const after = newest_of(candidate, subject, each);
-      if (after == nullptr || newest_of(baseline, subject, each) != &each) {
+    const auto others = candidate.executions.find(subject);
+    if (others == candidate.executions.end()) {
+      continue;
+    }
+    const std::vector<ReplicatedExecution> after = replicated_executions(others->second);
+    for (const ReplicatedExecution& before : replicated_executions(executions)) {
+      const Execution& each = *before.told;
+      const auto same = std::find_if(after.begin(), after.end(), [&](const auto& other) {
+        return other.told->mode == each.mode && other.told->scenario == each.scenario;
+      });
+      if (same == after.end()) {
         continue;
       }
-      auto split = attribute_model(subject, each, *after, result.deviation.relative);
+      auto split = attribute_model(subject, each, *same->told, result.deviation.relative);
       if (!split) {
         continue;
       }

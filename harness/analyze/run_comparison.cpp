@@ -20,9 +20,12 @@ namespace {
 
 constexpr double kSameSpeed = 0.02;  // the fastest variant changed by less: the choice is at fault
 
-/// Is a layer on its way through the family's correction.
-struct LayerTest : ComparedLayer {
-  std::optional<double> p;
+/// What the tests of layers share.
+struct LayerNoise {
+  ProcessDeviation deviation;
+  VariancePrior prior;
+  const CalibratedFloors& floors;
+  const ComparisonLimits& limits;
 };
 
 MeasuredTime time_of(const KeyTime& time) {
@@ -87,13 +90,43 @@ std::vector<Cause> causes_of(const RunSide& baseline,
   return causes;
 }
 
+/// The fastest variant is as noisy as what the library chose, which is what was calibrated.
+std::string noise_series(const std::string& series) {
+  return "layers/" + series.substr(series.find('/') + 1);
+}
+
+/// Compares one variant of each side: by their processes where there are enough, else by their
+/// intervals and what the runs show of processes.
+void test_variant(MetricComparison& metric,
+                  const RunSide& baseline,
+                  const RunSide& candidate,
+                  const LayerKey& key,
+                  const KeyTime& before,
+                  const KeyTime& after,
+                  const LayerNoise& noise) {
+  const std::string series = noise_series(metric.series);
+  const std::vector<double> left = process_log_times(baseline.results.rows_of(key), before.variant);
+  const std::vector<double> right =
+      process_log_times(candidate.results.rows_of(key), after.variant);
+  const double least = std::max(noise.limits.layer_floor, kLeastLayerFloor);
+  if (std::min(left.size(), right.size()) >= kLeastProcesses) {
+    metric.p = test_processes(
+        metric, left, right, noise.limits.alpha, {noise.prior, noise.floors.learned.of(series)});
+    metric.floor = run_floor(noise.floors, series, least);
+  } else {
+    metric.p =
+        test_times(metric, time_of(before), time_of(after), noise.deviation, noise.limits.alpha);
+    metric.floor =
+        layer_floor(noise.floors, series, noise.limits.layer_floor, noise.deviation.relative);
+  }
+}
+
 /// Compares the fastest variants, where one side's library does not choose its fastest: a lower
 /// bound that got worse though no user may feel it yet.
-std::optional<LayerTest> test_capability(const RunSide& baseline,
-                                         const RunSide& candidate,
-                                         const LayerKey& key,
-                                         const ProcessDeviation& deviation,
-                                         double alpha) {
+std::optional<ComparedLayer> test_capability(const RunSide& baseline,
+                                             const RunSide& candidate,
+                                             const LayerKey& key,
+                                             const LayerNoise& noise) {
   const auto before = baseline.results.best(key, CacheMode::kNone);
   const auto after = candidate.results.best(key, CacheMode::kNone);
   if (!before || !after || before->time.median <= Seconds(0.0) ||
@@ -102,10 +135,10 @@ std::optional<LayerTest> test_capability(const RunSide& baseline,
        after->row == served_time(candidate.results, key)->row)) {
     return std::nullopt;
   }
-  LayerTest test;
+  ComparedLayer test;
   test.metric.series = "capability/" + key.text;
   test.metric.kind = "capability";
-  test.p = test_times(test.metric, time_of(*before), time_of(*after), deviation, alpha);
+  test_variant(test.metric, baseline, candidate, key, *before, *after, noise);
   if (before->variant != after->variant) {
     test.metric.causes.push_back(
         {"fastest variant changed", 1.0, before->variant + " → " + after->variant});
@@ -115,12 +148,11 @@ std::optional<LayerTest> test_capability(const RunSide& baseline,
   return test;
 }
 
-LayerTest test_layer(const RunSide& baseline,
-                     const RunSide& candidate,
-                     const LayerKey& key,
-                     const ProcessDeviation& deviation,
-                     double alpha) {
-  LayerTest test;
+ComparedLayer test_layer(const RunSide& baseline,
+                         const RunSide& candidate,
+                         const LayerKey& key,
+                         const LayerNoise& noise) {
+  ComparedLayer test;
   test.metric.series = "layers/" + key.text;
   test.metric.kind = "layer";
   test.key = key.text;
@@ -147,13 +179,7 @@ LayerTest test_layer(const RunSide& baseline,
   }
   test.baseline_variant = before->variant;
   test.candidate_variant = after->variant;
-  const std::vector<double> left =
-      process_log_times(baseline.results.rows_of(key), before->variant);
-  const std::vector<double> right =
-      process_log_times(candidate.results.rows_of(key), after->variant);
-  test.p = std::min(left.size(), right.size()) >= kLeastProcesses
-               ? test_processes(test.metric, left, right, alpha)
-               : test_times(test.metric, time_of(*before), time_of(*after), deviation, alpha);
+  test_variant(test.metric, baseline, candidate, key, *before, *after, noise);
   const bool fell_back = candidate.results.fell_back_to_reference(key) &&
                          !baseline.results.fell_back_to_reference(key);
   if (fell_back) {
@@ -166,57 +192,81 @@ LayerTest test_layer(const RunSide& baseline,
   return test;
 }
 
-/// The fastest variant is as noisy as what the library chose, which is what was calibrated.
-std::string noise_series(const std::string& series) {
-  return "layers/" + series.substr(series.find('/') + 1);
+/// Fits what the scatter of all layers' processes says of each.
+VariancePrior prior_of(const RunSide& baseline,
+                       const RunSide& candidate,
+                       const std::set<LayerKey>& keys) {
+  std::vector<TrimmedMean> samples;
+  for (const RunSide* const side : {&baseline, &candidate}) {
+    for (const LayerKey& key : keys) {
+      if (const auto time = served_time(side->results, key)) {
+        const std::vector<double> logs =
+            process_log_times(side->results.rows_of(key), time->variant);
+        if (logs.size() >= kLeastProcesses) {
+          samples.push_back(trimmed_mean(logs));
+        }
+      }
+    }
+  }
+  return variance_prior(samples);
 }
 
-std::vector<LayerTest> test_layers(const RunSide& baseline,
-                                   const RunSide& candidate,
-                                   const ProcessDeviation& deviation,
-                                   const CalibratedFloors& floors,
-                                   const ComparisonLimits& limits) {
+std::vector<ComparedLayer> test_layers(const RunSide& baseline,
+                                       const RunSide& candidate,
+                                       const ProcessDeviation& deviation,
+                                       const CalibratedFloors& floors,
+                                       const ComparisonLimits& limits) {
   std::set<LayerKey> keys;
   for (const ResultSet* results : {&baseline.results, &candidate.results}) {
     for (const StoredMeasurement& row : results->rows()) {
       keys.insert(row.measurement.key);
     }
   }
-  std::vector<LayerTest> tests;
+  const LayerNoise noise{deviation, prior_of(baseline, candidate, keys), floors, limits};
+  std::vector<ComparedLayer> tests;
   for (const LayerKey& key : keys) {
-    if (auto test = test_capability(baseline, candidate, key, deviation, limits.alpha)) {
+    if (auto test = test_capability(baseline, candidate, key, noise)) {
       tests.push_back(std::move(*test));
     }
-    tests.push_back(test_layer(baseline, candidate, key, deviation, limits.alpha));
-  }
-  std::vector<double> p_values;
-  for (const LayerTest& test : tests) {
-    if (test.p) {
-      p_values.push_back(*test.p);
-    }
-  }
-  const std::vector<double> q = false_discovery_q(p_values);
-  std::size_t next = 0;
-  for (LayerTest& test : tests) {
-    if (!test.p) {
-      continue;
-    }
-    test.metric.q = q[next++];
-    test.metric.floor = layer_floor(
-        floors, noise_series(test.metric.series), limits.layer_floor, deviation.relative);
-    if (test.metric.reason.empty()) {
-      test.metric.verdict = verdict_of(test.metric,
-                                       limits.false_discovery_rate,
-                                       test.metric.floor->relative,
-                                       limits.layer_margin);
-    }
-    if (test.metric.verdict != ComparisonVerdict::kRegressed &&
-        test.metric.verdict != ComparisonVerdict::kImproved &&
-        test.metric.verdict != ComparisonVerdict::kBroken) {
-      test.metric.causes.clear();
-    }
+    tests.push_back(test_layer(baseline, candidate, key, noise));
   }
   return tests;
+}
+
+bool is_changed(const MetricComparison& metric) {
+  return metric.verdict == ComparisonVerdict::kRegressed ||
+         metric.verdict == ComparisonVerdict::kImproved ||
+         metric.verdict == ComparisonVerdict::kBroken;
+}
+
+/// Corrects all p-values of a comparison as one family and concludes.
+///
+/// Weighted Benjamini-Hochberg (Genovese, Roeder and Wasserman, Biometrika 93, 2006): what decides
+/// gets half of the weight however many layers explain it, so that a large suite does not blind the
+/// test of its models.
+void judge_family(std::span<MetricComparison* const> metrics, const ComparisonLimits& limits) {
+  const auto count = static_cast<double>(metrics.size());
+  const auto deciding = static_cast<double>(std::count_if(
+      metrics.begin(), metrics.end(), [](const auto* metric) { return metric->decides; }));
+  const bool two_parts = deciding > 0.0 && deciding < count;
+  std::vector<double> weighted;
+  for (const MetricComparison* const metric : metrics) {
+    const double members = metric->decides ? deciding : count - deciding;
+    weighted.push_back(two_parts ? std::min(*metric->p * 2.0 * members / count, 1.0) : *metric->p);
+  }
+  const std::vector<double> q = false_discovery_q(weighted);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    MetricComparison& metric = *metrics[i];
+    metric.q = q[i];
+    if (!metric.reason.empty()) {
+      continue;
+    }
+    const bool layer = metric.kind == "layer" || metric.kind == "capability";
+    const double alone = layer ? limits.layer_margin : limits.end_to_end_margin;
+    const double of_processes = layer ? limits.run_layer_margin : limits.run_margin;
+    metric.verdict = verdict_of(
+        metric, limits.alpha, metric.floor->relative, metric.by_processes ? of_processes : alone);
+  }
 }
 
 }  // namespace
@@ -265,14 +315,34 @@ RunComparison compare_runs(const RunSide& baseline,
   RunComparison result;
   result.deviation = joined(process_deviation(baseline.results.rows()),
                             process_deviation(candidate.results.rows()));
-  for (ModelChange& change :
-       compare_models(baseline.models, candidate.models, result.deviation, floors, limits)) {
+  std::vector<MetricComparison*> family;
+  std::vector<ModelChange> models =
+      compare_models(baseline.models, candidate.models, result.deviation, floors, limits);
+  std::vector<ComparedLayer> layers =
+      test_layers(baseline, candidate, result.deviation, floors, limits);
+  std::vector<MetricComparison*> all;
+  for (ModelChange& change : models) {
+    all.push_back(&change.metric);
+  }
+  for (ComparedLayer& layer : layers) {
+    all.push_back(&layer.metric);
+  }
+  choose_what_decides(all);
+  std::copy_if(all.begin(), all.end(), std::back_inserter(family), [](const auto* metric) {
+    return metric->p.has_value();
+  });
+  judge_family(family, limits);
+  for (ComparedLayer& layer : layers) {
+    if (!is_changed(layer.metric)) {
+      layer.metric.causes.clear();
+    }
+  }
+  result.findings = findings_of(baseline, layers);
+  for (ModelChange& change : models) {
     result.metrics.push_back(std::move(change.metric));
   }
-  std::vector<LayerTest> tests = test_layers(baseline, candidate, result.deviation, floors, limits);
-  result.findings = findings_of(baseline, {tests.begin(), tests.end()});
-  for (LayerTest& test : tests) {
-    result.metrics.push_back(std::move(test.metric));
+  for (ComparedLayer& layer : layers) {
+    result.metrics.push_back(std::move(layer.metric));
   }
   for (MetricComparison& cost : compare_layer_costs(baseline.results, candidate.results, limits)) {
     result.metrics.push_back(std::move(cost));

@@ -37,6 +37,21 @@ void add_baseline_options(CLI::App& command, BaselineOptions& options) {
                 "exit 1 if something is broken or regressed against the baseline, else 75 if "
                 "something is inconclusive")
       ->needs(baseline);
+  command
+      .add_option(
+          "--confirm",
+          options.confirm,
+          "measure what looks regressed again before it is said: auto (with --gate), never, "
+          "or in so many fresh processes")
+      ->check([](const std::string& text) -> std::string {
+        const bool number = !text.empty() && text.size() <= 3 &&
+                            text.find_first_not_of("0123456789") == std::string::npos;
+        return text == "auto" || text == "never" || (number && std::stoi(text) >= 3)
+                   ? ""
+                   : "'" + text + "' is none of auto, never and a number from 3 on";
+      })
+      ->capture_default_str()
+      ->needs(baseline);
 }
 
 BaselineCheck::BaselineCheck(const BaselineOptions& options, const Store& store, std::size_t runs)
@@ -63,6 +78,35 @@ std::optional<RunComparisonReport> BaselineCheck::check(Store& store, const RunI
   write_reports(report, comparison_formats(), options_.outputs);
   store_comparison(store, report);
   return report;
+}
+
+std::size_t BaselineCheck::confirming_processes() const {
+  constexpr std::size_t kProcesses = 5;
+  if (!baseline_ || options_.confirm == "never") {
+    return 0;
+  }
+  if (options_.confirm == "auto") {
+    return options_.gate ? kProcesses : 0;
+  }
+  return static_cast<std::size_t>(std::stoi(options_.confirm));
+}
+
+Suspects BaselineCheck::suspects(const Store& store, const RunId& run) const {
+  try {
+    return stored_suspects(store, *baseline_, run, options_.varied);
+  } catch (const Error& error) {
+    if (error.kind() != Error::Kind::kRefused) {
+      throw;
+    }
+    return {};
+  }
+}
+
+void BaselineCheck::put(Store& store,
+                        const RunId& run,
+                        std::int64_t after_process,
+                        const Suspects& suspects) const {
+  put_confirmation(store, *baseline_, run, after_process, suspects);
 }
 
 int BaselineCheck::status_of(const RunComparisonReport& report) const {

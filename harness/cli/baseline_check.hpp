@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/analyze/confirmation.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/comparison_report.hpp"
@@ -22,6 +23,7 @@ struct BaselineOptions {
   std::vector<std::string> varied;  ///< what differs on purpose
   std::vector<std::string> outputs;
   bool gate = false;
+  std::string confirm = "auto";  ///< auto, never, or the number of fresh processes
 };
 void add_baseline_options(CLI::App& command, BaselineOptions& options);
 
@@ -36,6 +38,16 @@ class BaselineCheck {
   /// Compares a run that is kept already; writes its reports and the store's record. Absent: there
   /// is no baseline. Throws Error{kRefused} for unlike environments or suites.
   [[nodiscard]] std::optional<RunComparisonReport> check(Store& store, const RunId& run) const;
+  /// Returns how many fresh processes measure suspects again; 0: none do.
+  [[nodiscard]] std::size_t confirming_processes() const;
+  /// Finds what a run that is measured already must confirm; nothing where it cannot be compared,
+  /// which check() says.
+  [[nodiscard]] Suspects suspects(const Store& store, const RunId& run) const;
+  /// Keeps what was measured again, from the process after `after_process` on.
+  void put(Store& store,
+           const RunId& run,
+           std::int64_t after_process,
+           const Suspects& suspects) const;
   /// Returns the gate's exit status of a comparison; 0 without a gate.
   [[nodiscard]] int status_of(const RunComparisonReport& report) const;
 

@@ -26,9 +26,11 @@
 #include "harness/cli/user_paths.hpp"
 #include "harness/cli/worker_choice.hpp"
 #include "harness/plan/executor.hpp"
+#include "harness/plan/random_order.hpp"
 #include "harness/plan/run_record.hpp"
 #include "harness/plan/system_facts.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
 #include "reporting/documents.hpp"
 
 namespace plumb {
@@ -48,6 +50,7 @@ struct RunOptions {
   LoadOptions loads;
   BaselineOptions baseline;
   int threads = 1;
+  std::size_t processes = 5;
   bool resume = false;
 };
 
@@ -135,8 +138,9 @@ class SuiteRun {
     header_.started = current_time();
   }
 
-  /// Runs to the end or until stopped; returns the id.
-  RunId execute() {
+  /// Runs to the end or until stopped, and measures again what looks regressed against a baseline;
+  /// returns the id.
+  RunId execute(const BaselineCheck& baseline) {
     const RunLock lock = begin();
     const Shard shard = header_.shard.empty() ? Shard{} : parse_shard(header_.shard);
     const Seconds began = std::chrono::steady_clock::now().time_since_epoch();
@@ -167,9 +171,11 @@ class SuiteRun {
       summary.budget_ended = suite_.budget && now - began >= *suite_.budget;
       return summary.budget_ended || context_.stop.load() || !executor_.device_fault().empty();
     };
-    if (options_.only != "layers" && summary.state == RunState::kFinished &&
-        !execute_end_to_end(shard, began, stopped)) {
+    if (summary.state == RunState::kFinished && !execute_end_to_end(shard, began, stopped)) {
       summary.state = RunState::kInterrupted;
+    }
+    if (summary.state == RunState::kFinished && !context_.stop.load()) {
+      confirm(baseline, shard, began);
     }
     if (controlled && !context_.stop.load()) {
       static_cast<void>(control());
@@ -227,11 +233,31 @@ class SuiteRun {
     return false;
   }
 
-  /// Executes each model by itself, unless scenarios were asked for instead, then its scenarios.
+  /// Executes each model by itself, unless scenarios were asked for instead; measures all of it in
+  /// further processes; then loads the models by their scenarios.
   bool execute_end_to_end(const Shard& shard, Seconds began, const std::function<bool()>& stopped) {
-    if (options_.loads.scenarios.empty() &&
-        !execute_models(executor_, store_, header_.id, suite_, models_, shard, modes_, stopped)) {
+    ModelRuns models(executor_, store_, header_.id, suite_, models_, shard, modes_);
+    const bool executes = options_.only != "layers" && options_.loads.scenarios.empty();
+    if (executes && !models.execute(1, stopped)) {
       return false;
+    }
+    // Layers and models take turns, so that both are spread over what the machine does meanwhile.
+    for (std::size_t process = 2; process <= options_.processes; ++process) {
+      if ((options_.only != "models" && !repeat_layers(process, stopped)) ||
+          (executes && !models.execute(process, stopped))) {
+        if (context_.stop.load() || !executor_.device_fault().empty()) {
+          return false;
+        }
+        spdlog::warn(
+            "the budget ended in process {} of {}: intervals are wider, and a gate may "
+            "lack evidence",
+            process,
+            options_.processes);
+        break;
+      }
+    }
+    if (options_.only == "layers") {
+      return true;
     }
     const auto left = [this, began]() -> std::optional<Seconds> {
       if (!suite_.budget) {
@@ -279,6 +305,7 @@ class SuiteRun {
           spdlog::info("resuming run {} of {}", old.id, to_text(old.started));
           header_.id = old.id;
           resumed_ = true;
+          executor_.number_processes_after(last_process());
           return std::move(*lock);
         }
       }
@@ -344,11 +371,69 @@ class SuiteRun {
     return controls.has_value();
   }
 
-  std::vector<Confirmation> own_unconfirmed() const {
+  [[nodiscard]] std::vector<Confirmation> own_unconfirmed(std::size_t processes = 1) const {
     std::vector<StoredMeasurement> rows = store_.measurements(header_.id);
     std::erase_if(rows, [](const StoredMeasurement& row) { return row.reused; });
-    const ExecutorOptions defaults;
-    return confirmations(rows, defaults.confirm_margin, defaults.confirm_most);
+    ConfirmationRule rule = ExecutorOptions().confirmation;
+    rule.processes = processes;
+    return confirmations(rows, rule);
+  }
+
+  /// Measures what looks regressed against the baseline in fresh processes, for at most a quarter
+  /// of the run's time once three of them are done.
+  void confirm(const BaselineCheck& baseline, const Shard& shard, Seconds began) {
+    constexpr std::size_t kMinProcesses = 3;
+    constexpr double kShare = 0.25;
+    const std::size_t processes = baseline.confirming_processes();
+    const Suspects suspects = processes > 0 ? baseline.suspects(store_, header_.id) : Suspects();
+    if (suspects.empty()) {
+      return;
+    }
+    spdlog::info("{} look regressed: {} models and {} layers are measured again before it is said",
+                 suspects.series.size(),
+                 suspects.models.size(),
+                 suspects.layers.size());
+    const auto now = [] { return Seconds(std::chrono::steady_clock::now().time_since_epoch()); };
+    const Seconds end = now() + kShare * (now() - began);
+    const auto stopped = [&] { return context_.stop.load() || !executor_.device_fault().empty(); };
+    const std::int64_t last = last_process();
+    std::vector<Confirmation> keys = own_unconfirmed(options_.processes + processes + 1);
+    std::erase_if(keys,
+                  [&](const Confirmation& key) { return !suspects.layers.contains(key.key); });
+    ModelRuns models(executor_, store_, header_.id, suite_, models_, shard, modes_);
+    for (std::size_t round = 1; round <= processes && (round <= kMinProcesses || now() < end);
+         ++round) {
+      const std::size_t number = options_.processes + round;
+      shuffle_for(header_.id, number, keys);
+      ProgressLine line;
+      if (!executor_.repeat(
+              header_.id, keys, stopped, [&](const Progress& each) { line.show(each); }) ||
+          !models.execute_again(suspects.models, number, stopped)) {
+        return;
+      }
+    }
+    baseline.put(store_, header_.id, last, suspects);
+  }
+
+  /// Times what fewer than `processes` fresh processes have confirmed in one more of them.
+  bool repeat_layers(std::size_t processes, const std::function<bool()>& stopped) {
+    std::vector<Confirmation> keys = own_unconfirmed(processes);
+    shuffle_for(header_.id, processes, keys);
+    ProgressLine line;
+    return executor_.repeat(
+        header_.id, keys, stopped, [&](const Progress& progress) { line.show(progress); });
+  }
+
+  /// Returns the number of the last process that the run has results of.
+  [[nodiscard]] std::int64_t last_process() const {
+    std::int64_t last = 0;
+    for (const StoredMeasurement& row : store_.measurements(header_.id)) {
+      last = std::max(last, row.reused ? 0 : row.measurement.process);
+    }
+    for (const DerivedRecord& record : store_.derived(header_.id, kExecutionRecord)) {
+      last = std::max(last, execution_from_json(record.payload).row.process);
+    }
+    return last;
   }
 
   CommandContext& context_;
@@ -363,6 +448,19 @@ class SuiteRun {
   RunHeader header_;
   bool resumed_ = false;
 };
+
+/// Says which models a run has no end-to-end time of.
+void warn_of_missing(const RunReport& report) {
+  for (const ModelReport& model : report.models) {
+    const std::vector<ExecutionTime>& executions = model.bounds.executions;
+    const bool timed = std::any_of(
+        executions.begin(), executions.end(), [](const auto& each) { return each.samples > 0; });
+    if (!timed && model.bounds.instance.dtype != kInt8 && report.run.header.shard.empty()) {
+      spdlog::warn("{} has no end-to-end time in this run; --resume measures it",
+                   to_text(model.bounds.instance, ", "));
+    }
+  }
+}
 
 void run_suite(CommandContext& context, RunOptions options) {
   const ResolvedSuite suite = effective_suite(options);
@@ -380,7 +478,7 @@ void run_suite(CommandContext& context, RunOptions options) {
   const BaselineCheck baseline(options.baseline, *store, options.stacks.size());
   std::vector<RunReport> reports;
   for (const std::string& stack : options.stacks) {
-    const RunId id = SuiteRun(context, options, suite, models, *store, stack).execute();
+    const RunId id = SuiteRun(context, options, suite, models, *store, stack).execute(baseline);
     reports.push_back(analyze_run(*store, store->find_run(id), {}));
     store_analysis(*store, reports.back());
     if (context.exit_status == 0 && options.only != "layers" && !context.stop.load()) {
@@ -388,6 +486,9 @@ void run_suite(CommandContext& context, RunOptions options) {
     }
     if (!context.json) {
       write_bounds(reports.back(), Style::kText, std::cout);
+    }
+    if (options.only != "layers" && options.loads.scenarios.empty()) {
+      warn_of_missing(reports.back());
     }
     if (context.stop.load()) {
       break;
@@ -434,6 +535,12 @@ void add_run(CLI::App& app, CommandContext& context) {
       "run has times for, on one path");
   run->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  run->add_option("--processes",
+                  options->processes,
+                  "restarted processes that measure what decides: each layer's fastest variant and "
+                  "the library's choice, and each model")
+      ->check(CLI::Range(1, 100))
       ->capture_default_str();
   run->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")
       ->capture_default_str();

@@ -15,6 +15,7 @@
 #include "harness/cli/mode_requests.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/progress_line.hpp"
+#include "harness/plan/random_order.hpp"
 #include "harness/plan/run_record.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
@@ -22,22 +23,34 @@
 namespace plumb {
 namespace {
 
-/// Lists the modes of each subject that a run has a time for.
-std::map<std::string, std::set<std::string>> executed(const Store& store, const RunId& run) {
-  std::map<std::string, std::set<std::string>> modes;
-  for (const DerivedRecord& record : store.derived(run, "execution")) {
-    const Execution execution = execution_from_json(record.payload);
-    if (execution.row.outcome.timed()) {
-      modes[record.subject].insert(execution.mode);
+// Of each mode. The processes after the first are many, so that each need not be exact.
+constexpr SamplingPlan kFirstSampling{.budget = Seconds(0.6)};
+constexpr SamplingPlan kRepeatedSampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.1)};
+
+/// Lists the processes of a run that executed a model, by mode; without a time, none.
+std::map<std::string, std::set<std::int64_t>> processes_by_mode(const Store& store,
+                                                                const RunId& run,
+                                                                const std::string& subject) {
+  std::map<std::string, std::set<std::int64_t>> processes;
+  for (const DerivedRecord& record : store.derived(run, kExecutionRecord)) {
+    if (record.subject == subject) {
+      const Execution execution = execution_from_json(record.payload);
+      if (execution.row.outcome.timed()) {
+        processes[execution.mode].insert(execution.row.process);
+      }
     }
   }
-  return modes;
+  return processes;
 }
 
-/// Tells whether a run has a time for every mode: they are measured in turns, all or none.
-bool has_all(const std::set<std::string>& done, const std::vector<ModeRequest>& modes) {
+/// Tells whether enough processes of a run have timed every mode: a process times all of them in
+/// turns.
+bool has_all(const std::map<std::string, std::set<std::int64_t>>& done,
+             const std::vector<ModeRequest>& modes,
+             std::size_t processes) {
   return std::all_of(modes.begin(), modes.end(), [&](const ModeRequest& request) {
-    return done.contains(to_text(request.mode));
+    const auto found = done.find(to_text(request.mode));
+    return found != done.end() && found->second.size() >= processes;
   });
 }
 
@@ -75,45 +88,87 @@ ExecuteRequest execute_request_of(const ResolvedSuite::Model& model) {
   return request;
 }
 
-bool execute_models(Executor& executor,
-                    Store& store,
-                    const RunId& run,
-                    const ResolvedSuite& suite,
-                    std::span<const PlannedModel> models,
-                    const Shard& shard,
-                    const std::vector<ExecutionMode>& modes,
-                    const std::function<bool()>& stopped) {
+ModelRuns::ModelRuns(Executor& executor,
+                     Store& store,
+                     const RunId& run,
+                     const ResolvedSuite& suite,
+                     std::span<const PlannedModel> models,
+                     const Shard& shard,
+                     std::vector<ExecutionMode> modes)
+    : executor_(executor),
+      store_(store),
+      run_(run),
+      suite_(suite),
+      models_(models),
+      modes_(std::move(modes)) {
   PLUMB_CHECK(suite.models.size() == models.size());
-  std::map<std::string, std::set<std::string>> done = executed(store, run);
-  const ResultSet results = results_of(store, run);
   for (std::size_t i = 0; i < models.size(); ++i) {
-    const ModelInstance& instance = models[i].instance;
-    const std::string subject = subject_of(instance);
-    if (i % shard.count != shard.index - 1 || instance.dtype == kInt8) {
-      continue;  // in 8 bits it is a mode of the f32 model, which the scales are made of
-    }
-    ExecuteRequest request = execute_request_of(suite.models[i]);
-    request.modes = mode_requests(models[i], results, modes);
-    if (has_all(done[subject], request.modes)) {
-      continue;
-    }
-    if (stopped()) {
-      return false;
-    }
-    spdlog::info("end to end {}/{}: {}, {} modes",
-                 i + 1,
-                 models.size(),
-                 to_text(instance, ", "),
-                 request.modes.size());
-    const std::vector<Execution> executions = executed_model(executor, request);
-    if (executions.empty()) {
-      return false;  // stopped by the user: this model begins anew when the run is resumed
-    }
-    for (const Execution& execution : executions) {
-      put_run_record(store, run, "execution", subject, to_json(execution));
+    // In 8 bits it is a mode of the f32 model, which the scales are made of.
+    if (i % shard.count == shard.index - 1 && models[i].instance.dtype != kInt8) {
+      mine_.push_back(i);
     }
   }
-  return true;
+}
+
+bool ModelRuns::execute(std::size_t processes, const std::function<bool()>& stopped) {
+  std::vector<std::size_t> order = mine_;
+  if (processes > 1) {
+    shuffle_for(run_, processes, order);
+  }
+  return std::all_of(order.begin(), order.end(), [&](std::size_t index) {
+    return execute_one(index, processes, stopped);
+  });
+}
+
+bool ModelRuns::execute_again(const std::set<std::string>& subjects,
+                              std::size_t round,
+                              const std::function<bool()>& stopped) {
+  std::vector<std::size_t> order = mine_;
+  shuffle_for(run_, round, order);
+  return std::all_of(order.begin(), order.end(), [&](std::size_t index) {
+    return !subjects.contains(subject_of(models_[index].instance)) ||
+           (!stopped() && execute_once(index, request_for(index, false)));
+  });
+}
+
+ExecuteRequest ModelRuns::request_for(std::size_t index, bool first) {
+  if (!requests_.contains(index)) {
+    requests_[index] = mode_requests(models_[index], results_of(store_, run_), modes_);
+  }
+  ExecuteRequest request = execute_request_of(suite_.models[index]);
+  request.modes = requests_.at(index);
+  request.profile = first;
+  request.sampling = first ? kFirstSampling : kRepeatedSampling;
+  return request;
+}
+
+bool ModelRuns::execute_one(std::size_t index,
+                            std::size_t processes,
+                            const std::function<bool()>& stopped) {
+  const ModelInstance& instance = models_[index].instance;
+  ExecuteRequest request = request_for(index, processes == 1);
+  if (has_all(processes_by_mode(store_, run_, subject_of(instance)), request.modes, processes)) {
+    return true;
+  }
+  if (stopped()) {
+    return false;
+  }
+  spdlog::info("end to end {}/{}: {}, {} modes, process {}",
+               index + 1,
+               models_.size(),
+               to_text(instance, ", "),
+               request.modes.size(),
+               processes);
+  return execute_once(index, std::move(request));
+}
+
+bool ModelRuns::execute_once(std::size_t index, ExecuteRequest request) {
+  const std::vector<Execution> executions = executed_model(executor_, request);
+  for (const Execution& execution : executions) {
+    put_run_record(
+        store_, run_, kExecutionRecord, subject_of(models_[index].instance), to_json(execution));
+  }
+  return !executions.empty();  // stopped by the user: the model begins anew when it is resumed
 }
 
 }  // namespace plumb

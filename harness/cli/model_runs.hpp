@@ -2,7 +2,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
 #include <span>
+#include <vector>
 
 #include "harness/plan/executor.hpp"
 #include "harness/plan/planner.hpp"
@@ -13,17 +16,43 @@ namespace plumb {
 /// be built.
 [[nodiscard]] ExecuteRequest execute_request_of(const ResolvedSuite::Model& model);
 
-/// Executes each model of a suite end to end, in a worker process of its own and in the modes of
-/// mode_requests(), and stores what comes of it as the run's records of kind "execution". Models
-/// whose modes all have a time in the run already are left out. `stopped` is asked before each
-/// model; returns false if it ended the work.
-bool execute_models(Executor& executor,
-                    Store& store,
-                    const RunId& run,
-                    const ResolvedSuite& suite,
-                    std::span<const PlannedModel> models,
-                    const Shard& shard,
-                    const std::vector<ExecutionMode>& modes,
-                    const std::function<bool()>& stopped);
+/// The models of one run, executed end to end in several restarted processes each.
+class ModelRuns {
+ public:
+  /// Keeps references to all but the modes. Models of other shards are left out.
+  ModelRuns(Executor& executor,
+            Store& store,
+            const RunId& run,
+            const ResolvedSuite& suite,
+            std::span<const PlannedModel> models,
+            const Shard& shard,
+            std::vector<ExecutionMode> modes);
+
+  /// Executes each model that fewer than `processes` processes of the run have executed, in one
+  /// more worker process of its own, in the modes of mode_requests(). Stores what comes of it as
+  /// records of kind "execution". The first process of a model also times the steps of its plan;
+  /// those after it take less time, and a random order. `stopped` is asked before each model;
+  /// returns false if it ended the work.
+  bool execute(std::size_t processes, const std::function<bool()>& stopped);
+  /// Executes the models of these subjects once more, each in a fresh process, as execute() does
+  /// after the first.
+  bool execute_again(const std::set<std::string>& subjects,
+                     std::size_t round,
+                     const std::function<bool()>& stopped);
+
+ private:
+  bool execute_one(std::size_t index, std::size_t processes, const std::function<bool()>& stopped);
+  bool execute_once(std::size_t index, ExecuteRequest request);
+  [[nodiscard]] ExecuteRequest request_for(std::size_t index, bool first);
+
+  Executor& executor_;
+  Store& store_;
+  const RunId& run_;
+  const ResolvedSuite& suite_;
+  std::span<const PlannedModel> models_;
+  std::vector<std::size_t> mine_;  ///< indices of the models of this shard
+  std::vector<ExecutionMode> modes_;
+  std::map<std::size_t, std::vector<ModeRequest>> requests_;  ///< of models executed, by index
+};
 
 }  // namespace plumb

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "harness/analyze/realised_saving.hpp"
+#include "harness/analyze/run_times.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/model_loads.hpp"
@@ -149,35 +150,48 @@ std::vector<PlannedModel> models_of_run(const RunRecord& run) {
   return models;
 }
 
-std::map<std::string, std::vector<Execution>> executions_of(const Store& store, const RunId& run) {
-  std::map<std::string, std::vector<Execution>> executions;
-  for (const DerivedRecord& record : store.derived(run, "execution")) {
-    executions[record.subject].push_back(execution_from_json(record.payload));
+RunResults read_results(const Store& store, const RunId& run, std::optional<double> fastest) {
+  RunResults results;
+  results.rows = store.measurements(run);
+  for (const DerivedRecord& record : store.derived(run, kExecutionRecord)) {
+    results.executions[record.subject].push_back(execution_from_json(record.payload));
   }
-  return executions;
+  if (const auto own = fastest_pace(results.rows, results.executions)) {
+    mark_slow_host(std::min(*own, fastest.value_or(*own)), results.rows, results.executions);
+  }
+  return results;
 }
 
 RunReport analyze_run(const Store& store,
                       const RunRecord& run,
                       const std::vector<std::string>& only) {
+  return analyze_run(store, run, only, read_results(store, run.header.id));
+}
+
+RunReport analyze_run(const Store& store,
+                      const RunRecord& run,
+                      const std::vector<std::string>& only,
+                      const RunResults& run_results) {
   RunReport report;
   report.run = run;
   report.now = current_time();
-  report.rows = store.measurements(run.header.id);
+  report.rows = run_results.rows;
   if (const auto record = store.latest_calibration(run.header.environment.id())) {
     report.calibration = calibration_from_json(record->payload);
   }
   const ResultSet results(report.rows, report.calibration);
   const std::map<ModelInstance, std::vector<std::string>> wanted = wanted_scenarios(run);
   std::map<std::string, std::vector<LoadExecution>> loads = loads_of(store, run.header.id);
-  std::map<std::string, std::vector<Execution>> executions = executions_of(store, run.header.id);
   for (PlannedModel& model : models_of_run(run)) {
     if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
       continue;
     }
     ModelReport entry;
     entry.bounds = bounds_of(model.instance, model.graph, results);
-    add_executions(executions[subject_of(model.instance)], model.graph, results, entry.bounds);
+    const auto executed = run_results.executions.find(subject_of(model.instance));
+    if (executed != run_results.executions.end()) {
+      add_executions(executed->second, model.graph, results, entry.bounds);
+    }
     add_loads(loads[subject_of(model.instance)], entry.bounds);
     if (const auto found = wanted.find(model.instance); found != wanted.end()) {
       add_missing_scenarios(found->second, entry.bounds);
@@ -222,6 +236,18 @@ void store_analysis(Store& store, const RunReport& report) {
     add("bound", write_bounds);
     add("whatif", write_what_ifs);
   }
+  const ResultSet results(report.rows, report.calibration);
+  std::vector<ModelBounds> bounds;
+  for (const ModelReport& model : report.models) {
+    bounds.push_back(model.bounds);
+  }
+  records.push_back({.run = report.run.header.id,
+                     .kind = kRunTimesRecord,
+                     .subject = report.run.header.environment.id(),
+                     .analysis_version = std::string(kAnalysisVersion),
+                     .inputs = {},
+                     .payload = to_json(collect_run_times(results, bounds)),
+                     .computed = report.now});
   store.put_derived(records);
 }
 

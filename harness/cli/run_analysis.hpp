@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/analyze/slow_host.hpp"
 #include "harness/plan/planner.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/report.hpp"
@@ -21,17 +22,29 @@ namespace plumb {
 /// Throws Error{kUser} if a file is gone or a graph has changed since, naming it.
 [[nodiscard]] std::vector<PlannedModel> models_of_run(const RunRecord& run);
 
-/// Returns what came of executing a run's models end to end, by subject_of() the instance.
-[[nodiscard]] std::map<std::string, std::vector<Execution>> executions_of(const Store& store,
-                                                                          const RunId& run);
+/// A run's rows and executions, with what was measured on a slowed-down host marked as disturbed.
+struct RunResults {
+  std::vector<StoredMeasurement> rows;
+  ModelExecutions executions;
+};
+
+/// Reads a run's results. A host is slow against the fastest pace of the run, or against `fastest`,
+/// a pace that another run saw, where that is less.
+[[nodiscard]] RunResults read_results(const Store& store,
+                                      const RunId& run,
+                                      std::optional<double> fastest = std::nullopt);
 
 /// Analyses a stored run: bounds and what-ifs of each model (`only` names some; empty: all).
+[[nodiscard]] RunReport analyze_run(const Store& store,
+                                    const RunRecord& run,
+                                    const std::vector<std::string>& only,
+                                    const RunResults& run_results);
 [[nodiscard]] RunReport analyze_run(const Store& store,
                                     const RunRecord& run,
                                     const std::vector<std::string>& only);
 
 /// Stores the bounds and what-ifs of a report as derived records, with the analysis version and
-/// their input rows.
+/// their input rows, and the times of the run's processes, of which noise is learned.
 void store_analysis(Store& store, const RunReport& report);
 
 }  // namespace plumb

@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "harness/analyze/model_comparison.hpp"
+#include "harness/analyze/process_pool.hpp"
+#include "harness/analyze/run_series.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/run_analysis.hpp"
 #include "harness/cli/stored_noise.hpp"
@@ -21,6 +23,7 @@ namespace {
 
 constexpr std::string_view kRecordKind = "comparison";
 constexpr std::string_view kBetween = "..";
+constexpr std::string_view kConfirmationRecord = "confirmation";
 
 std::vector<ModelBounds> bounds_in(const RunReport& report) {
   std::vector<ModelBounds> bounds;
@@ -71,39 +74,46 @@ std::map<std::string, std::string> places_in(const RunReport& left, const RunRep
   return places;
 }
 
-std::vector<Seconds> layer_samples(const ResultSet& results, const std::optional<KeyTime>& time) {
-  for (const StoredMeasurement& row : results.rows()) {
-    if (time && row.row == time->row) {
-      return row.measurement.samples;
+std::vector<Seconds> layer_samples(const ResultSet& results, const LayerKey& key) {
+  std::vector<Seconds> samples;
+  if (const auto time = served_time(results, key)) {
+    for (const StoredMeasurement* const row :
+         deciding_rows(results.rows_of(key), time->variant, CacheMode::kNone)) {
+      const std::vector<Seconds>& of_process = row->measurement.samples;
+      samples.insert(samples.end(), of_process.begin(), of_process.end());
     }
   }
-  return {};
+  return samples;
 }
 
 std::vector<Seconds> execution_samples(
     const std::map<std::string, std::vector<Execution>>& executions,
     const MetricComparison& metric) {
+  std::vector<Seconds> samples;
   const auto found = executions.find(metric.model);
-  const Execution* newest = nullptr;
   if (found != executions.end()) {
-    for (const Execution& execution : found->second) {
-      const bool same =
-          metric.series == end_to_end_series(metric.model, execution.mode, execution.scenario);
-      if (same && (newest == nullptr || newest->row.started <= execution.row.started)) {
-        newest = &execution;
+    for (const ReplicatedExecution& execution : replicated_executions(found->second)) {
+      const Execution& told = *execution.told;
+      if (metric.series == end_to_end_series(metric.model, told.mode, told.scenario)) {
+        for (const Execution* const process : execution.processes) {
+          samples.insert(samples.end(), process->row.samples.begin(), process->row.samples.end());
+        }
       }
     }
   }
-  return newest == nullptr ? std::vector<Seconds>() : newest->row.samples;
+  return samples;
 }
 
+/// What the raw times of one run are read from.
+struct Measured {
+  const ResultSet& results;
+  const ModelExecutions& executions;
+};
+
 /// Gathers the raw times of what changed, where there are any.
-std::vector<MetricSamples> samples_of_changes(const Store& store,
-                                              const RunComparisonReport& report,
-                                              const ResultSet& left,
-                                              const ResultSet& right) {
-  const auto before = executions_of(store, report.baseline.header.id);
-  const auto after = executions_of(store, report.candidate.header.id);
+std::vector<MetricSamples> samples_of_changes(const RunComparisonReport& report,
+                                              const Measured& left,
+                                              const Measured& right) {
   std::vector<MetricSamples> all;
   for (const MetricComparison& metric : report.comparison.metrics) {
     const bool changed = metric.verdict == ComparisonVerdict::kRegressed ||
@@ -113,12 +123,12 @@ std::vector<MetricSamples> samples_of_changes(const Store& store,
     }
     MetricSamples samples{metric.series, {}, {}};
     if (metric.kind == "end_to_end") {
-      samples.baseline = execution_samples(before, metric);
-      samples.candidate = execution_samples(after, metric);
+      samples.baseline = execution_samples(left.executions, metric);
+      samples.candidate = execution_samples(right.executions, metric);
     } else if (metric.kind == "layer") {
       const LayerKey key{metric.series.substr(metric.series.find('/') + 1)};
-      samples.baseline = layer_samples(left, served_time(left, key));
-      samples.candidate = layer_samples(right, served_time(right, key));
+      samples.baseline = layer_samples(left.results, key);
+      samples.candidate = layer_samples(right.results, key);
     }
     if (!samples.baseline.empty() && !samples.candidate.empty()) {
       all.push_back(std::move(samples));
@@ -127,7 +137,83 @@ std::vector<MetricSamples> samples_of_changes(const Store& store,
   return all;
 }
 
+/// Reads both runs' results. Where both are of one machine, a host that was slow all through one of
+/// them shows against the other.
+std::pair<RunResults, RunResults> read_both(const Store& store,
+                                            const RunRecord& baseline,
+                                            const RunRecord& candidate) {
+  RunResults left = read_results(store, baseline.header.id);
+  RunResults right = read_results(store, candidate.header.id);
+  const auto left_pace = fastest_pace(left.rows, left.executions);
+  const auto right_pace = fastest_pace(right.rows, right.executions);
+  if (left_pace && right_pace &&
+      system_id(baseline.header.environment) == system_id(candidate.header.environment)) {
+    const double fastest = std::min(*left_pace, *right_pace);
+    mark_slow_host(fastest, left.rows, left.executions);
+    mark_slow_host(fastest, right.rows, right.executions);
+  }
+  return {std::move(left), std::move(right)};
+}
+
+/// What a run measured again of what looked regressed against a baseline.
+struct StoredConfirmation {
+  std::int64_t after_process = 0;  ///< the fresh processes are those after it
+  Suspects suspects;
+};
+
+std::optional<StoredConfirmation> read_confirmation(const Store& store,
+                                                    const RunComparisonReport& report) {
+  std::optional<StoredConfirmation> confirmation;
+  for (const DerivedRecord& record :
+       store.derived(report.candidate.header.id, std::string(kConfirmationRecord))) {
+    if (record.subject != report.baseline.header.id) {
+      continue;
+    }
+    const auto document = nlohmann::json::parse(record.payload);
+    confirmation.emplace();
+    document.at("after_process").get_to(confirmation->after_process);
+    for (const auto& series : document.at("series")) {
+      confirmation->suspects.series.insert(series.get<std::string>());
+    }
+  }
+  return confirmation;
+}
+
+void keep_processes_after(std::int64_t last, RunResults& results) {
+  std::erase_if(results.rows, [&](const StoredMeasurement& row) {
+    return row.measurement.process <= last || row.measurement.purpose != Purpose::kConfirm;
+  });
+  for (auto& [subject, executions] : results.executions) {
+    std::erase_if(executions, [&](const Execution& each) { return each.row.process <= last; });
+  }
+}
+
 }  // namespace
+
+Suspects stored_suspects(const Store& store,
+                         const std::string& baseline,
+                         const std::string& candidate,
+                         std::span<const std::string> varied) {
+  const RunComparisonReport report = compare_stored_runs(store, baseline, candidate, varied, {});
+  const RunResults results = read_results(store, report.candidate.header.id);
+  const RunReport analysis = analyze_run(store, report.candidate, {}, results);
+  const ResultSet set(analysis.rows, analysis.calibration);
+  const std::vector<ModelBounds> bounds = bounds_in(analysis);
+  return find_suspects(report.comparison, {set, bounds, results.executions});
+}
+
+void put_confirmation(Store& store,
+                      const RunId& baseline,
+                      const RunId& candidate,
+                      std::int64_t after_process,
+                      const Suspects& suspects) {
+  put_run_record(
+      store,
+      candidate,
+      std::string(kConfirmationRecord),
+      baseline,
+      nlohmann::json{{"after_process", after_process}, {"series", suspects.series}}.dump());
+}
 
 void check_alike(const RunRecord& baseline,
                  const RunRecord& candidate,
@@ -172,22 +258,34 @@ RunComparisonReport compare_stored_runs(const Store& store,
   report.environment_diff =
       environment_diff(report.baseline.header.environment, report.candidate.header.environment);
   check_alike(report.baseline, report.candidate, varied);
-  const RunReport left = analyze_run(store, report.baseline, {});
-  const RunReport right = analyze_run(store, report.candidate, {});
+  const auto [left_run, right_run] = read_both(store, report.baseline, report.candidate);
+  const RunReport left = analyze_run(store, report.baseline, {}, left_run);
+  const RunReport right = analyze_run(store, report.candidate, {}, right_run);
   const ResultSet left_results(left.rows, left.calibration);
   const ResultSet right_results(right.rows, right.calibration);
   const std::vector<ModelBounds> left_bounds = bounds_in(left);
   const std::vector<ModelBounds> right_bounds = bounds_in(right);
-  const CalibratedFloors floors = calibrated_floors(
+  CalibratedFloors floors = calibrated_floors(
       store, report.baseline.header.environment, report.candidate.header.environment, until);
+  floors.learned = learned_noise(store, report.baseline, report.candidate, until);
   report.calibrations = floors.runs;
+  const RunSide left_side{left_results, left_bounds, left_run.executions};
   report.comparison =
-      compare_runs({left_results, left_bounds, executions_of(store, report.baseline.header.id)},
-                   {right_results, right_bounds, executions_of(store, report.candidate.header.id)},
-                   floors,
-                   limits);
+      compare_runs(left_side, {right_results, right_bounds, right_run.executions}, floors, limits);
+  if (const auto confirmation = read_confirmation(store, report)) {
+    RunResults fresh = right_run;
+    keep_processes_after(confirmation->after_process, fresh);
+    const RunReport again = analyze_run(store, report.candidate, {}, fresh);
+    const ResultSet again_results(again.rows, again.calibration);
+    const std::vector<ModelBounds> again_bounds = bounds_in(again);
+    conclude_confirmation(
+        confirmation->suspects,
+        compare_runs(left_side, {again_results, again_bounds, fresh.executions}, floors, limits),
+        report.comparison);
+  }
   report.places = places_in(left, right);
-  report.samples = samples_of_changes(store, report, left_results, right_results);
+  report.samples = samples_of_changes(
+      report, {left_results, left_run.executions}, {right_results, right_run.executions});
   return report;
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "harness/analyze/confirmation.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/comparison_report.hpp"
 
@@ -25,6 +26,21 @@ void check_alike(const RunRecord& baseline,
                                                       std::span<const std::string> varied,
                                                       const ComparisonLimits& limits,
                                                       const std::optional<Timestamp>& until = {});
+
+/// Finds what a stored run must confirm before it is said to have regressed. Throws as
+/// compare_stored_runs() does.
+[[nodiscard]] Suspects stored_suspects(const Store& store,
+                                       const std::string& baseline,
+                                       const std::string& candidate,
+                                       std::span<const std::string> varied);
+
+/// Keeps with a run that processes after `after_process` measured the suspects of a comparison
+/// again; comparisons of these two runs rest on that from then on.
+void put_confirmation(Store& store,
+                      const RunId& baseline,
+                      const RunId& candidate,
+                      std::int64_t after_process,
+                      const Suspects& suspects);
 
 /// Keeps a comparison as a derived record of the candidate's run, of kind "comparison", filed under
 /// the baseline's id: the document that `plumb compare --json` prints.

@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "harness/analyze/model_comparison.hpp"
 #include "harness/base/error.hpp"
+#include "harness/cli/run_analysis.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/json_object.hpp"
 
@@ -103,15 +105,14 @@ class HistoryReader {
     }
   }
 
-  /// The last execution of a mode and scenario is the run's: an earlier one was resumed over.
   void read_executions(const RunId& run) {
     std::map<std::string, double> times;
-    for (const DerivedRecord& record : store_.derived(run, "execution")) {
-      const Execution execution = execution_from_json(record.payload);
-      if (execution.row.outcome.timed()) {
-        times[fmt::format(
-            "models/{}/end_to_end/{}/{}", record.subject, execution.mode, execution.scenario)] =
-            execution.row.corrected().median.count();
+    for (const auto& [subject, executions] : read_results(store_, run).executions) {
+      for (const ReplicatedExecution& execution : replicated_executions(executions)) {
+        const ExecutionTime time = execution_time(execution);
+        if (time.samples > 0) {
+          times[end_to_end_series(subject, time.mode, time.scenario)] = time.median.count();
+        }
       }
     }
     add_all(times, run);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/cli/stored_noise.hpp"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "harness/analyze/run_times.hpp"
 #include "harness/results/json_object.hpp"
 
 namespace plumb {
@@ -71,6 +73,30 @@ CalibratedFloors calibrated_floors(const Store& store,
     floors.join(newest_of(store, right, until));
   }
   return floors;
+}
+
+LearnedNoise learned_noise(const Store& store,
+                           const RunRecord& baseline,
+                           const RunRecord& candidate,
+                           const std::optional<Timestamp>& until) {
+  constexpr std::size_t kMaxRuns = 20;
+  const std::string environment = baseline.header.environment.id();
+  std::vector<RunTimes> times;
+  for (const RunRecord& run : store.runs()) {  // newest first
+    if (run.state != RunState::kFinished || run.header.environment.id() != environment ||
+        run.header.id == candidate.header.id || (until && run.header.started > *until)) {
+      continue;
+    }
+    const std::vector<DerivedRecord> records = store.derived(run.header.id, kRunTimesRecord);
+    if (!records.empty()) {
+      times.push_back(run_times_from_json(records.back().payload));
+    }
+    if (times.size() == kMaxRuns) {
+      break;
+    }
+  }
+  std::reverse(times.begin(), times.end());
+  return LearnedNoise(times);
 }
 
 }  // namespace plumb

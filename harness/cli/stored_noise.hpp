@@ -19,4 +19,12 @@ inline constexpr const char* kNoiseRecord = "noise";
                                                  const Environment& candidate,
                                                  const std::optional<Timestamp>& until = {});
 
+/// Learns how much the runs of two runs' environments differ from the newest finished runs of each,
+/// the candidate left out: what it is judged by must not know it. Runs keep what that takes as
+/// records of kind kRunTimesRecord; `until` as above.
+[[nodiscard]] LearnedNoise learned_noise(const Store& store,
+                                         const RunRecord& baseline,
+                                         const RunRecord& candidate,
+                                         const std::optional<Timestamp>& until = {});
+
 }  // namespace plumb

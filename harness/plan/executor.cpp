@@ -54,14 +54,28 @@ class Executor::LayerRun {
       for (; next < end && !stopped(); ++next) {
         measure(items[next], fresh);
       }
-      const ExecutorOptions& options = executor_.options_;
-      waiting = confirmations(fresh, options.confirm_margin, options.confirm_most);
+      waiting = confirmations(fresh, executor_.options_.confirmation);
       executor_.end_worker();
     }
     const bool unfinished = next < items.size() || !waiting.empty();
     summary_.state = unfinished ? RunState::kInterrupted : RunState::kFinished;
-    summary_.processes = static_cast<std::size_t>(executor_.processes_);
+    summary_.processes = static_cast<std::size_t>(executor_.processes_ - executor_.resumed_after_);
     return summary_;
+  }
+
+  bool repeat(std::span<const Confirmation> keys, const std::function<bool()>& stopped) {
+    progress_.total = keys.size();
+    cost_left_ = static_cast<double>(keys.size());
+    for (const Confirmation& key : keys) {
+      if (stopped()) {
+        return false;
+      }
+      confirm(key, executor_.options_.repeated, false);
+      ++progress_.done;
+      cost_done_ += 1.0;
+    }
+    announce("");
+    return true;
   }
 
  private:
@@ -76,14 +90,20 @@ class Executor::LayerRun {
       if (stopped()) {
         return;
       }
-      MeasureRequest request = executor_.options_.request;
-      request.key = confirmation.key;
-      request.caches = confirmation.caches;
-      request.variants = confirmation.variants;
-      request.purpose = Purpose::kConfirm;
-      announce("confirming " + short_name(confirmation.key));
-      store(request_rows(request));
+      confirm(confirmation, executor_.options_.request.sampling, true);
     }
+  }
+
+  void confirm(const Confirmation& confirmation, const SamplingPlan& sampling, bool verify) {
+    MeasureRequest request = executor_.options_.request;
+    request.key = confirmation.key;
+    request.caches = confirmation.caches;
+    request.variants = confirmation.variants;
+    request.purpose = Purpose::kConfirm;
+    request.sampling = sampling;
+    request.verify = request.verify && verify;
+    announce("confirming " + short_name(confirmation.key));
+    store(request_rows(request));
   }
 
   void measure(const WorkItem& item, std::vector<StoredMeasurement>& fresh) {
@@ -315,6 +335,16 @@ LoadExecution Executor::load_model(const LoadRequest& request,
   }
   load.process = processes_;
   return load;
+}
+
+bool Executor::repeat(const RunId& run,
+                      std::span<const Confirmation> keys,
+                      const std::function<bool()>& stopped,
+                      const std::function<void(const Progress&)>& report) {
+  end_worker();
+  const bool whole = LayerRun(*this, run, report).repeat(keys, stopped);
+  end_worker();
+  return whole;
 }
 
 ExecutionSummary Executor::execute(const RunId& run,

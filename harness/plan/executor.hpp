@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/plan/planner.hpp"
 #include "harness/plan/work_item.hpp"
 #include "harness/results/paired_round.hpp"
 #include "harness/results/run.hpp"
@@ -32,8 +33,9 @@ struct ExecutorOptions {
   std::optional<Seconds> budget;      ///< of the whole run
   Seconds row_timeout{60.0};          ///< of silence from a worker
   std::size_t keys_per_process = 32;  ///< a fresh process confirms what the one before it measured
-  double confirm_margin = 0.03;  ///< full rows are good to half a percent: slower ones cannot win
-  std::size_t confirm_most = 2;  ///< variants a key, the library's choice beside
+  ConfirmationRule confirmation;      ///< by which the next process confirms
+  /// Of a confirmation after the first: its processes are many, so that each need not be exact.
+  SamplingPlan repeated{.warm_up_at_most = Seconds(0.01), .budget = Seconds(0.004)};
   std::function<void(int pid)> before_worker_ends;  ///< called with each worker still alive
 };
 
@@ -63,6 +65,8 @@ class Executor {
   Executor(Executor&&) = delete;
   Executor& operator=(Executor&&) = delete;
 
+  /// Numbers the processes from here on after `last`, the last one that a resumed run has rows of.
+  void number_processes_after(std::int64_t last) { processes_ = resumed_after_ = last; }
   /// Asks a worker what it runs on.
   [[nodiscard]] Environment describe();
   /// Measures the ceilings of this environment.
@@ -90,6 +94,13 @@ class Executor {
                                          std::vector<Confirmation> unconfirmed,
                                          const std::function<void(const Progress&)>& report);
 
+  /// Measures confirmed keys once more, hot, in one fresh process, in the order given; returns
+  /// false if `stopped`, asked before each key, ended that.
+  bool repeat(const RunId& run,
+              std::span<const Confirmation> keys,
+              const std::function<bool()>& stopped,
+              const std::function<void(const Progress&)>& report);
+
   /// Says what a device did after which no row of this executor's can be believed; empty: nothing.
   /// From then on execute() measures no more.
   [[nodiscard]] const std::string& device_fault() const { return device_fault_; }
@@ -104,6 +115,7 @@ class Executor {
   const std::atomic<bool>& stop_;
   std::unique_ptr<WorkerProcess> worker_;
   std::int64_t processes_ = 0;
+  std::int64_t resumed_after_ = 0;
   std::string device_fault_;
 };
 

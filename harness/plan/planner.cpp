@@ -169,8 +169,7 @@ std::vector<WorkItem> without_measured(std::vector<WorkItem> items,
 }
 
 std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
-                                        double margin,
-                                        std::size_t most) {
+                                        const ConfirmationRule& rule) {
   struct Candidate {
     std::string variant;
     Seconds median{};
@@ -179,38 +178,52 @@ std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
   struct Seen {
     std::set<CacheMode> caches;
     std::vector<Candidate> hot;
-    bool confirmed = false;
+    std::map<std::string, std::set<std::int64_t>> confirmed;  // processes by variant
   };
   std::map<LayerKey, Seen> keys;
   for (const StoredMeasurement& row : rows) {
     const Measurement& m = row.measurement;
-    if (m.purpose == Purpose::kRace || !m.outcome.timed() || m.summary.n == 0) {
-      continue;
-    }
-    Seen& seen = keys[m.key];
-    seen.caches.insert(m.cache);
-    seen.confirmed = seen.confirmed || m.purpose == Purpose::kConfirm;
-    if (m.cache == CacheMode::kNone) {
-      seen.hot.push_back({m.variant, m.summary.median, m.library_choice});
+    if (m.purpose == Purpose::kConfirm) {
+      keys[m.key].confirmed[m.variant].insert(m.process);
+    } else if (m.purpose == Purpose::kFull && m.outcome.timed() && m.summary.n > 0) {
+      Seen& seen = keys[m.key];
+      seen.caches.insert(m.cache);
+      if (m.cache == CacheMode::kNone) {
+        seen.hot.push_back({m.variant, m.summary.median, m.library_choice});
+      }
     }
   }
 
   std::vector<Confirmation> wanted;
   for (auto& [key, seen] : keys) {
-    if (seen.confirmed || seen.hot.size() < 2) {
+    // A process that died before it named a variant confirmed none.
+    seen.confirmed.erase("");
+    if (seen.hot.empty()) {
+      continue;
+    }
+    if (!seen.confirmed.empty()) {
+      Confirmation again{key, {CacheMode::kNone}, {}};
+      std::size_t processes = 0;
+      for (const auto& [variant, of_variant] : seen.confirmed) {
+        again.variants.push_back(variant);
+        processes = std::max(processes, of_variant.size());
+      }
+      if (processes < rule.processes) {
+        wanted.push_back(std::move(again));
+      }
       continue;
     }
     std::stable_sort(seen.hot.begin(), seen.hot.end(), [](const Candidate& a, const Candidate& b) {
       return a.median < b.median;
     });
-    Confirmation confirmation{key, {seen.caches.begin(), seen.caches.end()}, {}};
+    Confirmation first{key, {seen.caches.begin(), seen.caches.end()}, {}};
     for (const Candidate& candidate : seen.hot) {
-      const bool close = candidate.median <= seen.hot.front().median * (1.0 + margin);
-      if ((close && confirmation.variants.size() < most) || candidate.library_choice) {
-        confirmation.variants.push_back(candidate.variant);
+      const bool close = candidate.median <= seen.hot.front().median * (1.0 + rule.margin);
+      if ((close && first.variants.size() < rule.max_variants) || candidate.library_choice) {
+        first.variants.push_back(candidate.variant);
       }
     }
-    wanted.push_back(std::move(confirmation));
+    wanted.push_back(std::move(first));
   }
   return wanted;
 }

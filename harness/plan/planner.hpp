@@ -40,12 +40,20 @@ struct Shard {
 [[nodiscard]] std::vector<WorkItem> without_measured(std::vector<WorkItem> items,
                                                      std::span<const StoredMeasurement> rows);
 
-/// Lists what of `rows` still needs its confirmation: keys with full rows of more than one variant
-/// within `margin` of the best and no kConfirm row. At most `most` variants a key, the library's
-/// choice beside.
+/// The rule by which variants of a key are measured again in fresh processes.
+struct ConfirmationRule {
+  double margin = 0.03;          ///< full rows are good to half a percent: slower ones cannot win
+  std::size_t max_variants = 2;  ///< of a key, the library's choice beside
+  std::size_t processes = 1;     ///< fresh processes that time each
+};
+
+/// Lists the keys of `rows` that fewer fresh processes than the rule wants have confirmed.
+///
+/// The first process measures the variants within the margin of the fastest full row, and the
+/// library's choice, in every cache mode that was timed. Those after it measure the same variants,
+/// hot.
 [[nodiscard]] std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
-                                                      double margin,
-                                                      std::size_t most);
+                                                      const ConfirmationRule& rule);
 
 /// Counts how much measuring each key once saves: occurrences against unique keys, per model and
 /// over all.

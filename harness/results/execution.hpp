@@ -46,6 +46,9 @@ struct Execution {
   std::optional<TimeInTurn> in_turn;
 };
 
+/// Names the records that a run keeps of its executions; the subject is subject_of() the model.
+inline constexpr const char* kExecutionRecord = "execution";
+
 /// Writes an execution as the store keeps it: JSON, raw samples included.
 [[nodiscard]] std::string to_json(const Execution& execution);
 /// Reads what to_json wrote. Throws Error{kUser} that names the field at fault.

@@ -15,7 +15,7 @@ from plumb_command import Command
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
-SLOW = '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\n'
+SLOW = '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\n[[rule]]\nmatch = "model:*"\nseconds = 0.002\n'
 
 
 class Baselines(Command):

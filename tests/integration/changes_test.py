@@ -89,7 +89,7 @@ class Changes(Command):
 
     def test_compare_writes_reports_and_report_writes_them_again(self):
         base = self.run_tiny(reuse="never")["run"]
-        self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\noutput = "b"\nmaximum_error = 1e-6\n')
+        self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\noutput = "b"\nmaximum_error = 1e-6\n[[rule]]\nmatch = "model:*"\nseconds = 0.002\n')
         worse = self.run_tiny(reuse="never")["run"]
         names = ["new.html", "new.md", "new.json", "new.xml", "new.txt", "new.annotations"]
         options = [word for name in names for word in ("-o", self.folder / name)]

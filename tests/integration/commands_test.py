@@ -77,7 +77,7 @@ class Run(Command):
         modes = ["plain", "best_variant", "fusion", "best_variant+fusion", "channels_last"]
         self.assertEqual([execution["mode"] for execution in executions], modes)
         execution = executions[0]
-        self.assertEqual((execution["mode"], execution["scenario"], execution["samples"]), ("plain", "single_stream", 9))
+        self.assertEqual((execution["mode"], execution["scenario"], execution["samples"]), ("plain", "single_stream", 5 * 9), "nine samples in each of five processes")
         self.assertAlmostEqual(execution["median_seconds"], 0.25, places=6)
         self.assertLessEqual(execution["low"], execution["median_seconds"])
         self.assertLessEqual(execution["p90_seconds"], execution["p99_seconds"])

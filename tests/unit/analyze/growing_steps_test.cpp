@@ -50,10 +50,18 @@ bool all_found(const std::vector<double>& values, const std::vector<std::size_t>
   });
 }
 
-class GrowingSteps : public ::testing::TestWithParam<NoiseFamily> {};
+/// One family of noise, printed by its name in the list of tests.
+struct NamedFamily {
+  NoiseFamily family;
+};
+void PrintTo(const NamedFamily& named, std::ostream* out) {
+  *out << kNoiseFamilyNames.at(static_cast<std::size_t>(named.family));
+}
+
+class GrowingSteps : public ::testing::TestWithParam<NamedFamily> {};
 
 TEST_P(GrowingSteps, stay_found) {
-  const NoiseFamily family = GetParam();
+  const NoiseFamily family = GetParam().family;
   const std::string_view name = kNoiseFamilyNames.at(static_cast<std::size_t>(family));
   int all_lost = 0;
   for (const auto& [length, steps, pattern] : kShapes) {
@@ -90,7 +98,15 @@ TEST_P(GrowingSteps, stay_found) {
   EXPECT_LE(all_lost, kDraws * static_cast<int>(kShapes.size()) / 100) << name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Families, GrowingSteps, ::testing::ValuesIn(kNoiseFamilies));
+std::vector<NamedFamily> named_families() {
+  std::vector<NamedFamily> families;
+  for (const NoiseFamily family : kNoiseFamilies) {
+    families.push_back({family});
+  }
+  return families;
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, GrowingSteps, ::testing::ValuesIn(named_families()));
 
 }  // namespace
 }  // namespace plumb

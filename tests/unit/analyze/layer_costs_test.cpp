@@ -67,7 +67,7 @@ TEST(LayerCosts, a_creation_half_as_long_again_is_a_regression_and_names_its_lay
   EXPECT_EQ(creation.causes[0].cause, test::key(3).text);
   EXPECT_THAT(creation.causes[0].evidence, HasSubstr("100 → 882 µs"));
   EXPECT_EQ(metrics[1].verdict, kSame);
-  EXPECT_EQ(verdict_of_all(metrics), kWorse);
+  EXPECT_NE(verdict_of_all(metrics), kWorse) << "costs explain, models decide";
 }
 
 TEST(LayerCosts, growth_below_a_fifth_is_none) {

@@ -42,13 +42,32 @@ std::vector<std::string> findings(ModelBounds model, const Execution& execution)
 }
 
 TEST(ModelExecution, sums_up_with_the_floor_subtracted) {
-  const ExecutionTime time = execution_time(execution_of({1, 2, 3, 4, 5}));
+  const Execution execution = execution_of({1, 2, 3, 4, 5});
+  const ExecutionTime time = execution_time({&execution, {&execution}});
   EXPECT_EQ(time.median, Seconds(2.5));
   EXPECT_EQ(time.interval.low, Seconds(0.5));
   EXPECT_EQ(time.interval.high, Seconds(4.5));
   EXPECT_NEAR(time.p90.count(), 4.1, 1e-9);
   EXPECT_NEAR(time.p99.count(), 4.46, 1e-9);
   EXPECT_EQ(time.samples, 5U);
+}
+
+TEST(ModelExecution, takes_its_interval_from_the_scatter_of_processes) {
+  std::vector<Execution> executions;
+  for (const double time : {2.0, 2.2, 2.1, 2.3, 9.0}) {
+    executions.push_back(execution_of({time, time, time, time, time, time, time}));
+    executions.back().row.process = static_cast<std::int64_t>(executions.size());
+  }
+  executions.back().row.disturbance.disturbed = true;
+  const std::vector<ReplicatedExecution> replicated = replicated_executions(executions);
+  ASSERT_EQ(replicated.size(), 1U);
+  EXPECT_EQ(replicated[0].processes.size(), 4U) << "the disturbed one is left out";
+  const ExecutionTime time = execution_time(replicated[0]);
+  EXPECT_NEAR(time.median.count(), 2.15 - 0.5, 1e-9);
+  // Student's t of three degrees, 3.182, times the deviation around the median, 0.129, over 2.
+  EXPECT_NEAR((time.interval.high - time.median).count(), 0.2054, 1e-3);
+  EXPECT_EQ(time.process_logs.size(), 4U);
+  EXPECT_FALSE(time.disturbed);
 }
 
 TEST(ModelExecution, is_a_finding_where_a_bound_of_its_mode_lies_above_by_interval_ends) {

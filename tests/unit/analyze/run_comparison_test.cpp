@@ -127,8 +127,10 @@ TEST(RunComparison, a_calibrated_floor_takes_the_place_of_the_assumed_one) {
 }
 
 TEST(RunComparison, floors_of_two_environments_are_joined_by_the_larger) {
-  CalibratedFloors floors{.series = {{"a", {0.01, 0.03}}, {"b", {0.01, 0.03}}}, .runs = {"r2"}};
-  floors.join({.series = {{"b", {0.02, 0.06}}, {"c", {0.0, 0.02}}}, .runs = {"r1", "r2"}});
+  CalibratedFloors floors{
+      .series = {{"a", {0.01, 0.03}}, {"b", {0.01, 0.03}}}, .runs = {"r2"}, .learned = {}};
+  floors.join(
+      {.series = {{"b", {0.02, 0.06}}, {"c", {0.0, 0.02}}}, .runs = {"r1", "r2"}, .learned = {}});
   EXPECT_EQ(floors.series.size(), 3U);
   EXPECT_DOUBLE_EQ(floors.series.at("a").floor, 0.03);
   EXPECT_DOUBLE_EQ(floors.series.at("b").floor, 0.06);
@@ -319,9 +321,10 @@ TEST(RunComparison, restarted_processes_speak_for_themselves) {
   ASSERT_EQ(changed.metrics.size(), 1U);
   EXPECT_EQ(changed.metrics[0].verdict, ComparisonVerdict::kRegressed);
   EXPECT_NEAR(*changed.metrics[0].ratio, 1.04, 1e-3);
+  EXPECT_TRUE(changed.metrics[0].decides) << "a run without models is judged by its layers";
   // The same medians from processes that differ by as much as the change: nothing can be said.
   const RunComparison open =
-      compare_runs({side({100.0, 104.0, 96.0}), {}}, {side({104.0, 100.0, 108.0}), {}}, {}, {});
+      compare_runs({side({100.0, 125.0, 80.0}), {}}, {side({110.0, 85.0, 140.0}), {}}, {}, {});
   EXPECT_EQ(open.metrics[0].verdict, ComparisonVerdict::kInconclusive);
   EXPECT_GT(open.metrics[0].high - open.metrics[0].low, 0.1);
 }

@@ -167,19 +167,35 @@ TEST(Planner, confirms_the_close_ones_and_the_library_choice) {
                                       row_of(key, "impl=also_close", 1.08e-3, Purpose::kFull),
                                       row_of(key, "impl=choice", 2.00e-3, Purpose::kFull)};
   rows[3].measurement.library_choice = true;
-  const std::vector<Confirmation> wanted = confirmations(rows, 0.10, 2);
+  const std::vector<Confirmation> wanted = confirmations(rows, {.margin = 0.10, .max_variants = 2});
   ASSERT_EQ(wanted.size(), 1U);
   EXPECT_EQ(wanted[0].variants,
             (std::vector<std::string>{"impl=fast", "impl=close", "impl=choice"}));
 
   rows.push_back(row_of(key, "impl=fast", 1.01e-3, Purpose::kConfirm));
-  EXPECT_TRUE(confirmations(rows, 0.10, 2).empty());
+  EXPECT_TRUE(confirmations(rows, {.margin = 0.10, .max_variants = 2}).empty());
 }
 
-TEST(Planner, needs_no_confirmation_without_a_choice) {
+TEST(Planner, repeats_what_was_confirmed_until_enough_processes_have) {
   const LayerKey key = to_key(matmul(4, 8, 16));
-  EXPECT_TRUE(
-      confirmations(std::vector{row_of(key, "impl=only", 1e-3, Purpose::kFull)}, 0.10, 2).empty());
+  std::vector<StoredMeasurement> rows{row_of(key, "impl=only", 1e-3, Purpose::kFull)};
+  rows[0].measurement.process = 1;
+  const std::vector<Confirmation> first = confirmations(rows, {.processes = 3});
+  ASSERT_EQ(first.size(), 1U) << "a single variant too: what differs is the process";
+  EXPECT_EQ(first[0].variants, std::vector<std::string>{"impl=only"});
+
+  for (const std::int64_t process : {2, 3}) {
+    rows.push_back(row_of(key, "impl=only", 1e-3, Purpose::kConfirm));
+    rows.back().measurement.process = process;
+    rows.back().measurement.cache = CacheMode::kNone;
+    const std::vector<Confirmation> again = confirmations(rows, {.processes = 3});
+    ASSERT_EQ(again.size(), 1U) << process;
+    EXPECT_EQ(again[0].caches, std::vector<CacheMode>{CacheMode::kNone}) << "only hot";
+  }
+  rows.push_back(row_of(key, "impl=only", 1e-3, Purpose::kConfirm));
+  rows.back().measurement.process = 4;
+  EXPECT_TRUE(confirmations(rows, {.processes = 3}).empty());
+  EXPECT_EQ(confirmations(rows, {.processes = 4}).size(), 1U);
 }
 
 TEST(Planner, reads_shards_and_refuses_nonsense) {

@@ -178,6 +178,8 @@ RunReport sample_report() {
                                      .p90 = Seconds(0.0052),
                                      .p99 = Seconds(0.0053),
                                      .samples = 31,
+                                     .process_logs = {},
+                                     .disturbed = false,
                                      .memory = Bytes{4096},
                                      .reorders = 2,
                                      .output_hash = "",

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analyze/learned_noise.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMinProcesses = 3;
+constexpr double kGiven = 1e6;  // degrees of freedom of what is assumed, not estimated
+constexpr double kMedianChiSquare = 0.4549364;  // median of chi-square with one degree of freedom
+constexpr double kMedianEfficiency = 0.37;      // of that median, against the mean square
+constexpr double kVarianceOfMedian = 1.5708;    // of n normal values, times n: pi/2
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
+}
+
+std::string kind_of(const std::string& series) {
+  return series.substr(0, series.find('/'));
+}
+
+/// The middle of one run's processes, and the variance that their scatter gives it.
+struct RunCentre {
+  double centre = 0.0;
+  double variance = 0.0;
+};
+
+RunCentre centre_of(const std::vector<double>& logs) {
+  RunCentre result{median_of(logs), 0.0};
+  const auto n = static_cast<double>(logs.size());
+  for (const double log : logs) {
+    result.variance += (log - result.centre) * (log - result.centre) / (n - 1.0) / n;
+  }
+  result.variance *= kVarianceOfMedian;
+  return result;
+}
+
+}  // namespace
+
+LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) {
+  std::map<std::string, std::vector<RunCentre>> centres;
+  for (const RunTimes& run : runs) {
+    for (const auto& [id, logs] : run.logs) {
+      if (logs.size() >= kMinProcesses) {
+        centres[id].push_back(centre_of(logs));
+      }
+    }
+  }
+  std::map<std::string, std::vector<double>> of_kinds;
+  for (const auto& [id, of_series] : centres) {
+    std::vector<double> squares;
+    double scatter = 0.0;
+    for (std::size_t i = 1; i < of_series.size(); ++i) {
+      const double difference = of_series[i].centre - of_series[i - 1].centre;
+      squares.push_back(difference * difference);
+      scatter += of_series[i].variance + of_series[i - 1].variance;
+    }
+    if (squares.empty()) {
+      continue;
+    }
+    const auto n = static_cast<double>(squares.size());
+    for (const double square : squares) {
+      of_kinds[kind_of(id)].push_back((square / kMedianChiSquare - scatter / n) / 2.0);
+    }
+    const double variance = (median_of(squares) / kMedianChiSquare - scatter / n) / 2.0;
+    series_[id] = {std::max(variance, 0.0), kMedianEfficiency * n};
+  }
+  for (const auto& [kind, variances] : of_kinds) {
+    const auto differences = static_cast<double>(runs_ > 0 ? runs_ - 1 : 0);
+    kinds_[kind] = {std::max(median_of(variances), 0.0), kMedianEfficiency * differences};
+  }
+}
+
+RunDeviation LearnedNoise::of(const std::string& series) const {
+  // Series of one kind share what the machine does in a run, so that many of them are worth little
+  // more than their runs.
+  Estimate result{kAssumed * kAssumed, kPriorFreedom};
+  const auto take_in = [&](const std::map<std::string, Estimate>& from, const std::string& name) {
+    const auto found = from.find(name);
+    if (found == from.end() || found->second.freedom <= 0.0) {
+      return;
+    }
+    const double prior = std::min(result.freedom, kPriorFreedom);
+    const double sum = prior + found->second.freedom;
+    result.variance =
+        (prior * result.variance + found->second.freedom * found->second.variance) / sum;
+    result.freedom = sum;
+  };
+  take_in(kinds_, kind_of(series));
+  take_in(series_, series);
+  const bool known = result.freedom > kPriorFreedom;
+  return {std::sqrt(result.variance), known ? result.freedom : kGiven, runs_ >= kMinRuns};
+}
+
+}  // namespace plumb

@@ -9,6 +9,9 @@ namespace plumb {
 namespace {
 
 constexpr std::size_t kMinProcesses = 3;
+constexpr std::size_t kMaxLag = 5;        // runs apart
+constexpr std::size_t kTrustedRuns = 10;  // from which less noise than assumed is believed
+constexpr double kAssumedOfModels = 0.015;
 constexpr double kGiven = 1e6;  // degrees of freedom of what is assumed, not estimated
 constexpr double kMedianChiSquare = 0.4549364;  // median of chi-square with one degree of freedom
 constexpr double kMedianEfficiency = 0.37;      // of that median, against the mean square
@@ -55,10 +58,13 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
   for (const auto& [id, of_series] : centres) {
     std::vector<double> squares;
     double scatter = 0.0;
-    for (std::size_t i = 1; i < of_series.size(); ++i) {
-      const double difference = of_series[i].centre - of_series[i - 1].centre;
-      squares.push_back(difference * difference);
-      scatter += of_series[i].variance + of_series[i - 1].variance;
+    // A machine wanders: runs further apart differ by more. Runs far apart may have a step between.
+    for (std::size_t i = 0; i < of_series.size(); ++i) {
+      for (std::size_t k = i + 1; k < of_series.size() && k - i <= kMaxLag; ++k) {
+        const double difference = of_series[k].centre - of_series[i].centre;
+        squares.push_back(difference * difference);
+        scatter += of_series[i].variance + of_series[k].variance;
+      }
     }
     if (squares.empty()) {
       continue;
@@ -68,7 +74,8 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
       of_kinds[kind_of(id)].push_back((square / kMedianChiSquare - scatter / n) / 2.0);
     }
     const double variance = (median_of(squares) / kMedianChiSquare - scatter / n) / 2.0;
-    series_[id] = {std::max(variance, 0.0), kMedianEfficiency * n};
+    series_[id] = {std::max(variance, 0.0),
+                   kMedianEfficiency * static_cast<double>(of_series.size() - 1)};
   }
   for (const auto& [kind, variances] : of_kinds) {
     const auto differences = static_cast<double>(runs_ > 0 ? runs_ - 1 : 0);
@@ -79,7 +86,8 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
 RunDeviation LearnedNoise::of(const std::string& series) const {
   // Series of one kind share what the machine does in a run, so that many of them are worth little
   // more than their runs.
-  Estimate result{kAssumed * kAssumed, kPriorFreedom};
+  const double assumed = kind_of(series) == "models" ? kAssumedOfModels : kAssumed;
+  Estimate result{assumed * assumed, kPriorFreedom};
   const auto take_in = [&](const std::map<std::string, Estimate>& from, const std::string& name) {
     const auto found = from.find(name);
     if (found == from.end() || found->second.freedom <= 0.0) {
@@ -93,8 +101,11 @@ RunDeviation LearnedNoise::of(const std::string& series) const {
   };
   take_in(kinds_, kind_of(series));
   take_in(series_, series);
+  if (runs_ < kTrustedRuns && result.variance <= assumed * assumed) {
+    result = {assumed * assumed, kPriorFreedom};
+  }
   const bool known = result.freedom > kPriorFreedom;
-  return {std::sqrt(result.variance), known ? result.freedom : kGiven, runs_ >= kMinRuns};
+  return {std::sqrt(result.variance), known ? result.freedom : kGiven, known && runs_ >= kMinRuns};
 }
 
 }  // namespace plumb

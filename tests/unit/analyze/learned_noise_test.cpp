@@ -33,7 +33,7 @@ std::vector<RunTimes> runs_of(std::size_t count,
 }
 
 TEST(LearnedNoise, assumes_until_there_are_runs) {
-  const RunDeviation nothing = LearnedNoise().of("models/a");
+  const RunDeviation nothing = LearnedNoise().of("layers/a");
   EXPECT_DOUBLE_EQ(nothing.relative, LearnedNoise::kAssumed);
   EXPECT_FALSE(nothing.learned);
   const LearnedNoise two(runs_of(2, 5, 0.01, 0.01, 1));
@@ -57,6 +57,32 @@ TEST(LearnedNoise, finds_the_deviation_between_runs_over_a_grid) {
     // Six of the degrees of freedom are those of the assumed deviation.
     EXPECT_LT(mean, 1.33 * truth + 0.8 * LearnedNoise::kAssumed) << truth;
   }
+}
+
+TEST(LearnedNoise, believes_less_noise_than_assumed_only_after_ten_runs) {
+  const std::string series = "models/m0|1|f32/end_to_end";
+  const double assumed = LearnedNoise().of(series).relative;
+  EXPECT_GT(assumed, LearnedNoise().of("layers/a").relative) << "models wander more than layers";
+  const RunDeviation few = LearnedNoise(runs_of(9, 10, 0.0, 0.002, 5)).of(series);
+  EXPECT_DOUBLE_EQ(few.relative, assumed);
+  EXPECT_FALSE(few.learned);
+  const RunDeviation many = LearnedNoise(runs_of(12, 10, 0.0, 0.002, 5)).of(series);
+  EXPECT_LT(many.relative, 0.6 * assumed);
+  EXPECT_TRUE(many.learned);
+  EXPECT_GT(LearnedNoise(runs_of(9, 10, 0.06, 0.002, 5)).of(series).relative, assumed)
+      << "more noise is believed at once";
+}
+
+TEST(LearnedNoise, sees_a_machine_that_wanders) {
+  std::vector<RunTimes> runs = runs_of(20, 10, 0.0, 0.001, 6);
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    for (auto& [id, logs] : runs[i].logs) {
+      for (double& log : logs) {
+        log += 0.08 * std::sin(0.5 * static_cast<double>(i));  // neighbours differ by 0.04 at most
+      }
+    }
+  }
+  EXPECT_GT(LearnedNoise(runs).of("models/m0|1|f32/end_to_end").relative, 0.03);
 }
 
 TEST(LearnedNoise, takes_a_step_in_the_history_for_one_difference_among_many) {

@@ -321,6 +321,7 @@ RunComparison compare_runs(const RunSide& baseline,
   std::vector<ComparedLayer> layers =
       test_layers(baseline, candidate, result.deviation, floors, limits);
   std::vector<MetricComparison*> all;
+  all.reserve(models.size() + layers.size());
   for (ModelChange& change : models) {
     all.push_back(&change.metric);
   }

@@ -146,7 +146,7 @@ bool ModelRuns::execute_one(std::size_t index,
                             std::size_t processes,
                             const std::function<bool()>& stopped) {
   const ModelInstance& instance = models_[index].instance;
-  ExecuteRequest request = request_for(index, processes == 1);
+  const ExecuteRequest request = request_for(index, processes == 1);
   if (has_all(processes_by_mode(store_, run_, subject_of(instance)), request.modes, processes)) {
     return true;
   }
@@ -159,10 +159,10 @@ bool ModelRuns::execute_one(std::size_t index,
                to_text(instance, ", "),
                request.modes.size(),
                processes);
-  return execute_once(index, std::move(request));
+  return execute_once(index, request);
 }
 
-bool ModelRuns::execute_once(std::size_t index, ExecuteRequest request) {
+bool ModelRuns::execute_once(std::size_t index, const ExecuteRequest& request) {
   const std::vector<Execution> executions = executed_model(executor_, request);
   for (const Execution& execution : executions) {
     put_run_record(

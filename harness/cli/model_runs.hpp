@@ -42,7 +42,7 @@ class ModelRuns {
 
  private:
   bool execute_one(std::size_t index, std::size_t processes, const std::function<bool()>& stopped);
-  bool execute_once(std::size_t index, ExecuteRequest request);
+  bool execute_once(std::size_t index, const ExecuteRequest& request);
   [[nodiscard]] ExecuteRequest request_for(std::size_t index, bool first);
 
   Executor& executor_;

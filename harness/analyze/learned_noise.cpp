@@ -58,9 +58,11 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
   for (const auto& [id, of_series] : centres) {
     std::vector<double> squares;
     double scatter = 0.0;
-    // A machine wanders: runs further apart differ by more. Runs far apart may have a step between.
+    // A machine wanders: runs further apart differ by more. But they may have a step between, which
+    // among few runs only neighbours outvote.
+    const std::size_t max_lag = runs.size() >= kTrustedRuns ? kMaxLag : 1;
     for (std::size_t i = 0; i < of_series.size(); ++i) {
-      for (std::size_t k = i + 1; k < of_series.size() && k - i <= kMaxLag; ++k) {
+      for (std::size_t k = i + 1; k < of_series.size() && k - i <= max_lag; ++k) {
         const double difference = of_series[k].centre - of_series[i].centre;
         squares.push_back(difference * difference);
         scatter += of_series[i].variance + of_series[k].variance;

@@ -73,6 +73,19 @@ TEST(LearnedNoise, believes_less_noise_than_assumed_only_after_ten_runs) {
       << "more noise is believed at once";
 }
 
+TEST(LearnedNoise, does_not_learn_a_regression_that_was_measured_twice) {
+  std::vector<RunTimes> runs = runs_of(4, 10, 0.002, 0.002, 7);
+  for (const std::size_t slow : {2U, 3U}) {
+    for (auto& [id, logs] : runs[slow].logs) {
+      for (double& log : logs) {
+        log += 0.5;
+      }
+    }
+  }
+  const std::string series = "models/m0|1|f32/end_to_end";
+  EXPECT_DOUBLE_EQ(LearnedNoise(runs).of(series).relative, LearnedNoise().of(series).relative);
+}
+
 TEST(LearnedNoise, sees_a_machine_that_wanders) {
   std::vector<RunTimes> runs = runs_of(20, 10, 0.0, 0.001, 6);
   for (std::size_t i = 0; i < runs.size(); ++i) {

@@ -10,11 +10,11 @@ namespace plumb::onednn {
 /// "AVX512_CORE_BF16"; unknown ones as a hex number.
 [[nodiscard]] std::string instruction_set_text(unsigned bits);
 
-/// Tells whether an instruction set, bits of dnnl_cpu_isa_t, adds 8-bit products up in 32 bits.
+/// Returns whether an instruction set sums 8-bit products in 32 bits. `bits`: of dnnl_cpu_isa_t.
 [[nodiscard]] bool has_vnni(unsigned bits);
 
-/// Tells whether an instruction set, as the library's implementations name it ("avx512_core"), is
-/// known and without VNNI. By oneDNN's documentation ("Nuances of int8 computations") such code
+/// Returns whether a named instruction set ("avx512_core") is known and lacks VNNI.
+/// By oneDNN's documentation ("Nuances of int8 computations") such code
 /// halves weights or lets sums of 8-bit products saturate at 16 bits, on a CPU with VNNI too.
 [[nodiscard]] bool is_before_vnni(std::string_view name);
 

@@ -15,8 +15,8 @@ struct BackendEntry {
   std::string_view name;
   /// Makes the backend. Throws Error{kEnvironment} where its library or device is missing.
   std::unique_ptr<Backend> (*make)();
-  /// Tells of a variant of 8-bit products whether its library documents that it loses digits: it
-  /// may be wrong for operands over all of their range, never for small even ones.
+  /// Returns whether the library documents that a variant of 8-bit products loses digits. Such a
+  /// variant may be wrong for operands over their whole range, never for small even ones.
   bool (*may_saturate)(const Variant& variant);
 };
 

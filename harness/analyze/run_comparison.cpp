@@ -271,38 +271,6 @@ void judge_family(std::span<MetricComparison* const> metrics, const ComparisonLi
 
 }  // namespace
 
-std::vector<EnvironmentDifference> environment_diff(const Environment& baseline,
-                                                    const Environment& candidate) {
-  std::vector<EnvironmentDifference> result;
-  const auto add = [&](const Facts& left, const Facts& right, bool identity) {
-    std::set<std::string> names;
-    for (const Facts* facts : {&left, &right}) {
-      for (const auto& [name, value] : *facts) {
-        names.insert(name);
-      }
-    }
-    for (const std::string& name : names) {
-      const auto before = left.find(name);
-      const auto after = right.find(name);
-      const std::string old = before == left.end() ? "" : before->second;
-      const std::string now = after == right.end() ? "" : after->second;
-      if (old != now) {
-        result.push_back({name, old, now, identity});
-      }
-    }
-  };
-  add(baseline.identity, candidate.identity, true);
-  add(baseline.facts, candidate.facts, false);
-  return result;
-}
-
-bool is_varied(const std::string& fact, std::span<const std::string> varied) {
-  return std::any_of(varied.begin(), varied.end(), [&](const std::string& name) {
-    const std::string prefix = name == "stack" ? "library" : name;
-    return fact == prefix || fact.rfind(prefix + ".", 0) == 0;
-  });
-}
-
 std::optional<KeyTime> served_time(const ResultSet& results, const LayerKey& key) {
   auto time = results.library_choice(key, CacheMode::kNone);
   return time ? time : results.best(key, CacheMode::kNone);

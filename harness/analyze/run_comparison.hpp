@@ -8,27 +8,13 @@
 #include <vector>
 
 #include "harness/analyze/bounds.hpp"
+#include "harness/analyze/environment_difference.hpp"
 #include "harness/analyze/metric_test.hpp"
 #include "harness/analyze/process_deviation.hpp"
 #include "harness/analyze/qualification.hpp"
-#include "harness/results/environment.hpp"
 #include "harness/results/execution.hpp"
 
 namespace plumb {
-
-/// Is one fact in which two environments differ.
-struct EnvironmentDifference {
-  std::string name;
-  std::string baseline;   ///< empty: absent
-  std::string candidate;  ///< empty: absent
-  bool identity = false;  ///< part of what makes two runs comparable
-};
-[[nodiscard]] std::vector<EnvironmentDifference> environment_diff(const Environment& baseline,
-                                                                  const Environment& candidate);
-
-/// Tells whether `--vary` names a fact: by its own name, "stack" (all of `library…`) or a prefix
-/// that ends at a dot.
-[[nodiscard]] bool is_varied(const std::string& fact, std::span<const std::string> varied);
 
 /// Is one side of a comparison.
 struct RunSide {

@@ -19,9 +19,8 @@ bool is_among(const std::string& fact, std::span<const std::string_view> names) 
 constexpr std::array<std::string_view, 2> kUpgraded{"library", "driver"};
 constexpr std::array<std::string_view, 6> kNotTheMachine{
     "library", "driver", "backend", "threads", "method", "cache"};
-constexpr std::array<std::string_view, 4> kRestless{
-    "measure", "load", "frequency.mhz_now", "import"};
-constexpr std::array<std::string_view, 4> kNoDrift{"library", "stack", "plumb", "boot"};
+constexpr std::array<std::string_view, 6> kNoDrift{
+    "library", "stack", "plumb", "boot", "worker", "backend"};
 
 Environment without(const Environment& environment, std::span<const std::string_view> names) {
   Environment rest;
@@ -65,9 +64,8 @@ std::vector<EnvironmentDifference> environment_drift(const Environment& before,
 std::vector<EnvironmentDifference> environment_changes(const Environment& before,
                                                        const Environment& after) {
   std::vector<EnvironmentDifference> changes = environment_diff(before, after);
-  std::erase_if(changes, [](const EnvironmentDifference& difference) {
-    return is_among(difference.name, kRestless);
-  });
+  std::erase_if(
+      changes, [](const EnvironmentDifference& difference) { return is_reading(difference.name); });
   return changes;
 }
 

@@ -18,6 +18,7 @@
 #include "harness/worker/protocol.pb.h"
 #include "harness/worker/protocol_conversion.hpp"
 #include "harness/worker/protocol_error.hpp"
+#include "harness/worker/started_facts.hpp"
 #include "harness/worker/worker_environment.hpp"
 #include "harness/worker/worker_finder.hpp"
 
@@ -64,6 +65,7 @@ class WorkerProcess::Implementation {
  public:
   explicit Implementation(const WorkerOptions& options)
       : backend_(options.stack.backend),
+        options_(options),
         request_timeout_(options.request_timeout),
         child_(start(options)),
         log_(child_->take_log()),
@@ -85,7 +87,10 @@ class WorkerProcess::Implementation {
     protocol::Request request;
     request.mutable_describe();
     const protocol::Reply reply = ask(request);
-    return read(reply, reply.has_environment(), [&] { return from_protocol(reply.environment()); });
+    Environment environment =
+        read(reply, reply.has_environment(), [&] { return from_protocol(reply.environment()); });
+    environment.facts.merge(started_facts(options_, ::environ));
+    return environment;
   }
 
   std::vector<Variant> variants(const LayerKey& key) {
@@ -375,6 +380,7 @@ class WorkerProcess::Implementation {
   }
 
   std::string backend_;
+  WorkerOptions options_;
   Seconds request_timeout_;
   std::unique_ptr<ChildProcess> child_;
   LogTail log_;

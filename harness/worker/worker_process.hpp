@@ -45,6 +45,8 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
+  /// Returns what the worker says of its library and device, with what it was started as
+  /// (started_facts()).
   [[nodiscard]] Environment describe();
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key);
   [[nodiscard]] Calibration calibrate();

@@ -71,6 +71,8 @@ Environment describe_library() {
   environment.facts["library.build_id"] = build_id(inside);
   environment.facts["library.headers"] =
       fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
+  environment.facts["backend.sha256"] =
+      sha256_of_file(mapped_file(reinterpret_cast<const void*>(&describe_library)));
   add_openmp(environment.facts);
   return environment;
 }

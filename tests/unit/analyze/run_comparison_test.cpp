@@ -281,25 +281,6 @@ TEST(RunComparison, changes_below_the_floor_are_none) {
   EXPECT_NE(small.verdict, ComparisonVerdict::kRegressed);
 }
 
-TEST(RunComparison, differences_of_environments) {
-  const Environment left{{{"cpu.model", "A"}, {"library", "1"}, {"library.isa", "x"}},
-                         {{"kernel", "6"}}};
-  const Environment right{{{"cpu.model", "B"}, {"library", "2"}, {"library.isa", "x"}},
-                          {{"kernel", "6"}, {"load", "1"}}};
-  const auto diff = environment_diff(left, right);
-  ASSERT_EQ(diff.size(), 3U);
-  EXPECT_EQ(diff[0].name, "cpu.model");
-  EXPECT_TRUE(diff[0].identity);
-  EXPECT_EQ(diff[2].name, "load");
-  EXPECT_FALSE(diff[2].identity);
-  const std::vector<std::string> stack{"stack"};
-  EXPECT_TRUE(is_varied("library", stack));
-  EXPECT_TRUE(is_varied("library.isa", stack));
-  EXPECT_FALSE(is_varied("cpu.model", stack));
-  EXPECT_TRUE(is_varied("cpu.model", std::vector<std::string>{"cpu"}));
-  EXPECT_FALSE(is_varied("librarything", stack));
-}
-
 TEST(RunComparison, restarted_processes_speak_for_themselves) {
   const auto side = [](std::initializer_list<double> times) {
     std::vector<StoredMeasurement> rows;

@@ -11,16 +11,20 @@
 
 namespace plumb::onednn {
 
-/// Owns zeroed memory, touched (no page faults later) and placed the same way in every process, so
-/// that two processes time alike: from half a huge page (2 MiB) on in huge pages of its own where
-/// the kernel grants them on request (`transparent_hugepage` is madvise or always), below that at a
-/// page's start, below a page on a cache-line boundary (64 bytes, as oneDNN itself aligns).
+/// Zeroed memory, touched, so that no page faults later: from `huge_from` bytes on in huge
+/// pages (2 MiB) of its own where the kernel grants them on request (`transparent_hugepage` is
+/// madvise or always), below that at a page's start, below a page on a cache-line boundary (64
+/// bytes, as oneDNN itself aligns).
 class AlignedBytes {
  public:
+  static constexpr std::size_t kLine = 64;
+  static constexpr std::size_t kPage = 4096;
+  static constexpr std::size_t kHugeFrom = std::size_t{64} << 10;
+
   AlignedBytes() = default;
   /// Throws std::bad_alloc.
-  explicit AlignedBytes(std::size_t size) : size_(size) {
-    const std::size_t unit = size >= kHugePage / 2 ? kHugePage : size >= kPage ? kPage : kLine;
+  explicit AlignedBytes(std::size_t size, std::size_t huge_from = kHugeFrom) : size_(size) {
+    const std::size_t unit = size >= huge_from ? kHugePage : size >= kPage ? kPage : kLine;
     if (size > static_cast<std::size_t>(-1) - unit) {
       throw std::bad_alloc();
     }
@@ -40,8 +44,6 @@ class AlignedBytes {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  static constexpr std::size_t kLine = 64;
-  static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kHugePage = std::size_t{2} << 20;
   struct Free {
     void operator()(std::byte* pointer) const { std::free(pointer); }

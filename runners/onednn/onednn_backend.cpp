@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <new>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include "harness/base/error.hpp"
 #include "harness/model/recurrent_shape.hpp"
+#include "runners/engine/random_stream.hpp"
 #include "runners/onednn/layers/layers.hpp"
 #include "runners/onednn/library_identity.hpp"
 #include "runners/onednn/model_plan.hpp"
@@ -95,7 +97,8 @@ class OnednnBackend : public Backend {
         if (offer.text() == variant) {
           LayerPlan plan = offer.build();
           check_memory(plan);
-          prepared.program = std::make_unique<PlanProgram>(device_.engine, spec, std::move(plan));
+          prepared.program =
+              std::make_unique<PlanProgram>(device_.engine, spec, std::move(plan), placement());
           return;
         }
       }
@@ -144,8 +147,8 @@ class OnednnBackend : public Backend {
       prepared.steps = std::move(model.origins);
       prepared.needs = model.plan.schedule.needs();
       prepared.variants = std::move(model.variants);
-      prepared.program =
-          std::make_unique<PlanProgram>(device_.engine, interface_of(graph), std::move(model.plan));
+      prepared.program = std::make_unique<PlanProgram>(
+          device_.engine, interface_of(graph), std::move(model.plan), placement());
     });
     if (too_large) {
       prepared.outcome = *too_large;
@@ -176,7 +179,12 @@ class OnednnBackend : public Backend {
     return offers_;
   }
 
+  /// Draws the seed of a program's placement: another one in every process.
+  [[nodiscard]] std::uint64_t placement() { return placements_.bits(drawn_++); }
+
   Device device_;
+  RandomStream placements_{std::random_device{}()};
+  std::uint64_t drawn_ = 0;
   std::optional<int> threads_ = openmp_threads();  // absent: not OpenMP's
   int share_ = threads_.value_or(1);               // of them in each lane
   std::optional<LayerParts> parts_{device_};       // of the models prepared so far

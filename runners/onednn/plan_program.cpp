@@ -16,6 +16,8 @@
 namespace plumb::onednn {
 namespace {
 
+constexpr std::size_t kHugeFromOfCopies = std::size_t{1} << 20;
+
 bool is_reformatted(const Buffer& buffer) {
   return buffer.view != buffer.layout;
 }
@@ -52,11 +54,13 @@ void reorder(const dnnl::memory& from, const dnnl::memory& to, dnnl::stream& str
 PlanProgram::PlanProgram(const dnnl::engine& engine,
                          LayerSpec spec,
                          LayerPlan plan,
+                         std::uint64_t placement,
                          std::function<void(std::size_t)> before_step)
     : engine_(engine),
       stream_(engine),
       spec_(std::move(spec)),
       plan_(std::move(plan)),
+      placement_(placement),
       lane_of_(plan_.steps.size()),
       before_step_(std::move(before_step)),
       done_(plan_.schedule.lanes.empty() ? 0 : plan_.steps.size()) {
@@ -134,23 +138,32 @@ void PlanProgram::bind(std::size_t slot,
   PLUMB_CHECK(slot <= slots_.size());
   slots_.resize(slot);
   auto bound = std::make_unique<Slot>();
-  const bool own_arena = slot == 0 || !shared_activations;
-  std::byte* arena = nullptr;
-  if (own_arena && plan_.arena_bytes > 0) {
-    arena = bound->owned.emplace_back(plan_.arena_bytes).data();
+  const bool shares = slot > 0 && shared_activations;
+  const auto is_shared = [&](const Buffer& buffer) { return shares && !buffer.weight; };
+  std::vector<std::size_t> sizes{shares ? 0 : plan_.arena_bytes};
+  for (const Buffer& buffer : plan_.buffers) {
+    if (!is_shared(buffer) && !buffer.arena) {
+      sizes.push_back(buffer.bytes);
+    }
   }
+  // The slots after the first are many, and read from beyond the caches: small ones need no huge
+  // pages of their own.
+  const std::size_t huge_from = slot == 0 ? AlignedBytes::kHugeFrom : kHugeFromOfCopies;
+  bound->owned = BufferBlock(sizes, huge_from, [this](std::size_t limit) {
+    return static_cast<std::size_t>(placement_.below(drawn_++, limit));
+  });
+  std::size_t next = 1;  // of the sizes
   for (std::size_t index = 0; index < plan_.buffers.size(); ++index) {
     const Buffer& buffer = plan_.buffers[index];
-    if (slot > 0 && shared_activations && !buffer.weight) {
+    if (is_shared(buffer)) {
       bound->buffers.push_back(slots_[0]->buffers[index]);
       continue;
     }
     if (buffer.arena) {
-      bound->buffers.push_back(arena + *buffer.arena);
+      bound->buffers.push_back(bound->owned.at(0) + *buffer.arena);
       continue;
     }
-    bound->owned.emplace_back(buffer.bytes);
-    bound->buffers.push_back(bound->owned.back().data());
+    bound->buffers.push_back(bound->owned.at(next++));
     if (buffer.role == Buffer::Role::kInput) {
       PLUMB_CHECK(buffer.operand < operands.size());
       fill(buffer, operands[buffer.operand], bound->buffers.back());

@@ -12,7 +12,9 @@
 
 #include "harness/worker/backend.hpp"
 #include "runners/engine/lane_team.hpp"
+#include "runners/engine/random_stream.hpp"
 #include "runners/onednn/aligned_bytes.hpp"
+#include "runners/onednn/buffer_block.hpp"
 #include "runners/onednn/layer_plan.hpp"
 #include "runners/onednn/openmp_threads.hpp"
 
@@ -25,11 +27,13 @@ namespace plumb::onednn {
 /// std::bad_alloc; a primitive that fails is reported by synchronize().
 class PlanProgram : public Program {
  public:
-  /// `before_step` is called before each step of a plan with lanes, on its lane: for tests. Throws
-  /// std::system_error for want of threads.
+  /// `placement` seeds where the buffers lie, anew each time a slot is bound. `before_step` is
+  /// called before each step of a plan with lanes, on its lane: for tests. Throws std::system_error
+  /// for want of threads.
   PlanProgram(const dnnl::engine& engine,
               LayerSpec spec,
               LayerPlan plan,
+              std::uint64_t placement,
               std::function<void(std::size_t step)> before_step = {});
 
   [[nodiscard]] ProgramFacts facts() const override;
@@ -55,7 +59,7 @@ class PlanProgram : public Program {
     std::vector<dnnl_exec_arg_t> arguments;
   };
   struct Slot {
-    std::vector<AlignedBytes> owned;
+    BufferBlock owned;
     std::vector<std::byte*> buffers;  ///< of all the plan's buffers, owned or slot 0's
     std::vector<dnnl::memory> memories;
     std::vector<BoundStep> steps;
@@ -79,6 +83,8 @@ class PlanProgram : public Program {
   dnnl::stream stream_;
   LayerSpec spec_;
   LayerPlan plan_;
+  RandomStream placement_;
+  std::uint64_t drawn_ = 0;                ///< numbers of it
   std::vector<AlignedBytes> scratchpads_;  ///< by lane
   std::vector<std::size_t> lane_of_;       ///< by step
   std::vector<std::size_t> sequence_;      ///< of steps that run one after the other

@@ -103,7 +103,7 @@ Reproducer reproduce(const ReproducerRequest& request,
               "the variant '{}' has no time to reproduce: {}", row.variant, row.outcome.reason));
     }
     const Offer& offer = offer_named(offers, row.variant);
-    PlanProgram program(device.engine, source.spec, offer.build());
+    PlanProgram program(device.engine, source.spec, offer.build(), request.seed);
     program.bind(0, operands, false);
     program.enqueue(0);
     program.synchronize();

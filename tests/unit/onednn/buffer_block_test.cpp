@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/buffer_block.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <vector>
+
+namespace plumb::onednn {
+namespace {
+
+std::size_t none(std::size_t /*limit*/) {
+  return 0;
+}
+
+TEST(BufferBlock, keeps_buffers_apart_and_aligned) {
+  std::vector<std::size_t> sizes;
+  for (std::size_t i = 0; i < 40; ++i) {
+    sizes.push_back(i * i * 97 % 20'000);
+  }
+  std::size_t seed = 1;
+  const BufferBlock block(sizes, AlignedBytes::kHugeFrom, [&](std::size_t limit) {
+    EXPECT_EQ(limit, BufferBlock::kColours);
+    return (seed = seed * 5 + 3) % limit;
+  });
+  const std::byte* end = block.at(0);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto address = reinterpret_cast<std::uintptr_t>(block.at(i));
+    EXPECT_EQ(address % (sizes[i] >= AlignedBytes::kPage ? AlignedBytes::kPage : 64), 0U) << i;
+    EXPECT_GE(block.at(i), end) << i;
+    EXPECT_LT(block.at(i), end + (BufferBlock::kColours + 1) * AlignedBytes::kPage) << i;
+    end = block.at(i) + sizes[i];
+    for (std::size_t byte = 0; byte < sizes[i]; ++byte) {
+      ASSERT_EQ(block.at(i)[byte], std::byte{0});
+      block.at(i)[byte] = std::byte{1};  // a buffer that lay over another would show
+    }
+  }
+}
+
+TEST(BufferBlock, moves_buffers_of_a_page_by_the_colour_that_is_drawn) {
+  const std::array<std::size_t, 3> sizes{4096, 100, 8192};
+  const BufferBlock packed(sizes, AlignedBytes::kHugeFrom, none);
+  EXPECT_EQ(packed.at(1) - packed.at(0), 4096);
+  EXPECT_EQ(packed.at(2) - packed.at(0), 8192);
+  const BufferBlock moved(sizes, AlignedBytes::kHugeFrom, [](std::size_t) { return 3; });
+  EXPECT_EQ(moved.at(2) - moved.at(0), 8192 + 3 * 4096);
+}
+
+TEST(BufferBlock, huge_blocks_start_at_a_huge_page) {
+  const std::array<std::size_t, 2> sizes{40'000, 40'000};
+  const BufferBlock block(sizes, AlignedBytes::kHugeFrom, none);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.at(0)) % (std::uintptr_t{2} << 20), 0U);
+}
+
+TEST(BufferBlock, refuses_what_no_memory_holds) {
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  for (const std::array<std::size_t, 2> sizes : {std::array{kAll, std::size_t{1}},
+                                                 std::array{kAll - 5000, std::size_t{8192}},
+                                                 std::array{kAll / 2, kAll / 2}}) {
+    EXPECT_THROW(BufferBlock(sizes, AlignedBytes::kHugeFrom, none), std::bad_alloc);
+  }
+}
+
+}  // namespace
+}  // namespace plumb::onednn

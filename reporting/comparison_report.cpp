@@ -80,6 +80,7 @@ Json run_document(const RunComparisonReport& report) {
               {"candidate", report.candidate.header.id},
               {"verdict", to_text(comparison.verdict)},
               {"varied", report.varied},
+              {"same_software", report.same_software},
               {"limits",
                {{"alpha", report.limits.alpha},
                 {"false_discovery_rate", report.limits.false_discovery_rate},
@@ -107,6 +108,17 @@ constexpr std::array<OutputFormat<RunComparisonReport>, 6> kFormats{{
     {".annotations", "workflow commands of GitHub Actions", write_comparison_annotations},
 }};
 
+std::string same_software_text(const RunComparisonReport& report) {
+  return report.same_software
+             ? fmt::format(
+                   " Both runs executed the same files with the same settings, as far as is "
+                   "recorded: differences below {:.2g} % end to end and {:.2g} % of a layer are "
+                   "the machine's.",
+                   100.0 * report.limits.run_margin,
+                   100.0 * report.limits.run_layer_margin)
+             : "";
+}
+
 }  // namespace
 
 std::string deviation_source(const ProcessDeviation& deviation) {
@@ -128,19 +140,17 @@ std::string method_text(const RunComparisonReport& report) {
   const ComparisonLimits& limits = report.limits;
   const std::string floors = floors_text(report.comparison.metrics);
   return fmt::format(
-      "Two runs, each measured once: the interval of a change comes from both medians and twice "
-      "the "
-      "deviation between processes. End to end and bounds are tested at {:.2g} %; among layers "
-      "{:.2g} "
-      "% of what is called changed may be false (Benjamini and Hochberg). Floors: {:.2g} % end to "
-      "end "
-      "and {:.2g} % for a layer where those are larger than the method's own. 'detectable' is the "
-      "smallest change that such a comparison finds in 80 % of cases: what 'no change' is "
-      "worth.{}{}",
+      "Two runs. Where both measured in three restarted processes or more, a change is judged over "
+      "these processes and by how much runs of unchanged code differ. Otherwise its interval comes "
+      "from both medians and twice the deviation between processes. At most {:.2g} % of what is "
+      "called changed should be false, over the whole run (Benjamini and Hochberg). Minimum "
+      "effects: {:.2g} % end to end and {:.2g} % for a layer where those are larger than the "
+      "method's own. 'detectable' is the smallest change that such a comparison finds in 80 % of "
+      "cases.{}{}{}",
       100.0 * limits.alpha,
-      100.0 * limits.false_discovery_rate,
       100.0 * limits.end_to_end_floor,
       100.0 * limits.layer_floor,
+      same_software_text(report),
       floors.empty() ? "" : " Calibration, ",
       floors);
 }

@@ -49,6 +49,8 @@ struct RunComparisonReport {
   RunRecord candidate;
   std::vector<std::string> varied;  ///< what differs on purpose
   ComparisonLimits limits;
+  bool same_software =
+      false;  ///< nothing that is recorded tells one run's software from the other's
   std::vector<EnvironmentDifference> environment_diff;
   RunComparison comparison;
   std::map<std::string, std::string> places;  ///< of a layer key: "conv1 of lenet, and 2 more"

@@ -3,6 +3,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "harness/analyze/confirmation.hpp"
 #include "harness/analyze/qualification.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/timestamp.hpp"
@@ -237,6 +238,22 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Qualification,
                                    rounds,
                                    complete,
                                    notes)
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairedConfirmation, rounds, valid, drifted, metrics)
+
+std::string to_json(const PairedConfirmation& confirmation) {
+  return Json(confirmation).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+PairedConfirmation paired_confirmation_from_json(std::string_view json) {
+  const Json document = parse_json(json);
+  try {
+    return document.get<PairedConfirmation>();
+  } catch (const Json::exception& error) {
+    throw Error(Error::Kind::kUser,
+                std::string("a stored confirmation cannot be read: ") + error.what());
+  }
+}
 
 std::string to_json(const Qualification& qualification) {
   return Json(qualification).dump(-1, ' ', false, Json::error_handler_t::replace);

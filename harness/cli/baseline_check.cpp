@@ -91,9 +91,13 @@ std::size_t BaselineCheck::confirming_processes() const {
   return static_cast<std::size_t>(std::stoi(options_.confirm));
 }
 
-Suspects BaselineCheck::suspects(const Store& store, const RunId& run) const {
+RunHeader BaselineCheck::header(const Store& store) const {
+  return store.find_run(*baseline_).header;
+}
+
+Suspects BaselineCheck::suspects(const Store& store, const RunId& run, SuspectRule rule) const {
   try {
-    return stored_suspects(store, *baseline_, run, options_.varied);
+    return stored_suspects(store, *baseline_, run, options_.varied, rule);
   } catch (const Error& error) {
     if (error.kind() != Error::Kind::kRefused) {
       throw;
@@ -107,6 +111,13 @@ void BaselineCheck::put(Store& store,
                         std::int64_t after_process,
                         const Suspects& suspects) const {
   put_confirmation(store, *baseline_, run, after_process, suspects);
+}
+
+void BaselineCheck::put(Store& store,
+                        const RunId& run,
+                        const PairedConfirmation& pairs,
+                        const Suspects& suspects) const {
+  put_confirmation(store, *baseline_, run, pairs, suspects);
 }
 
 int BaselineCheck::status_of(const RunComparisonReport& report) const {

@@ -42,11 +42,18 @@ class BaselineCheck {
   [[nodiscard]] std::size_t confirming_processes() const;
   /// Finds what a run that is measured already must confirm; nothing where it cannot be compared,
   /// which check() says.
-  [[nodiscard]] Suspects suspects(const Store& store, const RunId& run) const;
+  [[nodiscard]] Suspects suspects(const Store& store, const RunId& run, SuspectRule rule) const;
+  /// Returns the baseline's header. There must be a baseline.
+  [[nodiscard]] RunHeader header(const Store& store) const;
   /// Keeps what was measured again, from the process after `after_process` on.
   void put(Store& store,
            const RunId& run,
            std::int64_t after_process,
+           const Suspects& suspects) const;
+  /// Keeps what pairs of processes measured of the suspects.
+  void put(Store& store,
+           const RunId& run,
+           const PairedConfirmation& pairs,
            const Suspects& suspects) const;
   /// Returns the gate's exit status of a comparison; 0 without a gate.
   [[nodiscard]] int status_of(const RunComparisonReport& report) const;

@@ -155,10 +155,11 @@ std::pair<RunResults, RunResults> read_both(const Store& store,
   return {std::move(left), std::move(right)};
 }
 
-/// What a run measured again of what looked regressed against a baseline.
+/// What a run measured again of what looked slower against a baseline.
 struct StoredConfirmation {
-  std::int64_t after_process = 0;  ///< the fresh processes are those after it
   Suspects suspects;
+  std::int64_t after_process = 0;           ///< the fresh processes are those after it; or…
+  std::optional<PairedConfirmation> pairs;  ///< …pairs beside the baseline's stack
 };
 
 std::optional<StoredConfirmation> read_confirmation(const Store& store,
@@ -171,9 +172,13 @@ std::optional<StoredConfirmation> read_confirmation(const Store& store,
     }
     const auto document = nlohmann::json::parse(record.payload);
     confirmation.emplace();
-    document.at("after_process").get_to(confirmation->after_process);
     for (const auto& series : document.at("series")) {
       confirmation->suspects.series.insert(series.get<std::string>());
+    }
+    if (document.contains("pairs")) {
+      confirmation->pairs = paired_confirmation_from_json(document.at("pairs").dump());
+    } else {
+      document.at("after_process").get_to(confirmation->after_process);
     }
   }
   return confirmation;
@@ -188,18 +193,95 @@ void keep_processes_after(std::int64_t last, RunResults& results) {
   }
 }
 
+/// Says what a comparison rests on beside the rows of both runs.
+enum class Judged {
+  kAlone,               ///< nothing: to find suspects
+  kWithAllThatIsKnown,  ///< what was confirmed, and that the same software ran
+};
+
+/// Returns the limits for two runs: of the same software a difference within the margins of runs is
+/// the machine's.
+ComparisonLimits limits_between(const RunRecord& baseline,
+                                const RunRecord& candidate,
+                                ComparisonLimits limits) {
+  if (is_same_software(baseline.header.environment, candidate.header.environment)) {
+    limits.end_to_end_floor = std::max(limits.end_to_end_floor, limits.run_margin);
+    limits.layer_floor = std::max(limits.layer_floor, limits.run_layer_margin);
+  }
+  return limits;
+}
+
+RunComparisonReport compare(const Store& store,
+                            const std::string& baseline,
+                            const std::string& candidate,
+                            std::span<const std::string> varied,
+                            const ComparisonLimits& limits,
+                            const std::optional<Timestamp>& until,
+                            Judged judged) {
+  RunComparisonReport report;
+  report.baseline = store.find_run(baseline);
+  report.candidate = store.find_run(candidate);
+  report.varied.assign(varied.begin(), varied.end());
+  report.limits = limits;
+  report.environment_diff =
+      environment_diff(report.baseline.header.environment, report.candidate.header.environment);
+  check_alike(report.baseline, report.candidate, varied);
+  const auto [left_run, right_run] = read_both(store, report.baseline, report.candidate);
+  const RunReport left = analyze_run(store, report.baseline, {}, left_run);
+  const RunReport right = analyze_run(store, report.candidate, {}, right_run);
+  const ResultSet left_results(left.rows, left.calibration);
+  const ResultSet right_results(right.rows, right.calibration);
+  const std::vector<ModelBounds> left_bounds = bounds_in(left);
+  const std::vector<ModelBounds> right_bounds = bounds_in(right);
+  CalibratedFloors floors = calibrated_floors(
+      store, report.baseline.header.environment, report.candidate.header.environment, until);
+  floors.learned = learned_noise(store, report.baseline, report.candidate, until);
+  report.calibrations = floors.runs;
+  const RunSide left_side{left_results, left_bounds, left_run.executions};
+  const ComparisonLimits effective =
+      judged == Judged::kAlone ? limits : limits_between(report.baseline, report.candidate, limits);
+  report.comparison = compare_runs(
+      left_side, {right_results, right_bounds, right_run.executions}, floors, effective);
+  if (judged == Judged::kAlone) {
+    return report;
+  }
+  report.same_software =
+      is_same_software(report.baseline.header.environment, report.candidate.header.environment);
+  const auto confirmation = read_confirmation(store, report);
+  if (confirmation && confirmation->pairs) {
+    conclude_pairs(confirmation->suspects, *confirmation->pairs, limits, report.comparison);
+  } else if (confirmation) {
+    RunResults fresh = right_run;
+    keep_processes_after(confirmation->after_process, fresh);
+    const RunReport again = analyze_run(store, report.candidate, {}, fresh);
+    const ResultSet again_results(again.rows, again.calibration);
+    const std::vector<ModelBounds> again_bounds = bounds_in(again);
+    conclude_confirmation(
+        confirmation->suspects,
+        compare_runs(left_side, {again_results, again_bounds, fresh.executions}, floors, effective),
+        report.comparison);
+  }
+  report.places = places_in(left, right);
+  report.samples = samples_of_changes(
+      report, {left_results, left_run.executions}, {right_results, right_run.executions});
+  return report;
+}
+
 }  // namespace
 
 Suspects stored_suspects(const Store& store,
                          const std::string& baseline,
                          const std::string& candidate,
-                         std::span<const std::string> varied) {
-  const RunComparisonReport report = compare_stored_runs(store, baseline, candidate, varied, {});
+                         std::span<const std::string> varied,
+                         SuspectRule rule) {
+  // By themselves: what the same pair of runs confirmed earlier raises no suspicion.
+  const RunComparisonReport report =
+      compare(store, baseline, candidate, varied, {}, std::nullopt, Judged::kAlone);
   const RunResults results = read_results(store, report.candidate.header.id);
   const RunReport analysis = analyze_run(store, report.candidate, {}, results);
   const ResultSet set(analysis.rows, analysis.calibration);
   const std::vector<ModelBounds> bounds = bounds_in(analysis);
-  return find_suspects(report.comparison, {set, bounds, results.executions});
+  return find_suspects(report.comparison, {set, bounds, results.executions}, rule);
 }
 
 void put_confirmation(Store& store,
@@ -213,6 +295,20 @@ void put_confirmation(Store& store,
       std::string(kConfirmationRecord),
       baseline,
       nlohmann::json{{"after_process", after_process}, {"series", suspects.series}}.dump());
+}
+
+void put_confirmation(Store& store,
+                      const RunId& baseline,
+                      const RunId& candidate,
+                      const PairedConfirmation& pairs,
+                      const Suspects& suspects) {
+  put_run_record(
+      store,
+      candidate,
+      std::string(kConfirmationRecord),
+      baseline,
+      nlohmann::json{{"pairs", nlohmann::json::parse(to_json(pairs))}, {"series", suspects.series}}
+          .dump());
 }
 
 void check_alike(const RunRecord& baseline,
@@ -250,43 +346,7 @@ RunComparisonReport compare_stored_runs(const Store& store,
                                         std::span<const std::string> varied,
                                         const ComparisonLimits& limits,
                                         const std::optional<Timestamp>& until) {
-  RunComparisonReport report;
-  report.baseline = store.find_run(baseline);
-  report.candidate = store.find_run(candidate);
-  report.varied.assign(varied.begin(), varied.end());
-  report.limits = limits;
-  report.environment_diff =
-      environment_diff(report.baseline.header.environment, report.candidate.header.environment);
-  check_alike(report.baseline, report.candidate, varied);
-  const auto [left_run, right_run] = read_both(store, report.baseline, report.candidate);
-  const RunReport left = analyze_run(store, report.baseline, {}, left_run);
-  const RunReport right = analyze_run(store, report.candidate, {}, right_run);
-  const ResultSet left_results(left.rows, left.calibration);
-  const ResultSet right_results(right.rows, right.calibration);
-  const std::vector<ModelBounds> left_bounds = bounds_in(left);
-  const std::vector<ModelBounds> right_bounds = bounds_in(right);
-  CalibratedFloors floors = calibrated_floors(
-      store, report.baseline.header.environment, report.candidate.header.environment, until);
-  floors.learned = learned_noise(store, report.baseline, report.candidate, until);
-  report.calibrations = floors.runs;
-  const RunSide left_side{left_results, left_bounds, left_run.executions};
-  report.comparison =
-      compare_runs(left_side, {right_results, right_bounds, right_run.executions}, floors, limits);
-  if (const auto confirmation = read_confirmation(store, report)) {
-    RunResults fresh = right_run;
-    keep_processes_after(confirmation->after_process, fresh);
-    const RunReport again = analyze_run(store, report.candidate, {}, fresh);
-    const ResultSet again_results(again.rows, again.calibration);
-    const std::vector<ModelBounds> again_bounds = bounds_in(again);
-    conclude_confirmation(
-        confirmation->suspects,
-        compare_runs(left_side, {again_results, again_bounds, fresh.executions}, floors, limits),
-        report.comparison);
-  }
-  report.places = places_in(left, right);
-  report.samples = samples_of_changes(
-      report, {left_results, left_run.executions}, {right_results, right_run.executions});
-  return report;
+  return compare(store, baseline, candidate, varied, limits, until, Judged::kWithAllThatIsKnown);
 }
 
 void store_comparison(Store& store, const RunComparisonReport& report) {

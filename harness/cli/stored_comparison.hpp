@@ -18,8 +18,10 @@ void check_alike(const RunRecord& baseline,
                  std::span<const std::string> varied);
 
 /// Compares two stored runs, named as users name them. Throws Error{kRefused} if they differ in
-/// more than `varied` names (is_varied()), Error{kUser} for a run that is not there. Floors come
-/// from the calibrations that the store keeps, those up to `until` where it is given.
+/// more than `varied` names (is_varied()), Error{kUser} for a run that is not there. Minimum
+/// effects come from the calibrations that the store keeps, those up to `until` where it is given.
+/// Of runs of the same software (is_same_software()) they are the margins of runs at least. What a
+/// run has confirmed against this baseline counts.
 [[nodiscard]] RunComparisonReport compare_stored_runs(const Store& store,
                                                       const std::string& baseline,
                                                       const std::string& candidate,
@@ -27,12 +29,13 @@ void check_alike(const RunRecord& baseline,
                                                       const ComparisonLimits& limits,
                                                       const std::optional<Timestamp>& until = {});
 
-/// Finds what a stored run must confirm before it is said to have regressed. Throws as
-/// compare_stored_runs() does.
+/// Finds what a stored run must confirm before it is said to have regressed, by the rows of both
+/// runs alone. Throws as compare_stored_runs() does.
 [[nodiscard]] Suspects stored_suspects(const Store& store,
                                        const std::string& baseline,
                                        const std::string& candidate,
-                                       std::span<const std::string> varied);
+                                       std::span<const std::string> varied,
+                                       SuspectRule rule);
 
 /// Keeps with a run that processes after `after_process` measured the suspects of a comparison
 /// again; comparisons of these two runs rest on that from then on.
@@ -40,6 +43,12 @@ void put_confirmation(Store& store,
                       const RunId& baseline,
                       const RunId& candidate,
                       std::int64_t after_process,
+                      const Suspects& suspects);
+/// Keeps with a run what pairs of processes beside the baseline's stack measured, likewise.
+void put_confirmation(Store& store,
+                      const RunId& baseline,
+                      const RunId& candidate,
+                      const PairedConfirmation& pairs,
                       const Suspects& suspects);
 
 /// Keeps a comparison as a derived record of the candidate's run, of kind "comparison", filed under

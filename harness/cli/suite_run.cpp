@@ -13,6 +13,7 @@
 #include "harness/base/ulid.hpp"
 #include "harness/cli/model_loads.hpp"
 #include "harness/cli/model_runs.hpp"
+#include "harness/cli/paired_suspects.hpp"
 #include "harness/cli/progress_line.hpp"
 #include "harness/cli/run_analysis.hpp"
 #include "harness/cli/run_lock.hpp"
@@ -33,6 +34,13 @@ std::optional<Timestamp> oldest_reusable(const ReusePolicy& policy) {
     return current_time() - std::chrono::duration_cast<std::chrono::microseconds>(policy.max_age);
   }
   return std::nullopt;
+}
+
+constexpr Seconds kMinConfirmation{20.0};
+constexpr double kConfirmationShare = 0.25;  // of a run's time
+
+Seconds now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
 }
 
 /// One run of the suite on one stack.
@@ -70,7 +78,7 @@ class SuiteRun {
   RunId execute(const BaselineCheck& baseline) {
     const RunLock lock = begin();
     const Shard shard = header_.shard.empty() ? Shard{} : parse_shard(header_.shard);
-    const Seconds began = std::chrono::steady_clock::now().time_since_epoch();
+    const Seconds began = now();
     std::vector<WorkItem> items;
     if (options_.only != "models") {
       items = work_items(models_, suite_.layers, suite_.caches, shard);
@@ -94,8 +102,7 @@ class SuiteRun {
           header_.id, items, unconfirmed, [&](const Progress& p) { line.show(p); });
     }
     const auto stopped = [&] {
-      const Seconds now = std::chrono::steady_clock::now().time_since_epoch();
-      summary.budget_ended = suite_.budget && now - began >= *suite_.budget;
+      summary.budget_ended = suite_.budget && now() - began >= *suite_.budget;
       return summary.budget_ended || context_.stop.load() || !executor_.device_fault().empty();
     };
     if (summary.state == RunState::kFinished && !execute_end_to_end(shard, began, stopped)) {
@@ -190,8 +197,7 @@ class SuiteRun {
       if (!suite_.budget) {
         return std::nullopt;
       }
-      const Seconds now = std::chrono::steady_clock::now().time_since_epoch();
-      return std::max(*suite_.budget - (now - began), Seconds(0.0));
+      return std::max(*suite_.budget - (now() - began), Seconds(0.0));
     };
     std::filesystem::path logs = options_.loads.mlperf_logs;
     if (!logs.empty() && options_.stacks.size() > 1) {
@@ -306,22 +312,58 @@ class SuiteRun {
     return confirmations(rows, rule);
   }
 
-  /// Measures what looks regressed against the baseline in fresh processes, for at most a quarter
-  /// of the run's time once three of them are done.
+  /// Measures again what looks slower than the baseline, before it is said: in pairs with the
+  /// baseline's stack where that is at hand, else in fresh processes.
   void confirm(const BaselineCheck& baseline, const Shard& shard, Seconds began) {
+    if (baseline.confirming_processes() > 0 && !confirm_in_pairs(baseline, began)) {
+      confirm_alone(baseline, shard, began);
+    }
+  }
+
+  /// Returns false where the baseline's stack is not at hand. Takes at most a quarter of the run's
+  /// time, or kMinConfirmation where that is longer.
+  bool confirm_in_pairs(const BaselineCheck& baseline, Seconds began) {
+    const RunHeader before = baseline.header(store_);
+    if (!is_at_hand(before, options_.threads)) {
+      return false;
+    }
+    const Suspects suspects = baseline.suspects(store_, header_.id, SuspectRule::kSlower);
+    if (suspects.empty()) {
+      return true;
+    }
+    spdlog::info("{} may be slower: {} models and {} layers are measured in pairs with {}",
+                 suspects.series.size(),
+                 suspects.subjects().size(),
+                 suspects.layers.size(),
+                 before.stack);
+    executor_.end_worker();
+    PairedSuspects pairs(store_, suite_, models_, suspects, context_.stop);
+    pairs.row_timeout = parse_duration(options_.row_timeout);
+    pairs.budget = std::max(kMinConfirmation, kConfirmationShare * (now() - began));
+    PairedSide candidate{
+        worker_options(header_.stack, options_.threads), {}, [this](int pid) { watch_.look(pid); }};
+    const PairedConfirmation confirmation =
+        pairs.measure({worker_options(before.stack, options_.threads), {}}, std::move(candidate));
+    if (!context_.stop.load()) {
+      baseline.put(store_, header_.id, confirmation, suspects);
+    }
+    return true;
+  }
+
+  /// Measures what looks regressed in fresh processes, which are compared with the stored baseline,
+  /// for at most a quarter of the run's time once three of them are done.
+  void confirm_alone(const BaselineCheck& baseline, const Shard& shard, Seconds began) {
     constexpr std::size_t kMinProcesses = 3;
-    constexpr double kShare = 0.25;
     const std::size_t processes = baseline.confirming_processes();
-    const Suspects suspects = processes > 0 ? baseline.suspects(store_, header_.id) : Suspects();
+    const Suspects suspects = baseline.suspects(store_, header_.id, SuspectRule::kRegressed);
     if (suspects.empty()) {
       return;
     }
     spdlog::info("{} look regressed: {} models and {} layers are measured again before it is said",
                  suspects.series.size(),
-                 suspects.models.size(),
+                 suspects.subjects().size(),
                  suspects.layers.size());
-    const auto now = [] { return Seconds(std::chrono::steady_clock::now().time_since_epoch()); };
-    const Seconds end = now() + kShare * (now() - began);
+    const Seconds end = now() + kConfirmationShare * (now() - began);
     const auto stopped = [&] { return context_.stop.load() || !executor_.device_fault().empty(); };
     const std::int64_t last = last_process();
     std::vector<Confirmation> keys = own_unconfirmed(options_.processes + processes + 1);
@@ -335,7 +377,7 @@ class SuiteRun {
       ProgressLine line;
       if (!executor_.repeat(
               header_.id, keys, stopped, [&](const Progress& each) { line.show(each); }) ||
-          !models.execute_again(suspects.models, number, stopped)) {
+          !models.execute_again(suspects.subjects(), number, stopped)) {
         return;
       }
     }

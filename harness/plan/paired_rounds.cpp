@@ -101,7 +101,9 @@ class PairedRounds::Process {
       lost.process = static_cast<std::int64_t>(rounds_.rounds_);
       lost.started = started;
     }
-    rounds_.store_.append(side_.side.run, rows);
+    if (!side_.side.run.empty()) {
+      rounds_.store_.append(side_.side.run, rows);
+    }
     std::for_each(rows.begin(), rows.end(), require_sound_device);
     return rows;
   }
@@ -161,7 +163,9 @@ class PairedRounds::Process {
   }
 
   void put(const std::string& kind, const std::string& subject, const std::string& payload) {
-    put_run_record(rounds_.store_, side_.side.run, kind, subject, payload);
+    if (!side_.side.run.empty()) {
+      put_run_record(rounds_.store_, side_.side.run, kind, subject, payload);
+    }
   }
 
   [[nodiscard]] static std::string chosen(const std::vector<Variant>& variants) {

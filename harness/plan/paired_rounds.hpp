@@ -17,7 +17,7 @@ namespace plumb {
 /// Is one side of a paired measurement: how its workers start, and the run that keeps its rows.
 struct PairedSide {
   WorkerOptions worker;
-  RunId run;
+  RunId run;  ///< empty: its rows are handed back, but not kept
   std::function<void(int pid)> before_worker_ends = {};  ///< a look at a process that is done
 };
 

@@ -48,6 +48,7 @@ struct Script {
   Environment environment;  ///< what describe() says
   Calibration calibration;
   std::vector<Rule> rules;
+  double slowness = 1.0;  ///< of the machine, which scales every time: PLUMB_FAKE_SLOWNESS
 
   /// Finds the first rule for a key and variant; null if there is none.
   [[nodiscard]] const Rule* rule_for(std::string_view key, std::string_view variant) const;

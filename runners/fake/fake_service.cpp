@@ -152,7 +152,8 @@ Measurement FakeService::row(const MeasureRequest& request,
     }
   }
   const Seconds time =
-      rule != nullptr && rule->time ? *rule->time : fake_time(request.key, variant.text, cache);
+      (rule != nullptr && rule->time ? *rule->time : fake_time(request.key, variant.text, cache)) *
+      script_.slowness;
   const std::size_t count = purpose == Purpose::kRace ? 3 : kSpread.size();
   for (std::size_t i = 0; i < count; ++i) {
     row.samples.push_back(time * kSpread[i]);
@@ -237,7 +238,7 @@ Execution FakeService::execution(const ExecuteRequest& request, const ModeReques
   if (!execution.row.outcome.timed() || (rule != nullptr && rule->time)) {
     return execution;
   }
-  const Seconds time = model_time(request, mode.mode);
+  const Seconds time = model_time(request, mode.mode) * script_.slowness;
   for (std::size_t i = 0; i < execution.row.samples.size(); ++i) {
     execution.row.samples[i] = time * kSpread[i];
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "harness/worker/worker_server.hpp"
 #include "runners/fake/fake_service.hpp"
@@ -8,8 +9,12 @@
 int main(int argc, char** argv) {
   const auto make_service = [](const plumb::WorkerSetup&) {
     const char* script = std::getenv("PLUMB_FAKE_SCRIPT");
-    return std::make_unique<plumb::fake::FakeService>(
-        script == nullptr ? plumb::fake::default_script() : plumb::fake::read_script(script));
+    plumb::fake::Script what =
+        script == nullptr ? plumb::fake::default_script() : plumb::fake::read_script(script);
+    if (const char* const slowness = std::getenv("PLUMB_FAKE_SLOWNESS")) {
+      what.slowness = std::strtod(slowness, nullptr);
+    }
+    return std::make_unique<plumb::fake::FakeService>(std::move(what));
   };
   return plumb::run_worker("fake", make_service, argc, argv);
 }

@@ -5,6 +5,7 @@
 Usage: baselines_test.py BUILD_FOLDER [unittest arguments].
 """
 
+import json
 import pathlib
 import sys
 import unittest
@@ -73,6 +74,34 @@ class Baselines(Command):
         page = self.folder / "again.html"
         self.plumb("report", f"{base}..{slow}", "-o", page)
         self.assertEqual(page.read_text(), (self.folder / "page.html").read_text())
+
+    def test_a_slower_machine_fails_no_gate(self):
+        base = self.measure("--processes", 3)
+        self.environment["PLUMB_FAKE_SLOWNESS"] = "1.3"
+        document = self.run_tiny("--processes", 3, "--baseline", base, "--gate", reuse="never")
+        comparison = document["comparison"]
+        self.assertTrue(comparison["same_software"])
+        self.assertEqual(comparison["verdict"], "equivalent")
+        tried = [metric for metric in comparison["metrics"] if metric.get("confirmed") is False and metric.get("decides")]
+        self.assertGreater(len(tried), 0)
+        for metric in tried:
+            self.assertAlmostEqual(metric["ratio"], 1.0)
+            self.assertIn("the runs differ by +30.0 %", metric["reason"])
+        alone = self.json("compare", base, self.measure("--processes", 3))
+        self.assertIn(alone["verdict"], ("regressed", "inconclusive"), "without pairs it is more than a machine is known to drift")
+        self.environment["PLUMB_FAKE_SLOWNESS"] = "1.08"
+        alone = self.json("compare", base, self.measure("--processes", 3))
+        self.assertNotIn(alone["verdict"], ("regressed", "improved", "broken"))
+
+    def test_a_slower_stack_fails_the_gate_whatever_the_machine_does(self):
+        base = self.measure("--processes", 3)
+        self.environment["PLUMB_FAKE_SLOWNESS"] = "0.9"
+        self.stack("slower", '[[rule]]\nmatch = "model:*"\nseconds = 0.0015\n')
+        done = self.plumb("--json", "run", self.tiny("never"), "--stack", "slower", "--processes", 3, "--baseline", base, "--gate", expect=1)
+        comparison = json.loads(done.stdout)["comparison"]
+        self.assertFalse(comparison["same_software"])
+        confirmed = [metric for metric in comparison["metrics"] if metric.get("confirmed")]
+        self.assertGreater(len(confirmed), 0)
 
     def test_an_unlike_run_is_kept_and_then_refused(self):
         base = self.measure()

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <span>
+
+#include "harness/analyze/confirmation.hpp"
+#include "harness/plan/paired_rounds.hpp"
+#include "harness/plan/planner.hpp"
+#include "harness/store/store.hpp"
+#include "harness/suite/suite.hpp"
+
+namespace plumb {
+
+/// Tells whether the stack of a stored run still is what it was: a worker started on it now
+/// executes the same files with the same settings on the same machine (is_same_software()). Logs
+/// why not.
+[[nodiscard]] bool is_at_hand(const RunHeader& run, int threads);
+
+/// The suspects of a gate, measured in pairs of restarted processes by the sequential rule.
+class PairedSuspects {
+ public:
+  /// Keeps references to all.
+  PairedSuspects(Store& store,
+                 const ResolvedSuite& suite,
+                 std::span<const PlannedModel> models,
+                 const Suspects& suspects,
+                 const std::atomic<bool>& stop)
+      : store_(store), suite_(suite), models_(models), suspects_(suspects), stop_(stop) {}
+
+  /// Measures both sides until every suspect is decided, the rule's last look is past, the budget
+  /// ended or the user stopped. Throws Error{kEnvironment} if a worker cannot be started.
+  [[nodiscard]] PairedConfirmation measure(PairedSide baseline, PairedSide candidate) const;
+
+  Seconds row_timeout{60.0};  ///< of silence from a worker
+  Seconds budget{60.0};       ///< no round begins after it
+
+ private:
+  [[nodiscard]] PairedWork work() const;
+
+  Store& store_;
+  const ResolvedSuite& suite_;
+  std::span<const PlannedModel> models_;
+  const Suspects& suspects_;
+  const std::atomic<bool>& stop_;
+};
+
+}  // namespace plumb

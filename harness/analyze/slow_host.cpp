@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analyze/slow_host.hpp"
 
-#include <algorithm>
-
 #include "harness/results/host_pace.hpp"
 
 namespace plumb {
@@ -23,21 +21,16 @@ void mark(double fastest, Measurement& row) {
 
 std::optional<double> fastest_pace(std::span<const StoredMeasurement> rows,
                                    const ModelExecutions& executions) {
-  std::optional<double> fastest;
-  const auto look_at = [&](const Measurement& row) {
-    if (const Reading* const pace = pace_of(row); pace != nullptr && pace->low > 0.0) {
-      fastest = std::min(fastest.value_or(pace->low), pace->low);
-    }
-  };
+  FastestPace fastest;
   for (const StoredMeasurement& row : rows) {
-    look_at(row.measurement);
+    fastest.take_in(row.measurement);
   }
   for (const auto& [subject, of_model] : executions) {
     for (const Execution& execution : of_model) {
-      look_at(execution.row);
+      fastest.take_in(execution.row);
     }
   }
-  return fastest;
+  return fastest.seconds() ? std::optional(fastest.seconds()->count()) : std::nullopt;
 }
 
 void mark_slow_host(double fastest,

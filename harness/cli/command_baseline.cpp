@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <pwd.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <vector>
 
+#include "harness/analyze/middle_run.hpp"
+#include "harness/analyze/run_times.hpp"
+#include "harness/base/error.hpp"
 #include "harness/cli/baseline_record.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/model_source.hpp"
+#include "harness/cli/requested_suite.hpp"
+#include "harness/cli/run_analysis.hpp"
 
 namespace plumb {
 namespace {
 
 struct BaselineSetOptions {
-  std::string run;
+  std::string run;       ///< or, with `runs`, the suite to measure
+  std::size_t runs = 0;  ///< to measure; 0: accept one that there is
+  std::string stack = "default";
   std::string name;
   std::string who;
   std::string reason;
@@ -25,9 +35,42 @@ std::string user_name() {
   return user == nullptr ? fmt::format("uid {}", ::geteuid()) : std::string(user->pw_name);
 }
 
-void set_baseline(const CommandContext& context, const BaselineSetOptions& options) {
+/// Measures a suite several times and returns the run in the middle. Each run teaches the store how
+/// much runs of unchanged code differ. Throws Error{kTryAgain} if the user stopped it, or a run has
+/// no times.
+RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& options, Store& store) {
+  RunOptions run;
+  run.suite = options.run;
+  run.reuse = "never";
+  const ResolvedSuite suite = requested_suite(run);
+  const std::vector<PlannedModel> models = load_models(suite, {});
+  const BaselineCheck none(run.baseline, store, 1);
+  std::vector<RunId> ids;
+  std::vector<RunTimes> times;
+  for (std::size_t i = 1; i <= options.runs && !context.stop.load(); ++i) {
+    spdlog::info("run {} of {}", i, options.runs);
+    const RunId id = run_on_stack(context, run, suite, models, store, options.stack, none);
+    const RunReport report = analyze_run(store, store.find_run(id), {});
+    store_analysis(store, report);
+    if (report.run.state != RunState::kFinished) {
+      break;
+    }
+    ids.push_back(id);
+    times.push_back(run_times_from_json(store.derived(id, kRunTimesRecord).back().payload));
+  }
+  if (ids.size() < options.runs) {
+    throw Error(Error::Kind::kTryAgain,
+                fmt::format("{} of {} runs were finished: no baseline is set; they are kept",
+                            ids.size(),
+                            options.runs));
+  }
+  return store.find_run(ids[middle_run(times)]);
+}
+
+void set_baseline(CommandContext& context, const BaselineSetOptions& options) {
   const auto store = open_store(context.store_url);
-  const RunRecord run = store->find_run(options.run);
+  const RunRecord run =
+      options.runs == 0 ? store->find_run(options.run) : measure_runs(context, options, *store);
   const std::string name = options.name.empty() ? "baseline/" + run.header.suite : options.name;
   accept_baseline(
       *store, run, name, options.who.empty() ? user_name() : options.who, options.reason);
@@ -44,8 +87,17 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<BaselineSetOptions>();
   CLI::App* const set =
       baseline->add_subcommand("set", "accept a run as the baseline; who, when and why is kept");
-  set->add_option("RUN", options->run, "a finished run: id, unique prefix, tag or @latest")
+  set->add_option("RUN",
+                  options->run,
+                  "a finished run: id, unique prefix, tag or @latest; with --runs a suite")
       ->required();
+  CLI::Option* const runs =
+      set->add_option("--runs",
+                      options->runs,
+                      "measure the suite so many times and accept the run in the middle: the "
+                      "others teach the store the noise between runs")
+          ->check(CLI::Range(1, 100));
+  set->add_option("--stack", options->stack, "to measure on")->needs(runs)->capture_default_str();
   set->add_option("--name",
                   options->name,
                   "its tag; default: baseline/SUITE, which `plumb serve` judges runs by");

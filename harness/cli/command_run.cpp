@@ -14,6 +14,7 @@
 #include "harness/cli/load_options.hpp"
 #include "harness/cli/model_loads.hpp"
 #include "harness/cli/model_source.hpp"
+#include "harness/cli/requested_suite.hpp"
 #include "harness/cli/run_analysis.hpp"
 #include "harness/cli/suite_run.hpp"
 #include "harness/cli/user_paths.hpp"
@@ -22,53 +23,6 @@
 
 namespace plumb {
 namespace {
-
-/// Makes a suite of models alone: names of the zoo, or paths relative to the working folder.
-SuiteSpec suite_of(const std::vector<std::string>& models) {
-  SuiteSpec spec;
-  spec.file = std::filesystem::current_path() / "models.toml";
-  spec.name = "models";
-  for (const std::string& model : models) {
-    SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
-    if (std::filesystem::path(model).extension() == ".onnx") {
-      entry.path = model;
-    } else {
-      entry.name = model;
-    }
-  }
-  return spec;
-}
-
-/// Reads the suite, or makes one of the models asked for, and applies what the command line
-/// overrides.
-ResolvedSuite effective_suite(const RunOptions& options) {
-  if (options.suite.empty() && options.models.empty()) {
-    throw Error(Error::Kind::kUser,
-                "say what to measure: a suite, such as suites/quick.toml, or --model and a "
-                "built-in name or an .onnx file");
-  }
-  ResolvedSuite suite = resolve_suite(
-      options.suite.empty() ? suite_of(options.models) : read_suite(find_suite(options.suite)));
-  if (!options.reuse.empty()) {
-    suite.reuse = parse_reuse(options.reuse);
-  }
-  if (!options.budget.empty()) {
-    suite.budget = parse_duration(options.budget);
-  }
-  if (!options.cache.empty()) {
-    const std::optional<CacheMode> cache = parse_cache_mode(options.cache);
-    if (!cache) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("'--cache {}' is none of none, weights, all", options.cache));
-    }
-    suite.caches = {*cache};
-  }
-  if (!options.suite.empty() && !options.models.empty()) {
-    keep_models(suite, options.models);
-  }
-  apply(options.loads, suite);
-  return suite;
-}
 
 /// Says which models a run has no end-to-end time of.
 void warn_of_missing(const RunReport& report) {
@@ -84,7 +38,7 @@ void warn_of_missing(const RunReport& report) {
 }
 
 void run_suite(CommandContext& context, RunOptions options) {
-  const ResolvedSuite suite = effective_suite(options);
+  const ResolvedSuite suite = requested_suite(options);
   if (!options.shard.empty()) {
     static_cast<void>(parse_shard(options.shard));
   }

@@ -20,7 +20,7 @@ namespace {
 // the direction; eight new ones find 5 % where a process differs from the next by 2 %.
 const SequentialDesign kDesign{{4, 8, 12}, 0.5};
 // Equivalent early only if that is clear: an undecided 3 % goes on to the last look.
-constexpr double kModelMargin = 0.02;
+constexpr double kModelMargin = 0.03;
 constexpr double kLayerMargin = 0.05;
 constexpr double kLevel = 0.01;  // of q, over the suspects of one kind
 constexpr SamplingPlan kModelSampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.1)};

@@ -340,10 +340,11 @@ class SuiteRun {
     PairedSuspects pairs(store_, suite_, models_, suspects, context_.stop);
     pairs.row_timeout = parse_duration(options_.row_timeout);
     pairs.budget = std::max(kMinConfirmation, kConfirmationShare * (now() - began));
-    PairedSide candidate{
-        worker_options(header_.stack, options_.threads), {}, [this](int pid) { watch_.look(pid); }};
+    PairedSide candidate{executor_.options().worker, {}, [this](int pid) { watch_.look(pid); }};
+    PairedSide reference{worker_options(before.stack, options_.threads), {}};
+    reference.worker.pace = candidate.worker.pace;  // they run on one host
     const PairedConfirmation confirmation =
-        pairs.measure({worker_options(before.stack, options_.threads), {}}, std::move(candidate));
+        pairs.measure(std::move(reference), std::move(candidate));
     if (!context_.stop.load()) {
       baseline.put(store_, header_.id, confirmation, suspects);
     }

@@ -105,6 +105,8 @@ class Executor {
   /// From then on execute() measures no more.
   [[nodiscard]] const std::string& device_fault() const { return device_fault_; }
 
+  [[nodiscard]] const ExecutorOptions& options() const { return options_; }
+
  private:
   class LayerRun;
   WorkerProcess& worker();

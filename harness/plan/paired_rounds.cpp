@@ -190,7 +190,9 @@ PairedRounds::PairedRounds(Store& store,
       baseline_{std::move(baseline)},
       candidate_{std::move(candidate)},
       options_(options),
-      stop_(stop) {}
+      stop_(stop) {
+  candidate_.side.worker.pace = baseline_.side.worker.pace;  // they run on one host
+}
 
 PairedRound PairedRounds::measure(const PairedWork& work,
                                   const std::function<void(const std::string&)>& report) {

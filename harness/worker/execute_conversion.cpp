@@ -116,6 +116,9 @@ protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
   *message.mutable_sampling() = to_protocol(request.sampling);
   message.set_seed(request.seed);
   message.set_disturbed_attempts(request.disturbed_attempts);
+  if (request.host_pace) {
+    message.set_host_pace_seconds(request.host_pace->count());
+  }
   message.set_profile(request.profile);
   return message;
 }
@@ -146,6 +149,9 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   request.seed = message.seed();
   request.disturbed_attempts =
       std::min(not_negative("disturbed_attempts", message.disturbed_attempts()), kMaximumAttempts);
+  if (message.has_host_pace_seconds()) {
+    request.host_pace = time_of("host_pace_seconds", message.host_pace_seconds());
+  }
   request.profile = !message.has_profile() || message.profile();
   return request;
 }

@@ -47,7 +47,8 @@ struct ExecuteRequest {
   SamplingPlan sampling{.budget = Seconds(1.0)};
   std::uint64_t seed = 1;  ///< of the inputs, and of weights that the model does not hold
   std::int64_t disturbed_attempts = 2;
-  bool profile = true;  ///< time the plan's steps beside the model, for its prediction
+  std::optional<Seconds> host_pace;  ///< the fastest that other processes saw (kHostPace)
+  bool profile = true;               ///< time the plan's steps beside the model, for its prediction
 };
 
 /// Says how far a worker is with timing a model.

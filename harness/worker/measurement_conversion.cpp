@@ -133,6 +133,9 @@ protocol::MeasureRequest to_protocol(const MeasureRequest& request) {
   message.set_verify(request.verify);
   message.set_verify_fully_below_macs(request.verify_fully_below_macs);
   message.set_disturbed_attempts(request.disturbed_attempts);
+  if (request.host_pace) {
+    message.set_host_pace_seconds(request.host_pace->count());
+  }
   return message;
 }
 
@@ -159,6 +162,9 @@ MeasureRequest from_protocol(const protocol::MeasureRequest& message) {
                                        std::int64_t{message.disturbed_attempts()},
                                        std::int64_t{0},
                                        std::int64_t{1000});
+  if (message.has_host_pace_seconds()) {
+    request.host_pace = time_of("host_pace_seconds", message.host_pace_seconds());
+  }
   return request;
 }
 

@@ -112,7 +112,9 @@ class WorkerProcess::Implementation {
                const std::function<void(Execution)>& emit,
                const std::function<bool(const ExecuteProgress&)>& go_on) {
     protocol::Request request;
-    *request.mutable_execute() = to_protocol(execute);
+    ExecuteRequest asked = execute;
+    asked.host_pace = options_.pace->seconds();
+    *request.mutable_execute() = to_protocol(asked);
     send(request, timeout);
     FrameChannel::Deadline deadline = deadline_in(timeout);
     double share = 0.0;
@@ -135,6 +137,7 @@ class WorkerProcess::Implementation {
       Execution execution = read(reply,
                                  reply.has_execution() && modes++ < execute.modes.size(),
                                  [&] { return from_protocol(reply.execution()); });
+      options_.pace->take_in(execution.row);
       hand_on(emit, std::move(execution));
       deadline = deadline_in(timeout);
     }
@@ -189,7 +192,9 @@ class WorkerProcess::Implementation {
                Seconds timeout,
                const std::function<void(Measurement)>& emit) {
     protocol::Request request;
-    *request.mutable_measure() = to_protocol(measure);
+    MeasureRequest asked = measure;
+    asked.host_pace = options_.pace->seconds();
+    *request.mutable_measure() = to_protocol(asked);
     send(request, timeout);
     for (int rows = 0;; ++rows) {
       const protocol::Reply reply = receive(timeout);
@@ -203,6 +208,7 @@ class WorkerProcess::Implementation {
         die(ProtocolError(ProtocolError::Kind::kBroken, "a row has another key than was asked for"),
             timeout);
       }
+      options_.pace->take_in(row);
       hand_on(emit, std::move(row));
     }
   }

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/results/host_pace.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/worker/stack.hpp"
 #include "harness/worker/worker_service.hpp"
@@ -22,6 +23,9 @@ struct WorkerOptions {
   int threads = 1;
   std::vector<std::filesystem::path>
       search_path;  ///< where plumb-worker-BACKEND may lie, first wins
+  /// What its workers see of the host's pace, and are told of it: one for all processes that are
+  /// started with copies of these options.
+  std::shared_ptr<FastestPace> pace = std::make_shared<FastestPace>();
   Seconds start_timeout{20.0};
   Seconds request_timeout{120.0};  ///< for describe, variants, calibrate, preview and reproduce
 };

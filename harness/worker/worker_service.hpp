@@ -34,6 +34,7 @@ struct MeasureRequest {
   bool verify = true;
   std::int64_t verify_fully_below_macs = 1'000'000'000;  ///< above: 4,096 seeded elements
   std::int64_t disturbed_attempts = 3;  ///< how often a block on a disturbed host is measured again
+  std::optional<Seconds> host_pace;     ///< the fastest that other processes saw (kHostPace)
 };
 
 /// Is what a worker process does; the protocol carries exactly this. `runners/engine` implements it

@@ -40,6 +40,7 @@ std::vector<Variant> BackendService::variants(const LayerKey& key) {
 
 void BackendService::measure(const MeasureRequest& request,
                              const std::function<void(Measurement)>& emit) {
+  timing_.know_pace(request.host_pace);
   if (request.key.text.starts_with(kControlPrefix)) {
     emit(measure_control(request.key, timing_));
     return;
@@ -50,6 +51,7 @@ void BackendService::measure(const MeasureRequest& request,
 void BackendService::execute(const ExecuteRequest& request,
                              const std::function<void(Execution)>& emit,
                              const ExecuteReport& report) {
+  timing_.know_pace(request.host_pace);
   ModelExecution(backend_, timing_, options_.last_level_cache, request).run(emit, report);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 #include <utility>
 
 #include "harness/measure/own_clock.hpp"
@@ -57,6 +58,27 @@ const HarnessFloor& LayerTiming::floor() {
   return floor_;
 }
 
+void LayerTiming::know_pace(std::optional<Seconds> fastest) {
+  if (fastest) {
+    fastest_pace_ = std::min(fastest_pace_.value_or(*fastest), *fastest);
+  }
+}
+
+Seconds LayerTiming::quiet_pace() {
+  // A neighbour on the core comes for tenths of a second.
+  constexpr Seconds kPause{0.01};
+  while (true) {
+    const Seconds pace = pace_();
+    fastest_pace_ = std::min(fastest_pace_.value_or(pace), pace);
+    const Seconds age = std::chrono::steady_clock::now() - began_;
+    if (pace <= kSlowPace * *fastest_pace_ || waited_ >= kMinWaiting + kWaitingShare * age) {
+      return pace;
+    }
+    std::this_thread::sleep_for(kPause);
+    waited_ += kPause;
+  }
+}
+
 void LayerTiming::time(TimedRegion& region,
                        const SamplingPlan& plan,
                        std::int64_t attempts,
@@ -72,7 +94,7 @@ void LayerTiming::time(TimedRegion& region,
   row.started = now();
   MonitoredBlock seen;
   for (row.attempt = 1;; ++row.attempt) {
-    const Seconds before = paced ? pace_() : Seconds(0.0);
+    const Seconds before = paced ? quiet_pace() : Seconds(0.0);
     const DisturbanceReading begin = disturbance_();
     if (monitor_ != nullptr) {
       monitor_->begin();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,14 +25,19 @@ class LayerTiming {
  public:
   /// `filter` is Google Benchmark's: a regular expression over "key/variant/cache/purpose"; empty:
   /// all. A `monitor` (which must outlive this) watches the device beside each block. `pace`, where
-  /// given, is asked before and after each block but a race's or a device's own: a block beside
-  /// which it is slow against the fastest of this process is disturbed.
+  /// given, is asked before and after each block but a race's or a device's own. A block beside
+  /// which it is slow against the fastest that is known is disturbed; before one, a slow host is
+  /// waited for.
   explicit LayerTiming(
       Clock clock = steady_clock(),
       DisturbanceSource disturbance = [] { return read_disturbance(); },
       std::string filter = {},
       BlockMonitor* monitor = nullptr,
       HostPaceSource pace = {});
+
+  /// Takes in the fastest pace that other processes saw: a process that a neighbour slows down from
+  /// its start cannot tell by itself.
+  void know_pace(std::optional<Seconds> fastest);
 
   /// Fills samples, repetitions, summary, floor, disturbance, attempt and started of a row whose
   /// key, variant, cache and purpose are set. Sets the outcome to kSkipped if the filter leaves the
@@ -46,6 +52,8 @@ class LayerTiming {
   [[nodiscard]] const HarnessFloor& floor();
 
   static constexpr double kUnstableAbove = 0.10;
+  static constexpr Seconds kMinWaiting{0.1};
+  static constexpr double kWaitingShare = 0.2;
 
  private:
   Clock clock_;
@@ -53,7 +61,13 @@ class LayerTiming {
   std::string filter_;
   BlockMonitor* monitor_;
   HostPaceSource pace_;
+  /// Waits until the host is at its pace: in all for kMinWaiting and kWaitingShare of this object's
+  /// life at most.
+  [[nodiscard]] Seconds quiet_pace();
+
   std::optional<Seconds> fastest_pace_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  Seconds waited_{};
   bool floor_known_ = false;
   HarnessFloor floor_;
   int stayed_disturbed_ = 0;  // blocks in a row

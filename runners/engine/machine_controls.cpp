@@ -12,6 +12,7 @@
 namespace plumb {
 namespace {
 
+constexpr std::int64_t kAttempts = 3;
 constexpr std::size_t kExtent = 160;                   // three matrices: 300 KiB
 constexpr std::size_t kCopied = std::size_t{4} << 20;  // words: 32 MiB
 
@@ -86,7 +87,7 @@ Measurement measure_control(const LayerKey& key, LayerTiming& timing) {
                           .relative_half_width = 0.0,
                           .samples_at_most = 51};
   FunctionRegion region(std::move(work));
-  timing.time(region, plan, 1, row);
+  timing.time(region, plan, kAttempts, row);
   return row;
 }
 

@@ -1,9 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """How often are two runs of unchanged code called changed? Runs a suite again and again, compares all pairs of runs, and
-runs gates against the first. Half of the runs may share the machine with a busy process.
+runs gates against the first.
 
-    unchanged_runs.py BUILD [--suite suites/smoke.toml] [--runs 8] [--gates 3] [--busy] [--limit 0.01]
+    unchanged_runs.py BUILD [--suite suites/smoke.toml] [--runs 8] [--gates 3] [--busy] [--limit 0.01] [--store PATH]
+
+Every second run is of a stack that differs in a variable that nothing reads. So half of the pairs are of the same
+software, which `compare` knows, and half are of software that changed without an effect, which it cannot know. --busy
+keeps one core busy meanwhile. With --store an examination is added to: pairs are those of all runs in that store.
 
 Exit status 1 if more than the limit of the pairs are regressed, improved or broken, or a gate exits 1. The interval is
 Clopper and Pearson's; pairs share runs, so it is a guide."""
@@ -13,9 +17,11 @@ import itertools
 import json
 import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 CHANGED = ("regressed", "improved", "broken")
 
@@ -49,43 +55,64 @@ def main():
     parser.add_argument("--gates", type=int, default=3)
     parser.add_argument("--limit", type=float, default=0.01)
     parser.add_argument("--busy", action="store_true", help="keep one core busy meanwhile")
+    parser.add_argument("--store", help="a store to add to; default: a new one")
     options = parser.parse_args()
     plumb = os.path.join(options.build, "bin", "plumb")
-    store = "sqlite:" + os.path.join(tempfile.mkdtemp(prefix="unchanged-"), "store.db")
+    folder = tempfile.mkdtemp(prefix="unchanged-")
+    store = "sqlite:" + (options.store or os.path.join(folder, "store.db"))
+    environment = {**os.environ, "XDG_DATA_HOME": folder}
+    innocent = os.path.join(folder, "plumb", "stacks", "innocent")
+    os.makedirs(innocent)
+    with open(os.path.join(innocent, "stack.toml"), "w") as stack:
+        environments = json.loads(subprocess.check_output([plumb, "env", "--json"], env=environment))["environments"]
+        library = next(iter(environments.values()))["facts"]["library.path"]
+        stack.write(f'backend = "onednn"\nlibraries = ["{library}"]\nvariables = {{ INNOCENT = "1" }}\n')
 
     def call(*arguments):
-        return subprocess.run([plumb, *arguments, "--store", store], capture_output=True, text=True)
+        return subprocess.run([plumb, *arguments, "--store", store], capture_output=True, text=True, env=environment)
 
+    def measure(number, *arguments):
+        stack = "innocent" if number % 2 else "default"
+        start = time.monotonic()
+        run = call("run", options.suite, "--reuse", "never", "--stack", stack, *arguments)
+        seconds.append(time.monotonic() - start)
+        return run
+
+    seconds = []
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"]) if options.busy else None
     try:
         for number in range(options.runs):
-            run = call("run", options.suite, "--reuse", "never")
+            run = measure(number)
             if run.returncode != 0:
                 sys.exit(f"run {number + 1} exited {run.returncode}: {run.stderr[-500:]}")
-        runs = sorted(entry["run"] for entry in json.loads(call("runs", "--json").stdout)["runs"])
-        gates = [
-            call("run", options.suite, "--reuse", "never", "--baseline", runs[0], "--gate").returncode
-            for _ in range(options.gates)
-        ]
+        first = sorted(entry["run"] for entry in json.loads(call("runs", "--json").stdout)["runs"])[0]
+        alone = statistics.median(seconds or [math.nan])
+        del seconds[:]
+        gates = [measure(number, "--baseline", first, "--gate").returncode for number in range(options.gates)]
+        gate = statistics.median(seconds or [math.nan])
     finally:
         if busy:
             busy.kill()
-    verdicts = collections.Counter()
+    runs = sorted(entry["run"] for entry in json.loads(call("runs", "--json").stdout)["runs"])
+    counts = {True: collections.Counter(), False: collections.Counter()}
     kinds = collections.defaultdict(collections.Counter)
     for base, candidate in itertools.combinations(runs, 2):
         document = json.loads(call("compare", base, candidate, "--json").stdout)
-        verdicts[document["verdict"]] += 1
+        counts[document["same_software"]][document["verdict"]] += 1
         for metric in document["metrics"]:
             kinds[metric["kind"]][metric["verdict"]] += 1
+    verdicts = counts[True] + counts[False]
     pairs = sum(verdicts.values())
     changed = sum(verdicts[verdict] for verdict in CHANGED)
     low, high = clopper_pearson(changed, pairs)
     print(f"{options.suite}, {len(runs)} runs{', one core busy' if options.busy else ''}: {dict(verdicts)}")
     print(f"called changed: {changed} of {pairs} pairs, {100 * changed / pairs:.1f} % ({100 * low:.1f} to {100 * high:.1f})")
+    for same, of_kind in counts.items():
+        print(f"  {'the same software' if same else 'an innocent variable'}: {dict(of_kind)}")
     for kind, counts in sorted(kinds.items()):
         wrong = sum(counts[verdict] for verdict in CHANGED)
         print(f"  {kind}: {wrong} of {sum(counts.values())} changed, {dict(counts)}")
-    print(f"gates exited {gates}")
+    print(f"gates exited {gates}; a run takes {alone:.1f} s, a gate {gate:.1f} s in the median")
     return 1 if changed > options.limit * pairs or 1 in gates else 0
 
 

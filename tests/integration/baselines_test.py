@@ -75,6 +75,19 @@ class Baselines(Command):
         self.plumb("report", f"{base}..{slow}", "-o", page)
         self.assertEqual(page.read_text(), (self.folder / "page.html").read_text())
 
+    def test_a_baseline_may_be_measured_as_several_runs(self):
+        self.plumb("baseline", "set", self.tiny("never"), "--runs", 3, "--stack", "fake", "--reason", "new machine")
+        (baseline,) = self.baselines()
+        self.assertEqual((baseline["name"], baseline["reason"]), ("baseline/tiny", "new machine"))
+        self.assertEqual(len(self.runs()), 3)
+        self.assertIn(baseline["run"], self.runs())
+        self.environment["PLUMB_FAKE_SLOWNESS"] = "1.4"
+        self.plumb("baseline", "set", self.tiny("never"), "--runs", 4, "--stack", "fake", "--name", "noisy")
+        comparison = self.run_tiny("--baseline", "noisy", reuse="never")["comparison"]
+        self.assertEqual(comparison["verdict"], "equivalent")
+        self.plumb("baseline", "set", "nonsense.toml", "--runs", 3, expect=2)
+        self.plumb("baseline", "set", self.tiny(), "--stack", "fake", expect=2)
+
     def test_a_slower_machine_fails_no_gate(self):
         base = self.measure("--processes", 3)
         self.environment["PLUMB_FAKE_SLOWNESS"] = "1.3"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <utility>
@@ -65,8 +66,8 @@ class Timing : public ::testing::Test {
 };
 
 TEST_F(Timing, a_block_beside_which_the_host_is_slow_is_measured_again) {
-  // Before and after each block: quiet, then a neighbour who stays for one block.
-  std::vector<double> paces{1.00, 1.02, 1.35, 1.34, 1.01, 1.03};
+  // Before and after each block: quiet; then a neighbour who is waited for once, and comes back.
+  std::vector<double> paces{1.00, 1.02, 1.35, 1.01, 1.34, 1.01, 1.03};
   std::size_t asked = 0;
   pace_ = [&] { return Seconds(1e-5 * paces.at(asked++)); };
   LayerTiming layer_timing = timing();
@@ -84,6 +85,28 @@ TEST_F(Timing, a_block_beside_which_the_host_is_slow_is_measured_again) {
   EXPECT_FALSE(again.disturbance.disturbed);
   EXPECT_NEAR(again.readings.at(kHostPace).median, 1.02e-5, 1e-12) << "of the block that counts";
   EXPECT_EQ(asked, paces.size());
+}
+
+TEST_F(Timing, a_process_is_told_of_the_pace_that_it_never_saw) {
+  pace_ = [] { return Seconds(1.2e-5); };
+  LayerTiming unaware = timing();
+  CostlyRegion region(now_, [](int) { return 1e-3; });
+  Measurement alone = row();
+  unaware.time(region, SamplingPlan{}, 1, alone);
+  EXPECT_FALSE(alone.disturbance.disturbed);
+
+  LayerTiming aware = timing();
+  aware.know_pace(std::nullopt);
+  aware.know_pace(Seconds(1e-5));
+  aware.know_pace(Seconds(2e-5));
+  Measurement told = row();
+  const auto start = std::chrono::steady_clock::now();
+  aware.time(region, SamplingPlan{}, 1, told);
+  EXPECT_TRUE(told.disturbance.disturbed);
+  aware.time(region, SamplingPlan{}, 1, told);
+  const Seconds waited = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(waited, LayerTiming::kMinWaiting);
+  EXPECT_LT(waited, LayerTiming::kMinWaiting * 5.0) << "in all, not for each block";
 }
 
 TEST_F(Timing, races_do_not_ask_for_the_pace) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <span>
 #include <utility>
 
 #include "harness/base/error.hpp"
@@ -12,6 +13,7 @@ namespace plumb {
 namespace {
 
 constexpr double kPercentAtMost = 1000.0;
+constexpr std::string_view kModels = "model:";
 
 /// Waits after each execution for a share of what it took.
 class SlowedProgram final : public Program {
@@ -38,6 +40,21 @@ class SlowedProgram final : public Program {
     return program_->outputs(slot);
   }
   [[nodiscard]] std::optional<Seconds> reorder_time() override { return program_->reorder_time(); }
+  [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override {
+    return program_->profile(slot);
+  }
+  [[nodiscard]] std::vector<Seconds> profile_in_turn(std::size_t slot,
+                                                     const std::vector<bool>& wanted,
+                                                     Bytes most) override {
+    return program_->profile_in_turn(slot, wanted, most);
+  }
+  [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override {
+    return program_->input_bytes(slot, operand);
+  }
+  [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
+                                                        std::size_t output) override {
+    return program_->output_bytes(slot, output);
+  }
 
  private:
   std::unique_ptr<Program> program_;
@@ -76,6 +93,14 @@ Environment SlowedBackend::describe() const {
 Prepared SlowedBackend::prepare(const LayerKey& key, const std::string& variant) {
   Prepared prepared = backend_.prepare(key, variant);
   if (prepared.program != nullptr && key.text.starts_with(keys_)) {
+    prepared.program = std::make_unique<SlowedProgram>(std::move(prepared.program), share_, clock_);
+  }
+  return prepared;
+}
+
+PreparedModel SlowedBackend::prepare_model(const Graph& graph, const ModelOptions& options) {
+  PreparedModel prepared = backend_.prepare_model(graph, options);
+  if (prepared.program != nullptr && keys_ == kModels) {
     prepared.program = std::make_unique<SlowedProgram>(std::move(prepared.program), share_, clock_);
   }
   return prepared;

@@ -12,12 +12,13 @@
 namespace plumb {
 
 /// Is a backend whose layers take longer, for tests of whether a slow-down is found: each execution
-/// of a chosen key waits, busy, for a share of what it took. Whole models are left as they are. The
-/// environment's identity says so ("library.slow_layers"), so that nothing measured like this is
-/// taken for a result. Refers to the backend.
+/// of a chosen key waits, busy, for a share of what it took. Models are slowed as a whole, or not
+/// at all. The environment's identity says so ("library.slow_layers"), so that nothing measured
+/// like this is taken for a result. Refers to the backend.
 class SlowedBackend final : public Backend {
  public:
-  /// `slowing` is "KEYS=PERCENT": keys that begin with KEYS are PERCENT slower (0 to 1000). Throws
+  /// `slowing` is "KEYS=PERCENT": keys that begin with KEYS are PERCENT slower (0 to 1000);
+  /// "model:=PERCENT": whole models are, and layers are not. Throws
   /// Error{kUser} for anything else.
   SlowedBackend(Backend& backend, std::string_view slowing, Clock clock = steady_clock());
 
@@ -32,9 +33,7 @@ class SlowedBackend final : public Backend {
   void part_threads(std::size_t lanes) override { backend_.part_threads(lanes); }
   void enter_lane(std::size_t lane) override { backend_.enter_lane(lane); }
   [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
-                                            const ModelOptions& options) override {
-    return backend_.prepare_model(graph, options);
-  }
+                                            const ModelOptions& options) override;
   [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override {
     return backend_.reproduce(request);
   }

@@ -16,12 +16,14 @@ import collections
 import itertools
 import json
 import math
-import os
+import pathlib
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from restarted_pairs import Workplace
 
 CHANGED = ("regressed", "improved", "broken")
 
@@ -57,19 +59,15 @@ def main():
     parser.add_argument("--busy", action="store_true", help="keep one core busy meanwhile")
     parser.add_argument("--store", help="a store to add to; default: a new one")
     options = parser.parse_args()
-    plumb = os.path.join(options.build, "bin", "plumb")
-    folder = tempfile.mkdtemp(prefix="unchanged-")
-    store = "sqlite:" + (options.store or os.path.join(folder, "store.db"))
-    environment = {**os.environ, "XDG_DATA_HOME": folder}
-    innocent = os.path.join(folder, "plumb", "stacks", "innocent")
-    os.makedirs(innocent)
-    with open(os.path.join(innocent, "stack.toml"), "w") as stack:
-        environments = json.loads(subprocess.check_output([plumb, "env", "--json"], env=environment))["environments"]
-        library = next(iter(environments.values()))["facts"]["library.path"]
-        stack.write(f'backend = "onednn"\nlibraries = ["{library}"]\nvariables = {{ INNOCENT = "1" }}\n')
+    workplace = Workplace(pathlib.Path(options.build), tempfile.mkdtemp(prefix="unchanged-"))
+    workplace.stack("innocent", 'variables = { INNOCENT = "1" }\n')
+    if options.store:
+        workplace.environment["PLUMB_STORE"] = f"sqlite:{options.store}"
 
     def call(*arguments):
-        return subprocess.run([plumb, *arguments, "--store", store], capture_output=True, text=True, env=environment)
+        return subprocess.run(
+            [workplace.build / "bin/plumb", *arguments], capture_output=True, text=True, env=workplace.environment
+        )
 
     def measure(number, *arguments):
         stack = "innocent" if number % 2 else "default"

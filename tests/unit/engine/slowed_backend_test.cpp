@@ -33,6 +33,23 @@ TEST(SlowedBackend, slows_the_chosen_keys_by_the_share) {
   EXPECT_NEAR(executed("v1:conv;=50").count(), 1e-3, 1e-6);
 }
 
+TEST(SlowedBackend, slows_whole_models_where_it_is_told_to) {
+  const auto model_time = [](const std::string& slowing) {
+    ScriptedVariant variant;
+    variant.variant.text = "a";
+    ScriptedBackend inner({variant});
+    SlowedBackend backend(inner, slowing, inner.script.clock());
+    const PreparedModel prepared = backend.prepare_model({}, {});
+    prepared.program->enqueue(0);
+    const Seconds begin = inner.script.now;
+    prepared.program->enqueue(0);
+    return (inner.script.now - begin).count();
+  };
+  const double alone = model_time("v1:=50");
+  EXPECT_NEAR(model_time("model:=5"), 1.05 * alone, 1e-3 * alone);
+  EXPECT_NEAR(executed("model:=5").count(), 1e-3, 1e-6) << "layers are left as they are";
+}
+
 TEST(SlowedBackend, says_so_in_the_identity) {
   ScriptedBackend inner({});
   EXPECT_EQ(SlowedBackend(inner, "v1:a=b=3").describe().identity.at("library.slow_layers"),

@@ -19,8 +19,8 @@ constexpr double kLeastLevel = 1e-14;
 constexpr double kMostLevel = 0.9;
 constexpr std::size_t kLevels = 72;
 
-/// Is the density of the sum at one look, of those that have not been rejected yet: points of equal
-/// distance with Simpson's weights worked in.
+/// Density of the sum at one look, restricted to sums that have not been rejected yet. The points
+/// are equidistant, and the weights include Simpson's coefficients.
 struct Density {
   std::vector<double> at;
   std::vector<double> weight;

@@ -16,7 +16,7 @@ namespace plumb {
 [[nodiscard]] std::vector<double> spending_limits(const std::vector<double>& information,
                                                   double level);
 
-/// Tells what p-values at several looks at growing data are worth in all. Making one takes a tenth
+/// Overall p-values of a test that looks several times at growing data. Construction takes a tenth
 /// of a second. Pure.
 class AlphaSpending {
  public:

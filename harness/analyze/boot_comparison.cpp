@@ -65,7 +65,8 @@ std::string kind_of(const std::string& series) {
                                                             : "bound";
 }
 
-/// Says why a side's boots have no time of a series, if they all say so.
+/// Returns why a side's boots have no time of a series. Absent unless every run of the side has a
+/// reason; otherwise the first run's.
 std::optional<std::string> refusal_in_all(std::span<const BootRun> runs,
                                           const std::string& series) {
   const bool all = !runs.empty() && std::all_of(runs.begin(), runs.end(), [&](const auto& run) {
@@ -74,13 +75,13 @@ std::optional<std::string> refusal_in_all(std::span<const BootRun> runs,
   return all ? std::optional(runs.front().failures.at(series)) : std::nullopt;
 }
 
-/// Is one series on its way through the family's correction.
+/// One series and its p-value on the way through the family's correction.
 struct SeriesTest {
   MetricComparison metric;
   std::optional<double> p;
 };
 
-/// Is one comparison of two sets of boots.
+/// One comparison of two sets of boots.
 class Comparing {
  public:
   Comparing(std::span<const BootRun> baseline,

@@ -13,7 +13,7 @@
 
 namespace plumb {
 
-/// Is what one run of one boot of the machine says.
+/// Times and control of one run in one boot of the machine.
 struct BootRun {
   std::string boot;  ///< the kernel's id of it
   RunId run;
@@ -22,14 +22,14 @@ struct BootRun {
   std::map<std::string, std::string> failures;  ///< why a layer has none
 };
 
-/// Is one boot, all its runs.
+/// One boot of the machine with all its runs.
 struct Boot {
   std::string id;
   std::vector<RunId> runs;
   double control = 0.0;  ///< geometric mean over its runs, seconds
 };
 
-/// Is what differs between two sets of boots.
+/// Comparison of two sets of boots.
 struct BootComparison {
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   std::vector<Boot> baseline;

@@ -17,7 +17,7 @@ namespace plumb {
 
 inline constexpr std::string_view kAnalysisVersion = "1";
 
-/// Is one bound or estimate (DESIGN §4; the kinds are in docs/BOUNDS.md).
+/// One bound or estimate (DESIGN §4; the kinds are in docs/BOUNDS.md).
 struct Bound {
   std::string kind;  ///< hardware, library, library_parallel, predicted, benanza_sequential,
                      ///< benanza_parallel
@@ -29,7 +29,7 @@ struct Bound {
   std::vector<RowId> inputs;
 };
 
-/// Is one step of a cover or of the critical path: a layer, or several fused into one.
+/// One step of a cover or of the critical path: a layer, or several fused into one.
 struct CoverStep {
   std::vector<LayerId> layers;
   std::string rewrite;  ///< empty: the plain layer
@@ -38,7 +38,7 @@ struct CoverStep {
   bool critical = false;        ///< one of its layers lies on the critical path
 };
 
-/// Is everything about one model that its layers give, and what it took end to end.
+/// Bounds, estimates and findings that one model's layers give, and its end-to-end times.
 struct ModelBounds {
   ModelInstance instance;
   std::size_t measured_layers =

@@ -51,7 +51,7 @@ struct Partial {
   std::size_t decision = kNone;
 };
 
-/// Holds, for each set of later layers that are taken already, the cheapest way to get there.
+/// Cheapest partial cover for each set of later layers that are taken already.
 using States = std::map<std::vector<LayerId>, Partial>;
 
 class GroupCover {

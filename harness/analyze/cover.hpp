@@ -11,13 +11,13 @@
 
 namespace plumb {
 
-/// Is one way to execute some layers in one go: a layer by itself, or several fused.
+/// One way to execute some layers together: a layer by itself, or several fused.
 struct CoverOption {
   std::vector<LayerId> layers;     ///< ascending; the last one makes the only value that leaves
   std::optional<Seconds> seconds;  ///< absent: not measured
 };
 
-/// Is a choice of options that executes every layer exactly once.
+/// Choice of options that executes every layer exactly once.
 struct Cover {
   std::vector<std::size_t>
       chosen;           ///< indices of options, by their last layer: a topological order

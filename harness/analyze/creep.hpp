@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Is a level that rose little by little, below what any one step would be found by.
+/// Gradual rise of a series' level in steps that are each too small to be detected.
 struct Creep {
   std::size_t best_index = 0;  ///< middle of the window of the best level
   double best = 0.0;           ///< median of that window

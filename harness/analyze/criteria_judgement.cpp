@@ -15,7 +15,7 @@ bool slower(const MetricComparison& metric, double limit) {
   return metric.verdict == ComparisonVerdict::kRegressed && *metric.ratio > 1.0 + limit;
 }
 
-/// Tells whether a slow-down beyond the limit can be excluded.
+/// Returns whether a slow-down beyond the limit can be excluded.
 bool excluded(const MetricComparison& metric, double limit) {
   return metric.verdict == ComparisonVerdict::kBroken ||  // a criterion of its own
          (metric.ratio && metric.high <= 1.0 + limit) ||
@@ -26,7 +26,7 @@ std::string case_of(const QualifiedMetric& metric) {
   return metric.mode.empty() ? metric.subject : metric.subject + " " + metric.mode;
 }
 
-/// Is the judge of one qualification.
+/// Evaluator of one qualification's criteria.
 class Judge {
  public:
   explicit Judge(Qualification& qualification) : q_(qualification) {}

@@ -10,7 +10,7 @@
 namespace plumb {
 namespace {
 
-/// Says when a layer's results are there, by which option, and what was waited for last.
+/// Finish time of a layer's results, the option that computes them, and the layer awaited last.
 struct Finish {
   double seconds = std::numeric_limits<double>::infinity();
   std::optional<std::size_t> option;  ///< absent: nothing is executed (a view)

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Is the longest chain of options that wait for each other.
+/// Longest chain of options that wait for each other.
 struct CriticalPath {
   Seconds length{};
   std::vector<std::size_t> options;  ///< indices, source to sink; their times add up to `length`

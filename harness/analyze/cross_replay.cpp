@@ -24,7 +24,7 @@ std::optional<MetricComparison> tested(const PairedSamples& samples, const std::
   return std::move(metric.result);
 }
 
-/// Tells whether a ratio holds as much of a regression as its half.
+/// Returns whether a test's ratio shows at least half of a regression, on the logarithm.
 bool shows(const MetricComparison& test, const MetricComparison& regression) {
   return std::log(*test.ratio) >= kShare * std::log(*regression.ratio);
 }

@@ -8,7 +8,7 @@
 
 namespace plumb {
 
-/// Is what fresh processes of both sides measured of one regressed layer.
+/// Times of one regressed layer, measured by fresh processes of both sides.
 struct ReplayTimes {
   std::string chosen;            ///< the baseline's choice
   std::string candidate_chosen;  ///< what regressed: the candidate's
@@ -24,9 +24,9 @@ struct ReplayTimes {
 [[nodiscard]] std::string same_variant(const std::string& chosen,
                                        const std::vector<std::string>& variants);
 
-/// Tells by test why a layer regressed. The baseline's implementation is as fast as before if less
-/// than half of the regression (on the logarithm) shows in it; else its kernel changed. The bound
-/// is worse if at least half of the regression shows in the fastest variants. Pure.
+/// Determines by test why a layer regressed. The baseline's implementation is as fast as before if
+/// less than half of the regression (on the logarithm) shows in it; else its kernel changed. The
+/// bound is worse if at least half of the regression shows in the fastest variants. Pure.
 [[nodiscard]] CrossReplay judge_replay(const ReplayTimes& times,
                                        const MetricComparison& regression);
 

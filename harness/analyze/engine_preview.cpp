@@ -97,7 +97,7 @@ std::optional<std::size_t> rank_of(const EngineConfiguration& wanted, const Engi
   return std::nullopt;
 }
 
-/// Says why an offer has no engine.
+/// Returns the reason why an offer has no engine.
 std::string reason_of(const EngineChoices& choices, const EngineOffer* offer) {
   if (!choices.outcome.ok()) {
     return choices.outcome.reason;

@@ -12,13 +12,13 @@
 
 namespace plumb {
 
-/// Says how many nodes of a model are one layer.
+/// Number of nodes of a model that are one layer.
 struct LayerUse {
   std::string model;
   std::int64_t nodes = 0;
 };
 
-/// Is one layer with what two versions of a library would choose for it.
+/// One layer with the engines that two versions of a library would choose for it.
 struct PreviewedLayer {
   LayerKey key;
   std::vector<LayerUse> uses;
@@ -26,7 +26,7 @@ struct PreviewedLayer {
   EngineChoices to;
 };
 
-/// Says what an upgrade does to a layer, worst first.
+/// Effects of an upgrade on a layer's engine, worst first.
 enum class EngineChange {
   kSupportLost,    ///< there was an engine, and there is none now
   kNumerics,       ///< other numerical notes: results may differ
@@ -40,7 +40,7 @@ enum class EngineChange {
 /// Returns "support_lost", "numerics", "knobs", …
 [[nodiscard]] std::string_view to_text(EngineChange change);
 
-/// Is one property that differs between two choices.
+/// One property that differs between two choices.
 struct EngineDifference {
   std::string what;  ///< a knob, "numerical_notes", "behaviour_notes", "workspace_bytes",
                      ///< "shared_memory_bytes" or "engine"
@@ -71,7 +71,7 @@ struct NotCovered {
   std::int64_t nodes = 0;
 };
 
-/// Is what an upgrade will change, as far as the library says it without a device.
+/// Predicted effects of an upgrade, as far as the library reports them without a device.
 struct EnginePreview {
   std::vector<EngineComparison> comparisons;  ///< worst first, then by nodes, key and layout
   std::vector<NotCovered> not_covered;        ///< by nodes, most first

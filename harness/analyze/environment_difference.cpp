@@ -22,7 +22,8 @@ constexpr std::array<std::string_view, 9> kReadings{"frequency.mhz_now",
                                                     "load",
                                                     "import"};
 
-/// Tells whether a fact only names or places what another fact tells by its content.
+/// Returns whether a fact is only a name or a place of something that another fact identifies by
+/// its content.
 bool is_name(const std::string& fact) {
   return fact == "boot.id" || fact == "stack.name" || fact == "plumb.commit" ||
          fact == "plumb.version" || fact.ends_with(".path");

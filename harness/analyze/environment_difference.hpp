@@ -22,17 +22,17 @@ struct EnvironmentDifference {
 [[nodiscard]] std::vector<EnvironmentDifference> environment_diff(const Environment& baseline,
                                                                   const Environment& candidate);
 
-/// Tells whether `--vary` names a fact: by its own name, "stack" (all of `library…`) or a prefix
-/// that ends at a dot.
+/// Returns whether `--vary` names a fact. It may give the fact's own name, "stack" (all of
+/// `library…`) or a prefix that ends at a dot.
 [[nodiscard]] bool is_varied(const std::string& fact, std::span<const std::string> varied);
 
-/// Tells whether a fact is a reading of the moment, which varies from run to run anyway: load,
-/// clocks, temperatures, the harness's overhead, the time of an import.
+/// Returns whether a fact is a reading of the moment, which varies from run to run anyway. Readings
+/// are load, clocks, temperatures, the harness's overhead and the time of an import.
 [[nodiscard]] bool is_reading(const std::string& fact);
 
-/// Tells whether two environments execute the same files with the same settings on the same
-/// machine, as far as is recorded: they differ in readings of the moment and in names and places
-/// at most. False where one of them does not tell its worker's file.
+/// Returns whether two environments execute the same files with the same settings on the same
+/// machine. Judged by what is recorded: they may differ only in readings of the moment and in names
+/// and places. False where one of them does not record its worker's file.
 [[nodiscard]] bool is_same_software(const Environment& baseline, const Environment& candidate);
 
 }  // namespace plumb

@@ -25,8 +25,8 @@ bool reads_f8(const LayerSpec& spec) {
   });
 }
 
-/// Tells whether a layer multiplies floating-point numbers of 16 bits or more: of integers and
-/// 8-bit floats no peak is measured, and they have a higher one.
+/// Returns whether a layer multiplies floating-point numbers of 16 bits or more. For integers and
+/// 8-bit floats no peak is measured, and their peak is higher.
 bool multiplies_floats(const LayerSpec& spec, const LayerCost& cost) {
   return cost.macs > 0 && is_floating(spec.outputs.front().dtype) && !is_integer_product(spec) &&
          !reads_f8(spec);
@@ -44,8 +44,8 @@ bool counts(const Measurement& row) {
          row.corrected().median > Seconds(0.0);
 }
 
-/// Says how much of its i-th operand a layer must read. `passed_on`: how much its readers read of
-/// what it makes.
+/// Returns how many bytes of its i-th operand a layer must read. `whole`: the operand's size.
+/// `passed_on`: how many bytes its readers read of what it makes.
 std::int64_t demand(const Layer& layer, std::size_t i, Bytes whole, std::int64_t passed_on) {
   if (layer.role == Layer::Role::kView) {
     return i == 0 ? std::min(whole.value, passed_on) : 0;
@@ -67,7 +67,8 @@ std::int64_t demand(const Layer& layer, std::size_t i, Bytes whole, std::int64_t
   return whole.value;
 }
 
-/// Says how much of each value must be read, found from the end of the model to its beginning.
+/// Returns how many bytes of each value must be read. Computed from the end of the model to its
+/// beginning.
 std::vector<std::int64_t> bytes_read(const Graph& graph) {
   std::vector<std::int64_t> read(graph.values.size(), 0);
   for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) {

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Is what no execution of a model on a machine can avoid.
+/// Compulsory transfers and computation that no execution of a model on a machine can avoid.
 struct HardwareFloor {
   Bytes compulsory;    ///< inputs, weights that are read and outputs, each once
   Seconds transfer{};  ///< what of it exceeds the last-level cache ÷ bandwidth

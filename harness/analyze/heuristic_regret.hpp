@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is what one key loses because the library chose as it did.
+/// Regret of one key: the time it loses through the library's choice of variant.
 struct KeyRegret {
   LayerKey key;
   KeyTime choice;      ///< the library's, floor subtracted
@@ -37,7 +37,7 @@ struct RegretGroup {
 };
 inline constexpr double kNotableRegret = 1.05;
 
-/// Is the regret of one run: of one library version on one device.
+/// Regret of one run: of one library version on one device.
 struct HeuristicRegret {
   RunId run;
   std::string suite;

@@ -8,7 +8,7 @@
 namespace plumb {
 namespace {
 
-/// Is a part of a name that tells the family; the first that fits wins.
+/// Parts of a name and the families they indicate; the first part that fits wins.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kFamilies{
     {{"wino", "winograd"},
      {"ref", "reference"},

@@ -7,8 +7,9 @@
 
 namespace plumb {
 
-/// Is what an implementation is, as far as its name tells. Names change between versions of a
-/// library while the implementation stays; family and instruction set stay longer.
+/// Family and instruction set of an implementation, as far as its name shows them. Names change
+/// between versions of a library while the implementation stays; family and instruction set stay
+/// longer.
 struct ImplementationName {
   std::string family;           ///< "winograd", "brgemm", "jit_1x1", "gemm", "jit", "reference"…
   std::string instruction_set;  ///< "avx512_core"; empty: not in the name

@@ -20,7 +20,7 @@ constexpr std::int64_t kNotableBytes = std::int64_t{1} << 20;
 constexpr std::size_t kNamedLayers = 3;
 constexpr double kMostDisturbed = 0.1;  // of the layers; beyond, a host shifts all of them at once
 
-/// Is one layer as both runs' library chose it.
+/// Rows of one layer in both runs, as each run's library chose it.
 struct Pair {
   LayerKey key;
   const Measurement* before = nullptr;
@@ -56,7 +56,7 @@ bool is_disturbed(const Pair& pair) {
   return pair.before->disturbance.disturbed || pair.after->disturbance.disturbed;
 }
 
-/// Is what one layer's cost grew by.
+/// Growth of one layer's cost, with its evidence.
 struct Growth {
   LayerKey key;
   double amount = 0.0;

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Is what the controls say of the machine.
+/// Drift of the machine, judged by the controls.
 struct MachineDrift {
   std::vector<InvalidRound> invalid;
   std::vector<QualifiedControl> controls;  ///< over the valid rounds

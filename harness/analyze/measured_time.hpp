@@ -6,7 +6,7 @@
 
 namespace plumb {
 
-/// Is a positive time with its 95% interval.
+/// Positive time with its 95% interval.
 struct MeasuredTime {
   Seconds median{};
   Interval interval{};

@@ -11,11 +11,11 @@
 
 namespace plumb {
 
-/// Is what a comparison concludes about one metric, or as a whole.
+/// Conclusion of a comparison about one metric, or as a whole.
 enum class ComparisonVerdict { kBroken, kRegressed, kImproved, kEquivalent, kInconclusive };
 [[nodiscard]] std::string_view to_text(ComparisonVerdict verdict);
 
-/// Says how sure, and how large, a change must be.
+/// Significance levels, minimum effects and equivalence margins of a comparison.
 struct ComparisonLimits {
   double alpha = 0.01;                 ///< false alarms of the end-to-end test
   double false_discovery_rate = 0.05;  ///< over the layers of one question
@@ -28,14 +28,14 @@ struct ComparisonLimits {
   double run_layer_margin = 0.20;  ///< of a layer
 };
 
-/// Is one thing that may have made a change, with what speaks for it.
+/// One possible cause of a change, with its evidence.
 struct Cause {
   std::string cause;
   double share = 0.0;  ///< of |delta| that it explains; 1 where one cause is all there is
   std::string evidence;
 };
 
-/// Is what became of an output between two runs.
+/// Change of an output between two runs.
 struct OutputChange {
   bool same_bits = false;
   std::optional<double> baseline_error;  ///< maximum, relative to max|reference|; absent: nothing
@@ -43,7 +43,7 @@ struct OutputChange {
   std::optional<double> candidate_error;
 };
 
-/// Is the answer for one metric.
+/// Comparison of one metric.
 struct MetricComparison {
   std::string series;  ///< "end_to_end", "layers/NAME", "models/NAME/…"
   std::string kind;  ///< "end_to_end", "layer", "capability", "bound", "load", "cost" or "accuracy"

@@ -13,7 +13,7 @@
 namespace plumb {
 namespace {
 
-/// Is what one layer key took in one execution of a model, all its occurrences.
+/// Time of one layer key in one execution of a model, over all its occurrences.
 struct KeyShare {
   double seconds = 0.0;
   std::string variant;
@@ -103,7 +103,7 @@ void put_largest_first(ModelAttribution& attribution) {
       });
 }
 
-/// Is one difference over the rounds.
+/// Values of one difference over the rounds.
 struct Differences {
   std::vector<double> values;
 

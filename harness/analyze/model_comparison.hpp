@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Is what became of one bound, or of one end-to-end time, of a model between two runs.
+/// Change of one bound, or of one end-to-end time, of a model between two runs.
 struct ModelChange {
   ModelInstance instance;
   std::string what;  ///< the bound's kind, or "end_to_end", or "load"

@@ -9,14 +9,14 @@
 
 namespace plumb {
 
-/// Says what a mode allows a step to be.
+/// Steps that a mode allows.
 enum class CoverMode {
   kPlain,   ///< layers as they are written
   kFusion,  ///< also everything in the table of rewrites
 };
 [[nodiscard]] std::string_view to_text(CoverMode mode);  ///< "plain", "fusion"
 
-/// Is the cheapest way to execute a model from measured parts: hot times, fastest variants.
+/// Cheapest way to execute a model from measured parts: hot times, fastest variants.
 struct ModelCover {
   std::vector<CoverStep> steps;  ///< topological; no steps for views and folded layers
   std::vector<CoverStep>
@@ -26,7 +26,7 @@ struct ModelCover {
 };
 [[nodiscard]] ModelCover cover_of(const Graph& graph, const ResultSet& results, CoverMode mode);
 
-/// Is a sum over steps with what it rests on.
+/// Sum over steps, with the rows it is computed from.
 struct StepSum {
   Seconds seconds{};
   Interval interval{};
@@ -41,7 +41,7 @@ struct StepSum {
 /// its half (docs/BOUNDS.md).
 [[nodiscard]] StepSum sum_of(const std::vector<CoverStep>& steps);
 
-/// Is the steps of a cover with their sum.
+/// Steps of a cover with their sum.
 struct PricedCover {
   std::vector<CoverStep> steps;
   StepSum sum;
@@ -63,7 +63,8 @@ struct PricedCover {
 /// Names the layers of a step: "conv1 + relu1", or the first and last of many.
 [[nodiscard]] std::string name_of(const Graph& graph, const std::vector<LayerId>& layers);
 
-/// Says why a layer has no time: its own reason, the worst outcome, or that nothing was measured.
+/// Returns why a layer has no time: its own reason, the worst outcome, or that nothing was
+/// measured.
 [[nodiscard]] std::string reason_of(const Layer& layer, const ResultSet& results);
 
 }  // namespace plumb

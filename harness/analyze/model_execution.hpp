@@ -15,7 +15,7 @@ struct Bound;
 class ResultSet;
 struct ModelBounds;
 
-/// Is a layer inside an executed model beside the same variant of it alone.
+/// Time of a layer inside an executed model, beside that of the same variant alone.
 struct LayerInModel {
   std::string name;
   LayerKey key;
@@ -45,8 +45,9 @@ struct ExecutionTime {
 
 [[nodiscard]] ExecutionTime execution_time(const ReplicatedExecution& execution);
 
-/// Tells whether a bound is one that no such execution can beat: complete, and `hardware`, or
-/// `library` (with parallel branches `library_parallel`) with fusion or without, as the execution.
+/// Returns whether no execution in this mode can beat a bound. The bound must be complete. Its kind
+/// must be `hardware`, or `library` (with parallel branches `library_parallel`) with fusion or
+/// without, as the execution. False for executions in bf16 or int8.
 [[nodiscard]] bool must_not_exceed(const Bound& bound, const ExecutionTime& execution);
 
 /// Adds a run's executions of a model to its bounds, over the processes of each mode, with the

@@ -126,7 +126,7 @@ MetricNoise noise_of(const ReplicatedMetric& metric) {
   return noise;
 }
 
-/// Is a pair as it was drawn: its index, and whether its sides are exchanged.
+/// One draw of a pair: its index, and whether its sides are exchanged.
 struct Draw {
   std::size_t pair = 0;
   bool turned = false;

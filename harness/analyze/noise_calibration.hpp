@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is one metric as restarted processes of one and the same stack timed it.
+/// Times of one metric from restarted processes of a single stack.
 struct ReplicatedMetric {
   struct Process {
     std::string day;              ///< of its measurement, UTC
@@ -23,7 +23,7 @@ struct ReplicatedMetric {
   double resolution = 0.0;  ///< the timer's tick ÷ executions in a sample, seconds
 };
 
-/// Is the noise of one metric: standard deviations of ln(time), which are relative.
+/// Noise of one metric: standard deviations of ln(time), which are relative.
 struct MetricNoise {
   std::string series;
   std::string kind;
@@ -39,7 +39,7 @@ struct MetricNoise {
   double floor = 0.0;            ///< relative changes below it are none
 };
 
-/// Is how often comparisons of a stack with itself raised an alarm.
+/// Rate of false alarms in comparisons of a stack with itself.
 struct AlarmRate {
   double alpha = 0.0;
   double rate = 0.0;  ///< over comparisons and metrics
@@ -48,7 +48,7 @@ struct AlarmRate {
   [[nodiscard]] bool in_band() const { return rate >= low && rate <= high; }
 };
 
-/// Is how often a change is found.
+/// Power of a comparison: how often a change of one size is found.
 struct PowerPoint {
   double change = 0.0;  ///< relative, of every metric's candidate
   double found = 0.0;   ///< share over comparisons and metrics, at 1%, in the right direction
@@ -64,7 +64,7 @@ struct NoiseCalibration {
   std::vector<PowerPoint> power;
 };
 
-/// Says how calibrate_noise() draws.
+/// Options of the resampling in calibrate_noise().
 struct ResamplingPlan {
   std::size_t comparisons = 1000;
   std::size_t pairs = 10;  ///< in each

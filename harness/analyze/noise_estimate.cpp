@@ -50,7 +50,7 @@ std::vector<double> compute_running_median(std::span<const double> values) {
   return result;
 }
 
-/// Tells whether a value agrees with the points on one side of it: the last or first of a level.
+/// Returns whether a value agrees with the points on one side of it: the last or first of a level.
 bool is_edge(std::span<const double> values, std::size_t at) {
   const auto agrees = [&](std::size_t begin) {
     std::array<double, kMedianReach> side{};

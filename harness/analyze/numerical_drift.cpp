@@ -11,7 +11,7 @@
 namespace plumb {
 namespace {
 
-/// Is what one run says of an output.
+/// Hashes, error and correctness of one output in one run.
 struct Output {
   std::set<std::string> hashes;  ///< several: its own processes or cache modes differ
   std::optional<double> error;   ///< the largest

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is one question: did the model, or one of its layers, change?
+/// Samples that answer one question: did the model, or one of its layers, change?
 struct PairedQuestion {
   std::string id;
   std::optional<PairedSamples> end_to_end;

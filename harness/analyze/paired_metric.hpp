@@ -11,15 +11,15 @@ namespace plumb {
 
 inline constexpr std::size_t kLeastPairs = 3;  ///< that can show a change
 
-/// Holds the times of one metric under both sides: round i of one was measured next to round i of
-/// the other, each in a restarted process. Seconds.
+/// Times of one metric under both sides, in seconds. Round i of one side was measured next to round
+/// i of the other, each in a restarted process.
 struct PairedSamples {
   std::string name;
   std::vector<double> baseline;
   std::vector<double> candidate;
 };
 
-/// Is a metric on its way: what its pairs say before its family has been looked at.
+/// Statistics of one metric's pairs, before its family has been looked at.
 struct PairedMetric {
   MetricComparison result;  ///< times and delta; a reason where they cannot be compared
   std::optional<TrimmedMean> log_ratio;  ///< of candidate ÷ baseline; absent with a reason

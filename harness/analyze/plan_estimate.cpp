@@ -10,7 +10,8 @@
 namespace plumb {
 namespace {
 
-/// Tells whether a layer only gives its operand's bytes other extents, or stands for the outputs.
+/// Returns whether a layer only gives its operand's bytes other extents, or stands for the outputs'
+/// reorders.
 bool costs_nothing(const ExecutedLayer& layer) {
   return layer.layers.empty() || layer.key.text.find(":view;") != std::string::npos;
 }

@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Says where the size comes from below which a change is none.
+/// Sources of the size below which a change counts as none.
 enum class FloorSource {
   kFixed,       ///< by the rule alone, or by the user
   kCalibrated,  ///< from the series' own noise, which `plumb calibrate` measured
@@ -19,19 +19,19 @@ enum class FloorSource {
 };
 [[nodiscard]] std::string_view to_text(FloorSource source);
 
-/// Is the relative change below which a metric has not changed.
+/// Relative change below which a metric counts as unchanged.
 struct PracticalFloor {
   double relative = 0.0;
   FloorSource source = FloorSource::kFixed;
 };
 
-/// Is the noise of one series as a calibration found it; relative.
+/// Relative noise of one series, as a calibration found it.
 struct CalibratedNoise {
   double process = 0.0;  ///< standard deviation of one process's median
   double floor = 0.0;    ///< 2%, three of these deviations, or the timer's tick ÷ executions
 };
 
-/// Holds what calibrations say of the environments that are compared.
+/// Calibration results for the environments that are compared.
 struct CalibratedFloors {
   std::map<std::string, CalibratedNoise> series;  ///< "layers/KEY", "models/…/end_to_end/…"
   std::vector<std::string> runs;                  ///< first run of each calibration used

@@ -12,8 +12,9 @@
 
 namespace plumb {
 
-/// Is how much a time differs between two processes, as a run itself shows it: the same variant in
-/// the worker that raced it and in the fresh one that confirmed it, or in each restarted process.
+/// Deviation of a time between two processes, estimated from a run itself. It compares the same
+/// variant in the worker that raced it and in the fresh one that confirmed it, or in each restarted
+/// process.
 struct ProcessDeviation {
   double relative = 0.0;  ///< standard deviation of one process's ln(time)
   std::size_t pairs = 0;  ///< it comes from; below eight the assumed value stands

@@ -14,11 +14,11 @@
 
 namespace plumb {
 
-/// Is the answer to "may we upgrade?".
+/// Answer to "may we upgrade?".
 enum class QualificationVerdict { kApprove, kApproveWithExceptions, kReject, kNotEnoughEvidence };
 [[nodiscard]] std::string_view to_text(QualificationVerdict verdict);
 
-/// Says what became of a regressed layer's bound.
+/// Change of a regressed layer's bound.
 enum class BoundChange {
   kNotTested,
   kCapabilityLost,  ///< the fastest way to compute it got slower too: the bound is worse
@@ -26,7 +26,7 @@ enum class BoundChange {
 };
 [[nodiscard]] std::string_view to_text(BoundChange change);
 
-/// Says what the candidate made of the baseline's implementation, when it was tried there.
+/// Findings on the baseline's implementation, when it was tried with the candidate.
 enum class ReplayFinding {
   kNotTested,
   kHeuristicChanged,  ///< there, and as fast: only the choice is another
@@ -36,7 +36,7 @@ enum class ReplayFinding {
 };
 [[nodiscard]] std::string_view to_text(ReplayFinding finding);
 
-/// Is one side of a question: a stack and what was really loaded from it.
+/// One side of a qualification: a stack and what was really loaded from it.
 struct QualifiedStack {
   std::string name;
   RunId run;                  ///< holds all its rows
@@ -46,7 +46,7 @@ struct QualifiedStack {
   std::int64_t timeouts = 0;  ///< likewise
 };
 
-/// Is one fact of both environments, as a report lists it.
+/// One fact of both environments, as a report lists it.
 struct QualifiedFact {
   std::string name;
   std::string baseline;
@@ -54,7 +54,7 @@ struct QualifiedFact {
   bool identity = false;  ///< part of what makes two runs comparable
 };
 
-/// Is what was tried, by test, to tell why a layer regressed: fresh processes of both stacks.
+/// Tests of why a layer regressed, by fresh processes of both stacks.
 struct CrossReplay {
   ReplayFinding finding = ReplayFinding::kNotTested;
   BoundChange bound = BoundChange::kNotTested;
@@ -66,7 +66,7 @@ struct CrossReplay {
   std::string evidence;                  ///< a sentence
 };
 
-/// Is one metric of a qualification: a model in one mode, or a layer.
+/// One metric of a qualification: a model in one mode, or a layer.
 struct QualifiedMetric {
   std::string subject;  ///< subject_of() the model; of a layer, its key
   std::string mode;     ///< "plain", "fusion"; empty: a layer
@@ -104,7 +104,7 @@ struct ModelAttribution {
   double unexplained_error = 0.0;
 };
 
-/// Is one cause with everything it explains: one finding, however many layers it shows in.
+/// One cause with everything it explains. It is one finding, however many layers it shows in.
 struct QualificationFinding {
   std::string cause;
   std::string evidence;
@@ -136,7 +136,7 @@ struct QualifiedCost {
   std::optional<double> high;
 };
 
-/// Is one control, measured in every process and independent of the libraries under test.
+/// One control, measured in every process and independent of the libraries under test.
 struct QualifiedControl {
   std::string name;  ///< "floor", "product", "copy"
   MetricComparison test;
@@ -159,13 +159,13 @@ struct InvalidRound {
   std::string reason;
 };
 
-/// Is one look of the sequential rule.
+/// One look of the sequential rule.
 struct QualificationLook {
   std::size_t pairs = 0;
   std::size_t open = 0;  ///< metrics that need more pairs after it
 };
 
-/// Is a geometric mean of candidate speed ÷ baseline speed: below one is slower.
+/// Geometric mean of candidate speed ÷ baseline speed: below one is slower.
 struct GeometricMean {
   std::string mode;
   std::size_t models = 0;
@@ -174,7 +174,7 @@ struct GeometricMean {
   double high = 1.0;
 };
 
-/// Holds everything a report on an upgrade needs.
+/// Complete data of a report on an upgrade.
 struct Qualification {
   std::string suite;
   std::string suite_hash;

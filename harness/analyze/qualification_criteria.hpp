@@ -18,7 +18,7 @@ struct Waiver {
   std::vector<std::string> applied_to = {};  ///< cases that it covered in this qualification
 };
 
-/// Says what an upgrade must keep to; fixed before the run. Ratios are relative changes: 0.02 is
+/// Acceptance criteria of an upgrade, fixed before the run. Ratios are relative changes: 0.02 is
 /// 2%.
 struct QualificationCriteria {
   std::string file;    ///< empty: the defaults
@@ -45,7 +45,7 @@ enum class CriterionState {
 };
 [[nodiscard]] std::string_view to_text(CriterionState state);
 
-/// Says how one criterion came out.
+/// Result of one criterion.
 struct CriterionResult {
   std::string criterion;  ///< "model_slowdown", as in the file
   std::string limit;      ///< "at most +2%"

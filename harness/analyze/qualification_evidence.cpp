@@ -55,7 +55,7 @@ std::vector<GeometricMean> geometric_means(const std::vector<QualifiedMetric>& m
   return means;
 }
 
-/// Is what is known of one subject's outputs on one side.
+/// Error, hash and correctness of one subject's outputs on one side.
 struct Outputs {
   std::optional<double> error;
   std::string hash;

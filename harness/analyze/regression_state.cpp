@@ -37,7 +37,7 @@ const ModelBounds* model_in(const ComparableRun& run, const ModelInstance& insta
   return model == run.models.end() ? nullptr : &*model;
 }
 
-/// Tells whether a bound was complete and now lacks a layer that was tried and failed.
+/// Returns whether a bound was complete and now lacks a layer that was tried and failed.
 bool is_broken(const ModelBounds& before, const ModelBounds& after, const std::string& mode) {
   const Bound* const was = library_bound(before, mode);
   const Bound* const is = library_bound(after, mode);
@@ -83,7 +83,7 @@ class PairedFindings {
     return finding == place->second.end() ? std::nullopt : std::optional(finding->second);
   }
 
-  /// Tells whether all runs before `baseline` in the list are worse than it.
+  /// Returns whether all runs before `baseline` in the list are worse than it.
   [[nodiscard]] bool all_bad(const MetricName& name, std::size_t baseline) {
     for (std::size_t run = 0; run < baseline; ++run) {
       const std::optional<Finding> finding = of(name, baseline, run);

@@ -12,7 +12,7 @@
 
 namespace plumb {
 
-/// Says where a metric of a model stands over the newest runs.
+/// State of a model's metric over the newest runs.
 enum class RegressionState {
   kBroken,     ///< worked in the baseline, and now fails
   kRegressed,  ///< confirmed: the newest two runs at least are worse than the baseline
@@ -31,13 +31,13 @@ inline constexpr std::array kRegressionStates{RegressionState::kBroken,
                                               RegressionState::kNoBaseline};
 [[nodiscard]] std::string_view to_text(RegressionState state);  ///< "broken", "no_baseline", …
 
-/// Is what a run says of its models, as far as regressions need it.
+/// Bounds and process deviation of one run, as far as the judgement of regressions needs them.
 struct ComparableRun {
   std::span<const ModelBounds> models;
   ProcessDeviation deviation;
 };
 
-/// Is the state of one metric of one model.
+/// State of one metric of one model.
 struct ModelRegression {
   ModelInstance instance;
   std::string metric;  ///< "latency" (one query after the other) or "bound_library"

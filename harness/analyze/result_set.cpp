@@ -13,7 +13,7 @@
 namespace plumb {
 namespace {
 
-/// Tells whether a key has a constant operand, from its text alone: a `c` behind the extents.
+/// Returns whether a key has a constant operand, from its text alone: a `c` behind the extents.
 bool has_weights(const LayerKey& key) {
   const std::string_view text = key.text;
   const std::size_t begin = text.find(";in=");

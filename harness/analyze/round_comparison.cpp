@@ -37,7 +37,7 @@ struct Tally {
   }
 };
 
-/// Is one metric while its rounds are gathered.
+/// Pairs and counts of one metric while its rounds are gathered.
 struct Gathered {
   StagedPairs staged;
   Tally before;
@@ -64,7 +64,7 @@ std::string text_of(const Outcome& outcome) {
   return fmt::format("{}: {}", to_text(outcome.kind), outcome.reason);
 }
 
-/// Says why a metric is broken, if it is.
+/// Returns why a metric is broken; empty if it is not.
 std::string break_of(const Gathered& metric) {
   const Tally& before = metric.before;
   const Tally& after = metric.after;
@@ -86,7 +86,7 @@ std::string break_of(const Gathered& metric) {
   return {};
 }
 
-/// Says why a metric cannot be compared at all, if so.
+/// Returns why a metric cannot be compared at all; empty if it can.
 std::string obstacle_of(const Gathered& metric) {
   const Tally& before = metric.before;
   if (before.refused) {

@@ -12,7 +12,7 @@
 
 namespace plumb {
 
-/// Says how the metrics of paired rounds are judged.
+/// Limits by which the metrics of paired rounds are judged.
 struct RoundLimits {
   FamilyLimits models{.kind = "end_to_end", .level = 0.01, .floor = 0.01, .margin = 0.01};
   FamilyLimits layers{
@@ -21,7 +21,7 @@ struct RoundLimits {
   CalibratedFloors floors = {};  ///< of both sides' layers
 };
 
-/// Is where all metrics of some paired rounds stand.
+/// Current results of all metrics of some paired rounds.
 struct RoundComparison {
   MachineDrift drift;
   std::size_t valid = 0;  ///< rounds

@@ -8,7 +8,7 @@
 
 namespace plumb {
 
-/// Is a layer that two runs were compared by, with what each executed.
+/// One layer compared between two runs, with the variant that each executed.
 struct ComparedLayer {
   MetricComparison metric;
   std::string key;               ///< empty: not the layer itself, but its capability

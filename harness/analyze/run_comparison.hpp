@@ -16,7 +16,7 @@
 
 namespace plumb {
 
-/// Is one side of a comparison.
+/// One side of a comparison.
 struct RunSide {
   const ResultSet& results;
   std::span<const ModelBounds> models;
@@ -27,8 +27,8 @@ struct RunSide {
 /// fastest.
 [[nodiscard]] std::optional<KeyTime> served_time(const ResultSet& results, const LayerKey& key);
 
-/// Is what differs between two runs, metric by metric: broken first, then changed, then the rest;
-/// bounds before layers.
+/// Differences between two runs, metric by metric. Broken metrics come first, then changed ones,
+/// then the rest; bounds come before layers.
 struct RunComparison {
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   ProcessDeviation deviation;

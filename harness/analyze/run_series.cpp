@@ -9,7 +9,7 @@
 namespace plumb {
 namespace {
 
-/// Tells whether a fact is one of `names` or below one ("library" covers "library.isa").
+/// Returns whether a fact is one of `names` or below one ("library" covers "library.isa").
 bool is_among(const std::string& fact, std::span<const std::string_view> names) {
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
     return fact.starts_with(name) && (fact.size() == name.size() || fact[name.size()] == '.');

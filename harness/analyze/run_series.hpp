@@ -27,7 +27,7 @@ struct RunSeries {
 /// the driver's, the thread count's nor the method's.
 [[nodiscard]] std::string system_id(const Environment& environment);
 
-/// Tells whether two runs of one series may be compared: their identities differ in nothing but the
+/// Returns whether two runs of one series may be compared. Their identities may differ only in the
 /// library and the driver, which a series is there to watch.
 [[nodiscard]] bool are_comparable(const Environment& one, const Environment& other);
 

@@ -34,7 +34,7 @@ std::vector<double> shares(const std::vector<std::size_t>& looks, std::size_t fi
   return result;
 }
 
-/// Is one call: the family with what each look has found so far.
+/// State of one call: the family with the findings of each look so far.
 class Sequence {
  public:
   Sequence(std::span<const StagedPairs> family,

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Says when a comparison that is still being measured is looked at.
+/// Schedule of looks at a comparison that is still being measured.
 struct SequentialDesign {
   std::vector<std::size_t> looks{6, 10, 15, 20};  ///< pairs; the first look screens
   double screen_level = 0.5;  ///< two-sided: what differs less never becomes a suspect
@@ -20,14 +20,14 @@ struct SequentialDesign {
 [[nodiscard]] SequentialDesign design_for(std::size_t pairs_at_most);
 inline constexpr std::size_t kLeastDesign = 2 * kLeastPairs;
 
-/// Holds the pairs of one metric so far: those of the screening, then new ones.
+/// Pairs of one metric so far: first the pairs of the screening, then new ones.
 struct StagedPairs {
   PairedSamples pairs;
   std::size_t screening = 0;  ///< of them, the first so many
   PracticalFloor floor = {};  ///< of this metric; the family's holds where it is larger
 };
 
-/// Says how a family of metrics is judged.
+/// Criteria by which a family of metrics is judged.
 struct FamilyLimits {
   std::string kind;        ///< "end_to_end" or "layer"
   double level = 0.01;     ///< of q, over the family
@@ -36,7 +36,7 @@ struct FamilyLimits {
   bool moderated = false;  ///< variances borrow from each other (Smyth 2004)
 };
 
-/// Is where one metric stands.
+/// Current result of one metric.
 struct SequentialResult {
   MetricComparison metric;
   std::size_t decided_at = 0;  ///< pairs, at the look that decided; 0: none did
@@ -60,7 +60,7 @@ class SequentialRule {
  public:
   explicit SequentialRule(SequentialDesign design = {});
 
-  /// Says where each metric stands; ask again with more pairs.
+  /// Returns the current result of each metric. Call it again when there are more pairs.
   [[nodiscard]] std::vector<SequentialResult> judge(std::span<const StagedPairs> family,
                                                     const FamilyLimits& limits) const;
   [[nodiscard]] const std::vector<std::size_t>& looks() const { return design_.looks; }

@@ -22,7 +22,7 @@ bool starts_segment(ChangeState state) {
   return state == ChangeState::kAccepted || state == ChangeState::kEnvironment;
 }
 
-/// Is an entry of the book at its place in the history.
+/// Entry of the book with its place in the history.
 struct Entry {
   std::size_t index = 0;
   ChangeRecord record;

@@ -15,7 +15,7 @@
 
 namespace plumb {
 
-/// Says what became of a change in a series.
+/// States of a change in a series.
 enum class ChangeState {
   kDetected,     ///< found in the history; five runs at least agree
   kConfirmed,    ///< by a comparison of its own, a person says
@@ -35,7 +35,7 @@ inline constexpr std::array kChangeStates{ChangeState::kDetected,
 [[nodiscard]] std::string_view to_text(ChangeState state);  ///< "detected", "went_away", …
 [[nodiscard]] std::optional<ChangeState> parse_change_state(std::string_view text);
 
-/// Is one metric over the runs: seconds, oldest first.
+/// One metric over the runs: seconds, oldest first.
 struct SeriesHistory {
   struct Point {
     RunId run;
@@ -46,7 +46,7 @@ struct SeriesHistory {
   std::vector<Point> points;
 };
 
-/// Is one entry of the book kept of a change: the last one of a run and series holds.
+/// One entry of the book that is kept of changes. The last entry of a run and series applies.
 struct ChangeRecord {
   std::string series;
   RunId run;  ///< first run of the new level
@@ -56,7 +56,7 @@ struct ChangeRecord {
   double after = 0.0;
 };
 
-/// Is a change as it stands.
+/// One change of a series in its current state.
 struct SeriesChange {
   std::size_t index = 0;  ///< first point of the new level
   RunId run;
@@ -68,11 +68,11 @@ struct SeriesChange {
   ChangeState state = ChangeState::kDetected;
   std::string reason;
 
-  /// Tells whether somebody must look at it: slower, and neither explained nor gone.
+  /// Returns whether the change needs attention: slower, and neither explained nor gone.
   [[nodiscard]] bool is_open() const;
 };
 
-/// Is a step that too few runs show yet: a reason to measure again.
+/// Step that too few runs show yet: a reason to measure again.
 struct SeriesSuspicion {
   RunId run;
   double before = 0.0;

@@ -12,7 +12,7 @@
 
 namespace plumb {
 
-/// Is a layer that a suite lists by itself, in a shapes file.
+/// Layer that a suite lists by itself, in a shapes file.
 struct SingleLayer {
   LayerKey key;
   std::int64_t count = 1;  ///< occurrences where it comes from
@@ -21,7 +21,7 @@ struct SingleLayer {
   auto operator<=>(const SingleLayer&) const = default;
 };
 
-/// Is what a run knows about one layer that its suite lists.
+/// Results of a run for one layer that its suite lists.
 struct SingleLayerResult {
   SingleLayer layer;
   LayerCost cost;

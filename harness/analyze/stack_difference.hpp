@@ -14,7 +14,7 @@
 
 namespace plumb {
 
-/// Is one library file of a stack, and what it exports.
+/// One library file of a stack, and the symbols it exports.
 struct LibraryContents {
   std::string name;     ///< file name without what follows ".so": "libdnnl"
   std::string version;  ///< as the library says; empty: unknown
@@ -24,14 +24,14 @@ struct LibraryContents {
   std::vector<std::string> symbols;  ///< sorted
 };
 
-/// Is what a stack has for a layer, in the library's own order.
+/// Variants that a stack offers for a layer, in the library's own order.
 struct LayerOffers {
   LayerKey key;
   std::vector<std::string> variants;  ///< the first is the library's choice; none: unsupported
   bool reference_only = false;        ///< nothing but the slow reference implementation
 };
 
-/// Is what is in a stack.
+/// Contents of a stack: its libraries, and what they offer for layers.
 struct StackContents {
   std::string name;
   std::vector<LibraryContents> libraries;
@@ -39,7 +39,7 @@ struct StackContents {
   std::vector<EngineChoices> choices;  ///< on a described device
 };
 
-/// Is a library that one of two stacks has, or both in different files.
+/// Library that one of two stacks has, or both in different files.
 struct LibraryDifference {
   std::optional<LibraryContents> from;  ///< absent: added
   std::optional<LibraryContents> to;    ///< absent: removed
@@ -47,7 +47,7 @@ struct LibraryDifference {
   std::vector<std::string> symbols_removed;
 };
 
-/// Is a layer that two stacks treat differently.
+/// Layer that two stacks treat differently.
 struct LayerDifference {
   LayerKey key;
   std::string from_choice;  ///< empty: unsupported
@@ -83,8 +83,8 @@ struct KindDifference {
   std::size_t other_choice = 0;  ///< layers for which the library chooses another variant
 };
 
-/// Is what differs between two stacks before anything is measured. Names of implementations are the
-/// libraries' own and not stable over versions: another name is not yet another kernel.
+/// Differences between two stacks before anything is measured. Names of implementations are the
+/// libraries' own and not stable over versions: another name does not yet mean another kernel.
 struct StackDifference {
   std::string from;
   std::string to;

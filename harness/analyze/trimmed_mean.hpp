@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Is a trimmed mean with what a t test needs of it.
+/// Trimmed mean with the variance and degrees of freedom that a t test needs.
 struct TrimmedMean {
   double mean = 0.0;
   /// Square of Yuen's standard error times the number of values kept: the variance of one value,
@@ -22,7 +22,7 @@ struct TrimmedMean {
 /// from the winsorized values (Yuen, Biometrika 61, 1974). Needs two values. Pure.
 [[nodiscard]] TrimmedMean trimmed_mean(std::vector<double> values);
 
-/// Is what many variances say of each other: an inverse-gamma prior.
+/// Common distribution of many variances: an inverse-gamma prior.
 struct VariancePrior {
   double variance = 0.0;  ///< of one value, whatever share was kept
   double freedom = 0.0;   ///< degrees; infinite: all variances are one; zero: nothing in common

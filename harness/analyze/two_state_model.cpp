@@ -168,7 +168,7 @@ bool refine(Levels& levels, std::span<const double> values, const std::vector<ch
   return levels.high > levels.low;
 }
 
-/// Tells whether the stays in the states are noise: short, or levels that return again and again.
+/// Returns whether the stays in the states are noise: short, or levels that return again and again.
 /// Single points do not count as stays, since they may be outliers.
 bool stays_are_noise(const std::vector<char>& states) {
   constexpr std::size_t kMinStays = 4;

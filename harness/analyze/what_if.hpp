@@ -12,14 +12,14 @@
 
 namespace plumb {
 
-/// Is how far a predicted saving lies from the realised one, as a share of the realised baseline.
+/// Distance of a predicted saving from the realised one, as a share of the realised baseline.
 struct PredictionError {
   double share = 0.0;  ///< |predicted saving − realised saving|
   double low = 0.0;    ///< 95%; 0: by the intervals of the times both savings may be the same
   double high = 0.0;
 };
 
-/// Is the answer to "what would this change of mode bring?".
+/// Answer to "what would this change of mode bring?".
 struct WhatIfResult {
   std::string name;  ///< best_variant, fusion, channels_last, bf16, parallel_branches, all
   std::string mode;  ///< what would be switched on, in words
@@ -47,15 +47,14 @@ struct WhatIfResult {
   std::optional<PredictionError> prediction_error;
 };
 
-/// Is what a what-if looks at: one model's graph, its rows, and the graph in other precisions where
-/// the run has them.
+/// Input of a what-if: one model's graph and its rows.
 struct WhatIfInput {
   const ModelInstance& instance;
   const Graph& graph;
   const ResultSet& results;
 };
 
-/// Is one row of the table of what-ifs: a new one is one file and one row.
+/// One row of the table of what-ifs. A new what-if is one file and one row.
 struct WhatIf {
   std::string_view name;
   std::string_view question;

@@ -17,7 +17,7 @@ class App;
 
 namespace plumb {
 
-/// Says what `plumb run` compares what it measured with.
+/// Options for comparing what `plumb run` measured with a baseline.
 struct BaselineOptions {
   std::string baseline;             ///< a run: id, prefix, tag; empty: nothing
   std::vector<std::string> varied;  ///< what differs on purpose

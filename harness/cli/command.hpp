@@ -10,7 +10,7 @@ class App;
 
 namespace plumb {
 
-/// Holds what every command knows: the global options and the user's wish to stop.
+/// The context that all commands share: the global options and the user's request to stop.
 struct CommandContext {
   std::string version;            ///< of this program
   std::string store_url;          ///< `--store`, PLUMB_STORE or the default

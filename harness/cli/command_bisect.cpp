@@ -56,7 +56,7 @@ std::string version_of(const std::string& stack, int threads) {
   return version != environment.facts.end() ? version->second : "";
 }
 
-/// Is one bisection.
+/// One bisection.
 class Search {
  public:
   Search(CommandContext& context, const BisectOptions& options, Store& store)

@@ -18,7 +18,7 @@
 namespace plumb {
 namespace {
 
-/// Is a state that a person may give to a change.
+/// A state that a person may give to a change, with its option and help text.
 struct Decision {
   ChangeState state;
   const char* option;

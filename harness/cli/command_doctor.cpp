@@ -26,7 +26,7 @@
 namespace plumb {
 namespace {
 
-/// Is one thing the doctor looked at.
+/// The result of one check by the doctor.
 struct Finding {
   enum class Verdict { kGood, kNote, kNotQuiet, kMissing };
   Verdict verdict = Verdict::kGood;

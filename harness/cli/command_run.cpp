@@ -24,7 +24,7 @@
 namespace plumb {
 namespace {
 
-/// Says which models a run has no end-to-end time of.
+/// Warns of each model that has no end-to-end time in a run.
 void warn_of_missing(const RunReport& report) {
   for (const ModelReport& model : report.models) {
     const std::vector<ExecutionTime>& executions = model.bounds.executions;

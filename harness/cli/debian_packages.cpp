@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kKeyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
 constexpr const char* kHowToGet = "`--debian` works on Debian, with apt";
 
-/// Is apt with a state and a cache of its own: nothing of the machine's is read but where its
-/// mirror lies, nothing is written.
+/// An apt with its own state and cache. Of the machine's apt, it reads only the mirror's address
+/// and writes nothing.
 class PrivateApt {
  public:
   PrivateApt(std::string release, fs::path folder, const LineSink& log)

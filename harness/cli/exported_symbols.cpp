@@ -13,7 +13,8 @@
 namespace plumb {
 namespace {
 
-/// Is a file of which parts are read; what lies beyond its end is a damaged file.
+/// An ELF file that is read in parts. A part beyond the end of the file means that the file is
+/// damaged.
 class ElfFile {
  public:
   explicit ElfFile(const std::filesystem::path& path)

@@ -12,7 +12,7 @@
 
 namespace plumb {
 
-/// Is a part of a text exposition, plain and compressed (raw deflate, ending on a byte). Immutable,
+/// A part of a text exposition, plain and compressed (raw deflate, ending on a byte). Immutable,
 /// made once and sent many times.
 struct ExpositionPart {
   std::string plain;
@@ -42,7 +42,7 @@ class ExpositionWriter {
   std::shared_ptr<ExpositionPart> part_;
 };
 
-/// Is a body in pieces that are sent one after the other.
+/// A response body in pieces that are sent one after the other.
 using BodyPieces = std::vector<std::shared_ptr<const std::string>>;
 
 /// Joins two parts, of which only the second is the last, without copying or compressing again.

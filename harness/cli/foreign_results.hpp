@@ -12,10 +12,11 @@
 
 namespace plumb {
 
-/// Is one benchmark of another harness as one process measured it: its samples, or, where the
-/// harness keeps none, its mean and deviation; or why it has no time.
+/// The result of one benchmark of another harness, as one process measured it. It has the samples,
+/// or the mean and deviation where the harness keeps no samples, or the reason why there is no
+/// time.
 struct ForeignBenchmark {
-  /// Is what remains of samples that were not kept.
+  /// Summary statistics of samples that were not kept.
   struct Statistics {
     std::size_t n = 0;
     Seconds mean{};
@@ -29,7 +30,7 @@ struct ForeignBenchmark {
   std::optional<Statistics> statistics;
 };
 
-/// Is what a result file of another harness says.
+/// The contents of a result file of another harness.
 struct ForeignResults {
   Facts identity;                            ///< what makes two files comparable: the machine
   Facts facts;                               ///< everything else

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Says what foreign results are to be called.
+/// Names for foreign results: backend, suite, version, system and start.
 struct ForeignName {
   std::string format;                ///< "google-benchmark", "nvbench": the backend of the run
   std::string suite;                 ///< letters, digits, '.', '_', '-'; part of every key
@@ -20,7 +20,7 @@ struct ForeignName {
   std::optional<Timestamp> started;  ///< absent: what the first file says
 };
 
-/// Is a run ready to be stored.
+/// A run ready to be stored.
 struct ForeignRun {
   RunHeader header;
   std::vector<Measurement> rows;

@@ -44,7 +44,7 @@ bool accepts_gzip(beast::string_view encodings) {
   return false;
 }
 
-/// Is one connection; lives as long as an operation on it is under way.
+/// One connection. It lives as long as an operation on it is in progress.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(tcp::socket socket,

@@ -14,13 +14,13 @@
 
 namespace plumb {
 
-/// Is a GET or HEAD request.
+/// A GET or HEAD request.
 struct HttpRequest {
   std::string target;  ///< path and query as sent: hostile
   bool accepts_gzip = false;
 };
 
-/// Is what is sent back.
+/// The reply to a request.
 struct HttpReply {
   unsigned status = 200;
   std::string type = "text/plain; charset=utf-8";
@@ -30,7 +30,7 @@ struct HttpReply {
 };
 [[nodiscard]] HttpReply text_reply(unsigned status, std::string text);
 
-/// Says how much a client may ask for.
+/// Limits on what a client may ask for.
 struct HttpLimits {
   std::uint32_t header_bytes = 8192;
   std::size_t connections = 512;     ///< more are closed at once
@@ -44,7 +44,8 @@ class HttpServer {
  public:
   /// Answers a request, at once or later and from any thread.
   using Respond = std::function<void(HttpReply)>;
-  /// Is called in the server's thread, so it must be quick. What it throws becomes status 500.
+  /// Handler of a request. It is called in the server's thread, so it must be quick. What it throws
+  /// becomes status 500.
   using Handler = std::function<void(const HttpRequest&, const Respond&)>;
 
   /// Begins to listen. Throws Error{kEnvironment} if the address is in use or not this machine's,
@@ -58,7 +59,7 @@ class HttpServer {
 
   /// Returns where it listens, with the port that was found.
   [[nodiscard]] ListenAddress address() const;
-  /// Tells whether only this machine can reach it.
+  /// Returns whether only this machine can reach the server.
   [[nodiscard]] bool is_loopback() const;
   /// Serves in this thread until `stop` is set; it looks a few times a second.
   void run(const std::atomic<bool>& stop);

@@ -6,7 +6,7 @@
 
 namespace plumb {
 
-/// Is where a server listens.
+/// The address that a server listens on.
 struct ListenAddress {
   std::string host;  ///< a name or an address
   std::uint16_t port = 0;

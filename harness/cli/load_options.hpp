@@ -16,7 +16,7 @@ class App;
 
 namespace plumb {
 
-/// Holds what the command line says of scenarios.
+/// The command line's options for scenarios.
 struct LoadOptions {
   std::vector<std::string> scenarios;
   std::string duration;

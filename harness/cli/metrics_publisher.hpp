@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is what scrapes and pages are answered with. Immutable.
+/// The data that scrapes and pages are answered with. Immutable.
 struct MetricsSnapshot {
   bool up = false;                                ///< the store could be read
   std::shared_ptr<const ExpositionPart> health;   ///< of the store and this program

@@ -65,7 +65,7 @@ ModeRequest request_of(const ExecutionMode& mode,
   return request;
 }
 
-/// Tells whether a model has layers whose channels can lie last.
+/// Returns whether a model has layers that can use a channels-last layout.
 bool has_images(const Graph& graph) {
   return std::any_of(graph.layers.begin(), graph.layers.end(), [](const Layer& layer) {
     return layer.role == Layer::Role::kCompute &&
@@ -73,7 +73,7 @@ bool has_images(const Graph& graph) {
   });
 }
 
-/// Tells whether a mode needs measured layers before it can be executed, or means anything.
+/// Returns whether a mode needs measured layers before it can be executed or has a meaning.
 bool needs_times(const ExecutionMode& mode) {
   return mode.best_variant || mode.bf16 || mode.int8;
 }

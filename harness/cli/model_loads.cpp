@@ -20,7 +20,7 @@
 namespace plumb {
 namespace {
 
-/// Is one scenario of one model in one mode, to be executed.
+/// One scenario of one model in one mode, to be executed.
 struct WantedLoad {
   const ResolvedSuite::Model& model;
   const PlannedModel& planned;
@@ -75,7 +75,7 @@ LoadRequest request_of(const WantedLoad& wanted,
   return request;
 }
 
-/// Tells whether a run has a load that more time would not change.
+/// Returns whether a run has a load whose verdict more time would not change.
 bool is_conclusive(std::span<const LoadExecution> loads,
                    const std::string& scenario,
                    const std::string& mode) {

@@ -14,7 +14,7 @@
 
 namespace plumb {
 
-/// Says within what the scenarios of a run are executed.
+/// Limits and log options for the scenarios of a run.
 struct LoadLimits {
   std::function<std::optional<Seconds>()> left;  ///< of the run's budget; absent: no budget
   Seconds row_timeout{60.0};                     ///< in which something must go on

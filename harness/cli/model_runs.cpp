@@ -43,7 +43,7 @@ std::map<std::string, std::set<std::int64_t>> processes_by_mode(const Store& sto
   return processes;
 }
 
-/// Tells whether enough processes of a run have timed every mode: a process times all of them in
+/// Returns whether enough processes of a run have timed every mode. A process times all modes in
 /// turns.
 bool has_all(const std::map<std::string, std::set<std::int64_t>>& done,
              const std::vector<ModeRequest>& modes,

@@ -43,7 +43,7 @@ std::optional<double> number_in(const Json& value) {
   return value.is_null() || !std::isfinite(number) ? std::nullopt : std::optional(number);
 }
 
-/// Holds a state's summaries by tag, and each one's values by name.
+/// The summaries of a state by tag, with the values of each summary by name.
 class Summaries {
  public:
   explicit Summaries(const JsonObject& state) {

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Says where packages are unpacked, and what may be thrown away afterwards.
+/// Folders for unpacking packages: the contents, and scratch that may be deleted afterwards.
 struct UnpackTarget {
   std::filesystem::path scratch;  ///< exists
   std::filesystem::path content;  ///< is made

@@ -10,7 +10,8 @@
 
 namespace plumb {
 
-/// Is one side of paired rounds with the header of the run that will keep it. Not begun yet.
+/// One side of paired rounds with the header of the run that will keep it. The run has not begun
+/// yet.
 struct PairedRun {
   PairedSide side;
   RunHeader header;

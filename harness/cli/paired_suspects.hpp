@@ -12,9 +12,9 @@
 
 namespace plumb {
 
-/// Tells whether the stack of a stored run still is what it was: a worker started on it now
-/// executes the same files with the same settings on the same machine (is_same_software()). Logs
-/// why not.
+/// Returns whether the stack of a stored run still is what it was. This is so if a worker started
+/// on it now executes the same files with the same settings on the same machine
+/// (is_same_software()). Logs why not.
 [[nodiscard]] bool is_at_hand(const RunHeader& run, int threads);
 
 /// The suspects of a gate, measured in pairs of restarted processes by the sequential rule.

@@ -11,7 +11,7 @@ namespace plumb {
 /// Names a group of metrics in a Pushgateway: labels in order, the job first.
 using GroupingKey = std::vector<std::pair<std::string, std::string>>;
 
-/// Tells whether Prometheus takes a label of this name.
+/// Returns whether Prometheus accepts a label of this name.
 [[nodiscard]] bool is_label_name(std::string_view name);
 
 /// Returns the path that a Pushgateway keeps a group under: "/metrics/job/plumb/suite/quick". A

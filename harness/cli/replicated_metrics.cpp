@@ -19,7 +19,7 @@ namespace {
 using Process = ReplicatedMetric::Process;
 using Rounds = std::map<std::int64_t, Process>;
 
-/// Is one metric of one run: its kind, and its processes by round.
+/// One metric of one run: its kind, its processes by round, and the resolution.
 struct Side {
   std::string kind;
   Rounds rounds;

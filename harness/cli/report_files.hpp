@@ -13,7 +13,7 @@
 
 namespace plumb {
 
-/// Says on stderr where a report lies.
+/// Writes the location of a report to stderr.
 inline void announce_report(const std::filesystem::path& file) {
   fmt::print(stderr, "report: {}\n", std::filesystem::absolute(file).string());
 }

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Is what a request asks for, decoded.
+/// The decoded target of a request.
 struct RequestTarget {
   std::vector<std::string> path;  ///< segments; none for "/"
   std::multimap<std::string, std::string> query;

@@ -69,7 +69,7 @@ std::map<ModelInstance, std::vector<std::string>> wanted_scenarios(const RunReco
   return wanted;
 }
 
-/// Says in a model's findings which of its scenarios the run has not executed.
+/// Adds a finding to a model that names the scenarios that the run has not executed.
 void add_missing_scenarios(const std::vector<std::string>& wanted, ModelBounds& model) {
   std::vector<std::string> missing;
   for (const std::string& name : wanted) {

@@ -21,7 +21,7 @@ constexpr std::uintmax_t kFileAtMost = std::uintmax_t{256} << 20;
 constexpr std::size_t kEntriesAtMost = 100'000;
 constexpr std::size_t kValuesAtMost = 20'000;
 
-/// Is a place in a file: throws what is wrong there.
+/// A place in a file. fail() throws an error that names the place and what is wrong there.
 struct Place {
   std::string text;
   [[noreturn]] void fail(const std::string& what) const {

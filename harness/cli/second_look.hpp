@@ -16,14 +16,15 @@ namespace plumb {
 /// attribute "kernels_missing".
 void look_at_kernels(WorkerOptions settings, Seconds timeout, std::vector<Measurement>& rows);
 
-/// Does the same with the device's counters, of which it asks the metrics of these names
-/// (parse_metric_names(), or kDefaultMetrics). What is missing is told by "metrics_missing".
+/// Executes variants once more, as look_at_kernels() does, and adds the device's counters. Asks for
+/// the metrics of these names (parse_metric_names(), or kDefaultMetrics). The attribute
+/// "metrics_missing" states what is missing.
 void look_at_counters(WorkerOptions settings,
                       Seconds timeout,
                       const std::string& metrics,
                       std::vector<Measurement>& rows);
 
-/// Tells timed rows why there are no counters to look at, and logs it.
+/// Adds to timed rows the reason why there are no counters to look at, and logs it.
 void miss_counters(const std::string& reason, std::vector<Measurement>& rows);
 
 }  // namespace plumb

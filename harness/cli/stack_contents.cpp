@@ -26,8 +26,9 @@ LibraryContents contents_of(const StackLibrary& library) {
           .symbols = exported_symbols(library.path)};
 }
 
-/// Tells whether a library is part of what a stack is about: the libraries it names and their
-/// sub-libraries ("libcudnn_ops"), all where it names none. A C library's forty files are not.
+/// Returns whether a library belongs to the subject of a stack. The subject is the libraries that
+/// the stack names and their sub-libraries ("libcudnn_ops"), or all where it names none. A C
+/// library's forty files do not belong to it.
 bool is_measured(const Stack& stack, const std::string& name) {
   return stack.libraries.empty() ||
          std::any_of(stack.libraries.begin(), stack.libraries.end(), [&](const fs::path& library) {

@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Is what to ask a stack for.
+/// The layer keys and the device that a stack is queried for.
 struct StackQuestion {
   std::span<const LayerKey> keys;
   std::string device;  ///< described device, as the library writes it; empty: the one that is here

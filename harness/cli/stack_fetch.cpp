@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Is a folder that disappears unless it is kept.
+/// A folder that is removed at the end of its scope. What is kept is moved out of it before.
 class ScratchFolder {
  public:
   explicit ScratchFolder(const fs::path& parent) {

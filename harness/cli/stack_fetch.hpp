@@ -8,7 +8,7 @@
 
 namespace plumb {
 
-/// Says what to install as a stack.
+/// A request to install packages as a stack.
 struct FetchRequest {
   std::vector<std::string> packages;  ///< "onednn-cpu-gomp==2023.2.0", "libdnnl3.6==3.7.2+ds-2"
   std::string debian_release;         ///< "trixie"; empty: wheels of the package index

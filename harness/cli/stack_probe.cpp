@@ -29,7 +29,7 @@ bool is_below(const fs::path& path, const fs::path& folder) {
   return end == folder.end();
 }
 
-/// Tells whether a mapped file is one that the stack names or that lies in its folders.
+/// Returns whether the stack names a mapped file or has it in its folders.
 bool belongs_to(const Stack& stack, const fs::path& path) {
   const auto is_named = [&](const fs::path& library) {
     return fs::weakly_canonical(library) == path;

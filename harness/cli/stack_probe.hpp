@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is a shared library that a process has mapped.
+/// A shared library that a process has mapped.
 struct MappedLibrary {
   std::string name;  ///< file name without what follows ".so": "libdnnl"
   std::filesystem::path path;
@@ -23,8 +23,9 @@ struct MappedLibrary {
 /// their addresses. Empty if the process is gone.
 [[nodiscard]] std::vector<MappedLibrary> mapped_libraries(int pid, const Stack& stack);
 
-/// Says what a worker that runs with a stack has mapped by now: the libraries that the stack names
-/// or that lie in its folders, with versions as the worker reports them and SHA-256 of the files.
+/// Returns the libraries that a worker running with a stack has mapped so far, and the problems
+/// found. Lists libraries that the stack names, that lie in its folders, or whose version the
+/// worker reports. Each has its version as the worker reports it and the SHA-256 of its file.
 /// Problems: a library that the stack names and the worker did not map, and two files of one
 /// library (a mixture). Throws WorkerDied.
 [[nodiscard]] StackReport probe_worker(WorkerProcess& worker, const Stack& stack);

@@ -13,7 +13,7 @@
 
 namespace plumb {
 
-/// Says what a collector reads.
+/// Settings of a collector: what it reads.
 struct CollectorSettings {
   std::string store_url;
   std::size_t slowest_layers = 10;  ///< of each model
@@ -38,7 +38,7 @@ class StoreCollector final : public prometheus::Collectable {
   [[nodiscard]] const std::shared_ptr<const std::vector<RunRecord>>& runs() const { return runs_; }
   /// `series` and `rebuild` are left to whoever serves the metrics.
   [[nodiscard]] StoreHealth health() const;
-  /// Says why the store cannot be read; empty if it can.
+  /// Returns why the store cannot be read; empty if it can.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
   /// Returns all metrics as they are after the last refresh().

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kAllBelow = "/*";
 
-/// Is one side: its runs, those of use, and why others are not.
+/// One side of a comparison: its runs, the usable ones, and why others were left out.
 struct BootSide {
   std::string name;
   std::vector<RunRecord> records;

@@ -9,8 +9,8 @@
 
 namespace plumb {
 
-/// Tells whether a side of `plumb compare` names several runs: "A,B,C", or "TAG/*" for all runs
-/// whose tag begins with "TAG/".
+/// Returns whether a side of `plumb compare` names several runs. Such a name is "A,B,C", or "TAG/*"
+/// for all runs whose tag begins with "TAG/".
 [[nodiscard]] bool names_several_runs(const std::string& name);
 
 /// Compares two sets of runs boot by boot (compare_boots()). Throws Error{kRefused} where runs of

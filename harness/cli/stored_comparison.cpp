@@ -33,7 +33,7 @@ std::vector<ModelBounds> bounds_in(const RunReport& report) {
   return bounds;
 }
 
-/// Says where each key stands, in the models of both runs.
+/// Returns a description of where each key occurs in the models of both runs.
 std::map<std::string, std::string> places_in(const RunReport& left, const RunReport& right) {
   struct Place {
     std::string first;
@@ -193,7 +193,7 @@ void keep_processes_after(std::int64_t last, RunResults& results) {
   }
 }
 
-/// Says what a comparison rests on beside the rows of both runs.
+/// The evidence that a comparison uses in addition to the rows of both runs.
 enum class Judged {
   kAlone,               ///< nothing: to find suspects
   kWithAllThatIsKnown,  ///< what was confirmed, and that the same software ran

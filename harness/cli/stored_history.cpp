@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::size_t kBoundsAtMost = 1000;
 
-/// Tells whether a run is one side of pairs, whose short samples are no points of a history.
+/// Returns whether a run is one side of pairs. The short samples of such a run are not points of a
+/// history.
 bool is_paired(const RunHeader& header) {
   const Facts& identity = header.environment.identity;
   const auto method = identity.find("method");

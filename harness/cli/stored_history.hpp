@@ -10,14 +10,14 @@
 
 namespace plumb {
 
-/// Says which history is wanted; empty: that of the newest finished run.
+/// Selection of a history. Where suite or stack is empty, that of the newest finished run is taken.
 struct HistoryQuery {
   std::string suite;
   std::string stack;
   std::vector<std::string> series;  ///< ids, layer keys, or beginnings of ids; none: all
 };
 
-/// Is the history of one suite with one stack on one machine with one number of threads.
+/// The history of one suite with one stack on one machine with one number of threads.
 struct StoredHistory {
   RunSeries name;
   std::vector<RunRecord> runs;  ///< finished, oldest first

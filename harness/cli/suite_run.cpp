@@ -132,7 +132,8 @@ class SuiteRun {
   }
 
  private:
-  /// Says, and records, what changed of the stack while it was measured.
+  /// Returns whether the stack stayed the same while it was measured. Logs and records what
+  /// changed.
   bool stack_is_unchanged() {
     executor_.end_worker();
     const std::vector<std::string> faults = watch_.faults();
@@ -151,7 +152,7 @@ class SuiteRun {
     return faults.empty();
   }
 
-  /// Says, and records, what the device did that no row outlives.
+  /// Returns whether the device had no fault. Logs and records a fault, which invalidates all rows.
   bool device_is_sound() {
     const std::string& fault = executor_.device_fault();
     if (fault.empty()) {

@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::size_t kMostReplayed = 24;
 
-/// Is one upgrade test from its first worker to its verdict.
+/// One upgrade test from its first worker to its verdict.
 class UpgradeTest {
  public:
   UpgradeTest(CommandContext& context,

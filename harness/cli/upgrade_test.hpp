@@ -15,7 +15,7 @@
 
 namespace plumb {
 
-/// Says how two stacks are compared in pairs of restarted processes.
+/// Options for comparing two stacks in pairs of restarted processes.
 struct UpgradeOptions {
   std::string baseline;
   std::string candidate;

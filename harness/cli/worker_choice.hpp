@@ -7,8 +7,8 @@
 
 namespace plumb {
 
-/// Says how to start workers of a stack with a number of threads, from this program's place on
-/// disk.
+/// Returns the options to start workers of a stack with a number of threads. Workers are found from
+/// this program's place on disk.
 [[nodiscard]] WorkerOptions worker_options(const std::string& stack, int threads);
 
 }  // namespace plumb

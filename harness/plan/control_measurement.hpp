@@ -11,7 +11,8 @@
 
 namespace plumb {
 
-/// Has the machine's controls measured, one request each; absent where one of them got no time.
+/// Measures the machine's controls through `measure`, with one request each. Absent where one of
+/// them got no time.
 [[nodiscard]] std::optional<Controls> measure_controls(
     const std::function<std::vector<Measurement>(const MeasureRequest&)>& measure);
 

@@ -35,7 +35,7 @@ double expected_cost(const WorkItem& item) {
 
 }  // namespace
 
-/// Is one call of execute(): its clock, its progress, the rows of the process before.
+/// The state of one call of execute(): its clock, its progress, and the rows of the process before.
 class Executor::LayerRun {
  public:
   LayerRun(Executor& executor, const RunId& run, const std::function<void(const Progress&)>& report)

@@ -16,7 +16,7 @@
 
 namespace plumb {
 
-/// Says how far a run is; given to a callback after each key.
+/// The progress of a run, given to a callback after each key.
 struct Progress {
   std::size_t done = 0;
   std::size_t total = 0;
@@ -26,7 +26,7 @@ struct Progress {
   std::optional<Seconds> left;  ///< absent until there is something to judge from
 };
 
-/// Says how a run is to be executed.
+/// Options for the execution of a run.
 struct ExecutorOptions {
   WorkerOptions worker;
   MeasureRequest request;             ///< key, caches and variants are filled in for each item
@@ -39,7 +39,7 @@ struct ExecutorOptions {
   std::function<void(int pid)> before_worker_ends;  ///< called with each worker still alive
 };
 
-/// Is how a run ended.
+/// The final state of a run, with counts of what was executed.
 struct ExecutionSummary {
   RunState state =
       RunState::kFinished;  ///< kInterrupted: stopped by the user, the budget or a device's fault
@@ -101,8 +101,8 @@ class Executor {
               const std::function<bool()>& stopped,
               const std::function<void(const Progress&)>& report);
 
-  /// Says what a device did after which no row of this executor's can be believed; empty: nothing.
-  /// From then on execute() measures no more.
+  /// Returns the device fault that makes all rows of this executor unreliable; empty if there is
+  /// none. After a fault, execute() measures no more.
   [[nodiscard]] const std::string& device_fault() const { return device_fault_; }
 
   [[nodiscard]] const ExecutorOptions& options() const { return options_; }

@@ -14,7 +14,7 @@
 
 namespace plumb {
 
-/// Is one layer to be tried with the baseline's choice in the candidate.
+/// A request to try one layer with the baseline's choice in the candidate.
 struct ReplayRequest {
   LayerKey key;
   std::string chosen;  ///< the baseline's choice

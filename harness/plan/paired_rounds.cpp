@@ -27,7 +27,7 @@ void require_sound_device(const Measurement& row) {
 
 }  // namespace
 
-/// Is one side's turn in one round.
+/// One side's turn in one round.
 class PairedRounds::Process {
  public:
   Process(PairedRounds& rounds, Side& side, RoundSide& result)

@@ -14,14 +14,14 @@
 
 namespace plumb {
 
-/// Is one side of a paired measurement: how its workers start, and the run that keeps its rows.
+/// One side of a paired measurement: how its workers start, and the run that keeps its rows.
 struct PairedSide {
   WorkerOptions worker;
   RunId run;  ///< empty: its rows are handed back, but not kept
   std::function<void(int pid)> before_worker_ends = {};  ///< a look at a process that is done
 };
 
-/// Is what a round measures on both sides.
+/// The layers and models that a round measures on both sides.
 struct PairedWork {
   struct Model {
     std::string subject;  ///< subject_of() the instance

@@ -22,7 +22,7 @@ double weight_of(const LayerCost& cost) {
   return cost.macs > 0 ? static_cast<double>(cost.macs) : static_cast<double>(bytes.value) / 1000.0;
 }
 
-/// Is a collection of items by key, in order of first sight.
+/// A collection of work items by key, in order of first occurrence.
 class Items {
  public:
   void add(const LayerKey& key, double weight_each, std::int64_t count) {

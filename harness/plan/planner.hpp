@@ -13,13 +13,13 @@
 
 namespace plumb {
 
-/// Is one model of a suite, read and given its type.
+/// One model of a suite, read and given its data type.
 struct PlannedModel {
   ModelInstance instance;
   Graph graph;
 };
 
-/// Is one part of a suite that is spread over machines: part `index` of `count`, counted from 1.
+/// One part of a suite that is spread over machines: part `index` of `count`, counted from 1.
 struct Shard {
   std::uint32_t index = 1;
   std::uint32_t count = 1;

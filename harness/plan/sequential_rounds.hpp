@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is what came of measuring two sides until everything was decided, or no more could be.
+/// The outcome of measuring two sides until everything was decided, or no more could be.
 struct SequentialRounds {
   std::vector<PairedRound> rounds;
   RoundComparison comparison;

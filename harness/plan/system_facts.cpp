@@ -56,7 +56,8 @@ std::string memory_in_gib(const std::filesystem::path& meminfo) {
                        : kUnknown;
 }
 
-/// Tells CPU models with one marketing name apart ("Intel(R) Xeon(R) Processor" of a cloud).
+/// Returns the CPU's model name with its family, model and stepping. These distinguish CPU models
+/// with one marketing name ("Intel(R) Xeon(R) Processor" of a cloud).
 std::string cpu_model(const std::filesystem::path& cpuinfo) {
   return fmt::format("{}, family {}, model {}, stepping {}",
                      field_of(cpuinfo, "model name"),

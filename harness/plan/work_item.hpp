@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Is one key to measure, once, whatever the number of its occurrences.
+/// One key to measure once, whatever the number of its occurrences.
 struct WorkItem {
   LayerKey key;
   std::int64_t occurrences = 0;  ///< over all models of the suite, at this key
@@ -18,7 +18,7 @@ struct WorkItem {
   std::vector<CacheMode> caches;  ///< still to be measured
 };
 
-/// Is one key whose fastest variants are measured again in a fresh process.
+/// One key whose fastest variants are measured again in a fresh process.
 struct Confirmation {
   LayerKey key;
   std::vector<CacheMode> caches;

@@ -21,11 +21,11 @@ struct RowReference {
 struct ExportedHeader {
   int format = 1;
 };
-/// Is a run with its state and tags; it comes before its rows.
+/// A run with its state and tags. It comes before its rows.
 struct ExportedRun {
   RunRecord record;
 };
-/// Is one row.
+/// One row, with its place and checksum.
 struct ExportedRow {
   RowReference place;
   std::int64_t checksum = 0;
@@ -36,7 +36,7 @@ struct ExportedReuse {
   RunId run;
   std::vector<RowReference> rows;
 };
-/// Is one derived record; `record.inputs` is empty, the references are in `inputs`.
+/// One derived record. `record.inputs` is empty. The references are in `inputs`.
 struct ExportedDerived {
   DerivedRecord record;
   std::vector<RowReference> inputs;

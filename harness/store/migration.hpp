@@ -6,7 +6,7 @@
 
 namespace plumb {
 
-/// Is one step from a version of the schema to the next: a file in harness/store/migrations.
+/// One step from a version of the schema to the next: a file in harness/store/migrations.
 struct Migration {
   int number = 0;         ///< the version it leads to, counted from 1
   std::string_view name;  ///< "initial"

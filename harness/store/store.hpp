@@ -22,8 +22,9 @@ struct SeriesQuery {
   std::optional<std::string> environment;  ///< 16 hex digits; absent: all environments
 };
 
-/// Is what one run says of a series: its best variant, as confirmed in a fresh process where it
-/// was, else the fastest full row; of a variant that several processes timed, the middle one.
+/// One run's point of a series: its best variant. This is the variant as confirmed in a fresh
+/// process, where it was confirmed, else the fastest full row. Of a variant that several processes
+/// timed, it is the middle one.
 struct SeriesPoint {
   RunId run;
   std::string environment;
@@ -88,8 +89,8 @@ class Store {
   [[nodiscard]] virtual std::optional<DerivedRecord> latest_calibration(
       const std::string& environment_id) const = 0;
 
-  /// Gives a run a tag; another run that had it loses it. Throws Error{kUser} for what cannot be a
-  /// tag.
+  /// Assigns a tag to a run. Another run that had it loses it. Throws Error{kUser} for a text that
+  /// cannot be a tag.
   virtual void tag(const RunId& run, const std::string& tag) = 0;
 
   [[nodiscard]] virtual int schema_version() const = 0;
@@ -110,7 +111,7 @@ class Store {
   virtual std::size_t collect_garbage(Timestamp before) = 0;
 };
 
-/// Says how a store is opened.
+/// Options for opening a store.
 struct StoreAccess {
   bool migrate = true;     ///< an older store is brought forward; else it is refused
   bool read_only = false;  ///< nothing is written, not even what keeps the file in order

@@ -92,7 +92,7 @@ T first_of(const std::optional<T>& own, const std::optional<T>& inherited, T oth
   return own ? *own : inherited.value_or(std::move(otherwise));
 }
 
-/// Is everything that tells the results of one instance of a model from another's.
+/// The identity of a model's instance: all that distinguishes its results from another's.
 using Instance =
     std::tuple<std::string, std::int64_t, std::string, std::map<std::string, std::int64_t>>;
 

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Says what a scenario must keep for its result to count. What is absent is not limited.
+/// Limits that a scenario must keep for its result to count. What is absent is not limited.
 struct ScenarioLimits {
   std::optional<double> percentile;    ///< of the latencies, in %: 99
   std::optional<Seconds> latency;      ///< of a query
@@ -19,7 +19,7 @@ struct ScenarioLimits {
   auto operator<=>(const ScenarioLimits&) const = default;
 };
 
-/// Is one way to load a model end to end, and its limits.
+/// One way to load a model end to end, with its limits and settings.
 struct Scenario {
   std::string name;  ///< single_stream, multi_stream, server, interactive, offline
   ScenarioLimits limits;

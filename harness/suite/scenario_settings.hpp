@@ -8,7 +8,8 @@
 
 namespace plumb {
 
-/// Says how a scenario loads a model, where it is not MLPerf's way. What is absent takes that.
+/// Settings for loading a model in a scenario, where they differ from MLPerf's. An absent setting
+/// takes MLPerf's value.
 struct ScenarioSettings {
   std::optional<Seconds> duration;            ///< fixed: ends the run whatever the count
   std::optional<Seconds> minimum_duration;    ///< 600 s; not beside `duration`

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Is one `[[layers]]` of a shapes file.
+/// One `[[layers]]` table of a shapes file.
 struct ShapesRow {
   int line = 0;
   LayerKey key;            ///< canonical: parsed and written again

@@ -16,7 +16,7 @@
 
 namespace plumb {
 
-/// Says when an earlier measurement may stand for a new one.
+/// The rule for when an earlier measurement may stand for a new one.
 struct ReusePolicy {
   enum class Kind { kNever, kMaxAge, kAlways };
   Kind kind = Kind::kAlways;
@@ -31,7 +31,7 @@ struct ReusePolicy {
 /// Parses "15ms", "90s", "10m", "2h", "7d". Throws Error{kUser}.
 [[nodiscard]] Seconds parse_duration(std::string_view text);
 
-/// Is a suite as written: only what the file says, with line numbers for messages.
+/// A suite as written: only what the file says, with line numbers for messages.
 struct SuiteSpec {
   struct Defaults {
     std::optional<std::vector<std::int64_t>> batch;
@@ -74,8 +74,8 @@ struct SuiteSpec {
 /// 'dtype'?".
 [[nodiscard]] SuiteSpec read_suite(const std::filesystem::path& file);
 
-/// Is a suite with every default explicit and every range expanded: what runs. Printable as JSON,
-/// hashed.
+/// A suite with every default explicit and every range expanded. This is what runs. It can be
+/// printed as JSON and is hashed.
 struct ResolvedSuite {
   struct Model {
     std::string name;                           ///< zoo name, or the file's stem

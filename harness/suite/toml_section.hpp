@@ -18,9 +18,9 @@ namespace plumb {
 /// Throws Error{kUser} with file, line and column.
 [[nodiscard]] toml::table parse_toml_file(const std::filesystem::path& file, std::string_view what);
 
-/// Is one table of a file while it is read: every accessor checks the type and notes that its key
-/// is known, so that finish() can name the keys that are not. All throw Error{kUser} with file and
-/// line. `file` and `table` must outlive it, as must the keys.
+/// One table of a file while it is read. Every accessor checks the type and notes that its key is
+/// known, so that finish() can name the unknown keys. All throw Error{kUser} with file and line.
+/// `file`, `table` and the keys must outlive it.
 class TomlSection {
  public:
   /// `name` is how messages call it: "[suite]".

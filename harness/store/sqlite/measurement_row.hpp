@@ -25,7 +25,7 @@ namespace plumb {
 /// Inserts `count` rows with the columns of the table measurements, in the order of bind_row.
 [[nodiscard]] std::string insert_rows_sql(std::size_t count);
 
-/// Says where a row goes.
+/// The identifiers and the checksum that a row is stored with.
 struct RowPlace {
   RowId id = 0;
   std::int64_t run = 0;
@@ -46,7 +46,7 @@ void bind_row(SqliteStatement& statement,
 /// on m, k (layer_keys), v (variants), r (runs).
 [[nodiscard]] const std::string& select_rows_sql();
 
-/// Is a row as read, with what verification wants to see.
+/// A row as read, with what its verification needs.
 struct ReadRow {
   StoredMeasurement stored;
   std::int64_t run_number = 0;

@@ -46,7 +46,7 @@ class MeasurementTable {
   [[nodiscard]] NewestRuns& newest() { return newest_; }
 
  private:
-  /// Is a row ready to be bound, and what its parameters refer to.
+  /// A row ready to be bound, with the values that its parameters refer to.
   struct PreparedRow {
     std::optional<Measurement> repair;
     const Measurement* row = nullptr;  ///< the given one, or `repair`

@@ -12,17 +12,17 @@
 
 namespace plumb {
 
-/// Tells whether rows like this give a series its points: a full or confirming time.
+/// Returns whether a row has a full or confirming time. Such rows give a series its points.
 [[nodiscard]] bool is_timed_in_full(const Measurement& row);
-/// Tells whether rows like this settle a key for reuse: timed in full, or refused for good
-/// (unsupported, wrong result, out of memory; a crash or a time-out may pass the next time).
+/// Returns whether a row settles its key for reuse. It does if it was timed in full, or refused for
+/// good (unsupported, wrong result, out of memory). A crash or a time-out may pass the next time.
 [[nodiscard]] bool settles(const Measurement& row);
 
 /// Keeps the table newest_runs: for each key, cache mode and environment, the run with the newest
 /// time and the run with the newest settled rows. Newest: started last; of equals, stored last.
 class NewestRuns {
  public:
-  /// Is the run whose rows are noted.
+  /// The run whose rows are noted.
   struct Run {
     std::int64_t number = 0;
     std::int64_t environment = 0;

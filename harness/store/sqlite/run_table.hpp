@@ -16,7 +16,7 @@ namespace plumb {
 /// transactions.
 class RunTable {
  public:
-  /// Is what writing to a run needs to know of it.
+  /// The data of a run that is needed to write to it.
   struct Entry {
     NewestRuns::Run run;
     std::int64_t id_checksum = 0;  ///< ContentHash of the run's id
@@ -45,7 +45,8 @@ class RunTable {
   /// Resolves "@latest", an id, a tag, a unique prefix. Throws Error{kUser} listing what there is.
   [[nodiscard]] RunId resolve(const std::string& name);
 
-  /// Gives a run a tag, which may be another's so far. Throws Error{kUser} for what cannot be one.
+  /// Assigns a tag to a run. Another run that had it loses it. Throws Error{kUser} for a text that
+  /// cannot be a tag.
   void tag(std::int64_t number, const std::string& tag);
   [[nodiscard]] bool has_tag(const std::string& tag);
 

@@ -9,7 +9,7 @@
 namespace plumb {
 namespace {
 
-/// Is a row that may stand for its run.
+/// A row that may represent its run.
 struct Candidate {
   SeriesPoint point;
   bool confirmed = false;

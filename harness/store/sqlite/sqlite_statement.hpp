@@ -48,7 +48,7 @@ class SqliteStatement {
   [[nodiscard]] std::int64_t integer();
   [[nodiscard]] double number();
   [[nodiscard]] std::string text();
-  /// Is valid until the next step.
+  /// Returns a view of the next column. It is valid until the next step.
   [[nodiscard]] std::string_view text_view();
   [[nodiscard]] std::string_view blob_view();
   [[nodiscard]] bool flag() { return integer() != 0; }

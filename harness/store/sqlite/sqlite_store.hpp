@@ -17,7 +17,7 @@
 
 namespace plumb {
 
-/// Is the connection of a store and what reads and writes its tables.
+/// The connection of a store, with the readers and writers of its tables.
 struct SqliteTables {
   SqliteTables(const std::filesystem::path& path, const StoreAccess& access)
       : connection(path, access.read_only, access.patience),

@@ -5,7 +5,7 @@
 
 namespace plumb {
 
-/// Is one transaction: undone at the end of its scope unless committed.
+/// One transaction. It is rolled back at the end of its scope unless committed.
 class SqliteTransaction {
  public:
   enum class Kind {

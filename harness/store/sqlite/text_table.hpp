@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Gives long texts short ids: the tables layer_keys and variants. Texts are never removed.
+/// A table of short ids for long texts: layer_keys or variants. Texts are never removed.
 class TextTable {
  public:
   struct Entry {

@@ -12,7 +12,7 @@ namespace plumb {
 /// Caught only in the two `main`s, where the kind becomes the exit status.
 class Error : public std::runtime_error {
  public:
-  /// Says whose move it is; the value is the exit status of the command (DESIGN §6).
+  /// Kinds of errors, by who must act. The value is the exit status of the command (DESIGN §6).
   enum class Kind {
     kUser = 2,         ///< the input is wrong: a file, a name, an option
     kEnvironment = 3,  ///< the machine lacks something: a library, a device, disk space

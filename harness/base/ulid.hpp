@@ -18,7 +18,7 @@ namespace plumb {
 /// Makes a ULID of now, from the system's random source.
 [[nodiscard]] std::string new_ulid();
 
-/// Tells whether `text` could be a ULID or a prefix of one (upper case, 1 to 26 characters).
+/// Returns whether `text` could be a ULID or a prefix of one (upper case, 1 to 26 characters).
 [[nodiscard]] bool is_ulid_prefix(std::string_view text);
 
 }  // namespace plumb

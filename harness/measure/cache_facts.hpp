@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Says how large the caches are that a measurement must get out of.
+/// Size of the caches that a measurement must exceed.
 struct CacheFacts {
   Bytes last_level;      ///< of the highest level that CPU 0 sees, data or unified
   bool assumed = false;  ///< the system does not say: `last_level` is kAssumedLastLevelCache

@@ -21,8 +21,8 @@ struct Disturbance {
   bool disturbed = false;                ///< judged by DisturbanceLimits
 };
 
-/// Says from where on a block counts as disturbed: beyond any one of these. The reasons are in
-/// docs/MEASUREMENT.md.
+/// Limits of an undisturbed block. A block beyond any one of them counts as disturbed. The reasons
+/// are in docs/MEASUREMENT.md.
 struct DisturbanceLimits {
   std::int64_t switches = 2;          ///< that any block may have…
   double switches_per_second = 40.0;  ///< …and so many more for each second it lasts
@@ -32,7 +32,7 @@ struct DisturbanceLimits {
   Seconds pressure_block{0.005};
 };
 
-/// Holds the counters of one moment. Absent: the file is missing or says something else.
+/// Counters at one moment. A counter is absent if its file is missing or has other content.
 struct DisturbanceReading {
   std::int64_t involuntary_switches = 0;
   std::optional<double> steal_ticks;

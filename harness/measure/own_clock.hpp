@@ -7,14 +7,14 @@
 
 namespace plumb {
 
-/// Is one sample that was taken by a clock other than the harness's.
+/// One sample taken by a clock other than the harness's.
 struct OwnSample {
   Seconds each{};
   std::size_t repetitions = 1;
 };
 
-/// Is what a TimedRegion is beside that can have a clock of its own (a GPU's): then run() is not
-/// timed, and nothing of the harness is in its samples.
+/// Additional interface of a TimedRegion that can have a clock of its own, such as a GPU's. With
+/// such a clock, run() is not timed, and the samples contain nothing of the harness.
 class OwnClock {
  public:
   virtual ~OwnClock() = default;

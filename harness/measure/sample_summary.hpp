@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Holds an interval for an unknown value; 95% unless said otherwise.
+/// Interval for an unknown value, 95% unless stated otherwise.
 struct Interval {
   Seconds low{};
   Seconds high{};

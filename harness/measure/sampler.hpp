@@ -11,17 +11,19 @@
 
 namespace plumb {
 
-/// Is what the sampler times: `repetitions` executions, returned from only when all are complete.
+/// Code that the sampler times. run() makes `repetitions` executions and returns only when all are
+/// complete.
 class TimedRegion {
  public:
   virtual ~TimedRegion() = default;
   virtual void run(std::size_t repetitions) = 0;
-  /// Is called outside the timed part, before each sample (flushes caches, rotates buffers). May do
-  /// nothing.
+  /// Prepares a sample outside the timed part (flushes caches, rotates buffers). Called before each
+  /// sample. May do nothing.
   virtual void before_sample() {}
 };
 
-/// Says when enough has been measured: tight interval or budget, whichever comes first.
+/// Stopping rule of the sampler. It stops at a tight interval or at the budget, whichever comes
+/// first.
 struct SamplingPlan {
   Seconds warm_up_at_least{0.001};
   Seconds warm_up_at_most{0.2};  ///< zero: no warm-up and one execution a sample
@@ -33,7 +35,7 @@ struct SamplingPlan {
   std::size_t repetitions_at_most = 1 << 20;
 };
 
-/// Is what came of it.
+/// Result of sampling.
 struct Samples {
   std::vector<Seconds>
       seconds;  ///< one per sample, per execution (batch time ÷ repetitions), in time order

@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Are the extents of an `attention` layer.
+/// Extents of an `attention` layer.
 struct AttentionShape {
   std::int64_t batch = 0;
   std::int64_t q_heads = 0;

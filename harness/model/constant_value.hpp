@@ -15,9 +15,8 @@ class TensorProto;
 
 namespace plumb {
 
-/// Holds the elements of a small tensor that is known before the run: shape arithmetic, axes,
-/// bounds, scales. Integers and booleans stand in `integers`, floating types in `reals`; the other
-/// list is empty.
+/// Elements of a small tensor that is known before the run: shape arithmetic, axes, bounds, scales.
+/// Integers and booleans are in `integers`, floating types in `reals`. The other list is empty.
 struct ConstantValue {
   DataType dtype = DataType::kS64;
   std::vector<std::int64_t> dims;
@@ -40,7 +39,7 @@ struct ConstantValue {
 /// (complex, 4 bits…).
 [[nodiscard]] std::optional<DataType> data_type_of(std::int32_t onnx_type);
 
-/// Tells whether a tensor holds elements itself: neither external nor weight-free.
+/// Returns whether a tensor holds its elements itself: neither external nor weight-free.
 [[nodiscard]] bool holds_data(const onnx::TensorProto& tensor);
 
 /// Decodes a small tensor, read from `folder` if it is external. Empty: no data, too large, or not

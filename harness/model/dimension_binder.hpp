@@ -15,8 +15,9 @@ class TypeProto;
 
 namespace plumb {
 
-/// Gives every dimension of a model's inputs its extent: the file's, `--batch`, or `--dim
-/// NAME=VALUE`, where NAME is the file's name of the dimension or "INPUT.AXIS" for one without.
+/// Binder of every dimension of a model's inputs to its extent. The extent is the file's,
+/// `--batch`, or `--dim NAME=VALUE`. NAME is the file's name of the dimension, or "INPUT.AXIS" for
+/// one without a name.
 class DimensionBinder {
  public:
   explicit DimensionBinder(const ReadOptions& options) : options_(&options) {}

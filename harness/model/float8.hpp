@@ -5,7 +5,7 @@
 
 namespace plumb {
 
-/// Tells whether the type is one of the 8-bit floats of the Open Compute Project (OFP8, revision
+/// Returns whether the type is one of the 8-bit floats of the Open Compute Project (OFP8, revision
 /// 1.0, 2023).
 [[nodiscard]] constexpr bool is_f8(DataType type) {
   return type == DataType::kF8E4M3 || type == DataType::kF8E5M2;

@@ -5,7 +5,7 @@
 
 namespace plumb {
 
-/// Tells whether a layer computes one of a convolution's gradients: `conv_backward_data` or
+/// Returns whether a layer computes one of a convolution's gradients: `conv_backward_data` or
 /// `conv_backward_weights`.
 [[nodiscard]] bool is_convolution_gradient(const LayerSpec& spec);
 

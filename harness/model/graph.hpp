@@ -27,7 +27,7 @@ struct Value {
 
 /// Describes one node of the model, as written, with its shapes.
 struct Layer {
-  /// Says what running the model does with this node.
+  /// Roles of a node in an execution of the model.
   enum class Role {
     kCompute,  ///< is measured
     kView,     ///< renames its input's bytes (Reshape, Flatten, Identity…): no work in any sane
@@ -48,7 +48,7 @@ struct Layer {
   std::vector<ValueId> outputs;
 };
 
-/// Holds a model with every shape known: a DAG of layers in topological order.
+/// Model with every shape known: a DAG of layers in topological order.
 struct Graph {
   std::string name;
   std::int64_t opset = 0;

@@ -192,11 +192,11 @@ double epilogue_flops(const LayerSpec& spec) {
   return static_cast<double>(element_count(spec.outputs[0])) * static_cast<double>(steps);
 }
 
-/// Tells by how much the cheapest algorithm class in use needs fewer multiplications than the
+/// Returns how many times fewer multiplications the cheapest algorithm class in use needs than the
 /// definition. 3×3: Winograd F(4×4, 3×3), 36 multiplications for 16 outputs instead of 144 (Lavin &
 /// Gray 2016, §4.1). Larger kernels: FFT over 32×32 tiles, 32·17 complex products of 4 real
 /// multiplications for each (33 − r)(33 − s) outputs (Mathieu, Henaff & LeCun 2014, §2). Transforms
-/// are not counted: a bound stays a bound.
+/// are not counted, so that a bound stays a bound.
 double fewest_ratio(const LayerSpec& spec) {
   constexpr double kFftProducts = 32.0 * 17.0 * 4.0;
   if (is_convolution_gradient(spec)) {  // transposing a bilinear algorithm keeps its products

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Holds what a node computes in the terms of docs/LAYER-KEYS.md.
+/// Layer that a node computes, in the terms of docs/LAYER-KEYS.md.
 struct MappedLayer {
   LayerSpec spec;
   std::vector<std::size_t> operands;  ///< for each of spec.inputs, the node's input
@@ -19,7 +19,7 @@ struct MappedLayer {
 /// cannot be done.
 [[nodiscard]] MappedLayer map_node(const NodeView& node);
 
-/// Tells whether there is a mapping for an operator of the default domain.
+/// Returns whether there is a mapping for an operator of the default domain.
 [[nodiscard]] bool is_mapped_operator(std::string_view op);
 
 /// Begins a mapping: operator, operands and outputs by the node's index, accumulation type.

@@ -19,7 +19,8 @@ namespace plumb {
 enum class MathClass { kStrict, kTf32, kDownConvert, kDeterministic };
 [[nodiscard]] std::string_view to_text(MathClass math);
 
-/// Holds one attribute; which of the five is fixed by the operator's row in docs/LAYER-KEYS.md.
+/// Value of one attribute. The operator's row in docs/LAYER-KEYS.md fixes which of the five types
+/// it has.
 using Attribute =
     std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
 
@@ -57,7 +58,8 @@ struct LayerSpec {
   [[nodiscard]] const std::string& text(const std::string& name) const;
   [[nodiscard]] const std::vector<std::int64_t>& integers(const std::string& name) const;
   [[nodiscard]] const std::vector<double>& reals(const std::string& name) const;
-  /// Tells whether the i-th operand is given. Operand 2 of conv, conv_transpose, gemm is the bias.
+  /// Returns whether the i-th operand is given. Operand 2 of conv, conv_transpose, gemm is the
+  /// bias.
   [[nodiscard]] bool has_input(std::size_t index) const {
     return index < inputs.size() && inputs[index].has_value();
   }

@@ -12,11 +12,11 @@
 
 namespace plumb {
 
-/// Holds what the reader knows about one named value of the model. Lives as long as the model it
+/// Facts that the reader knows about one named value of the model. Lives as long as the model it
 /// points into.
 class ModelValue {
  public:
-  /// Says where a value comes from, which decides whether its reader is a layer.
+  /// Origins of a value, which decide whether its reader is a layer.
   enum class Origin {
     kData,    ///< depends on the model's inputs
     kWeight,  ///< an initializer, a Constant, or computed from these

@@ -35,7 +35,7 @@ void append_other_inputs(const NodeView& node, std::vector<std::size_t>& inputs)
   }
 }
 
-/// Tells whether an operator meant something else before opset 7: broadcasting by attribute, or
+/// Returns whether an operator had another meaning before opset 7: broadcasting by attribute, or
 /// training by default.
 bool changed_in_opset_7(std::string_view op) {
   constexpr std::array<std::string_view, 20> kChanged = {"Add",  "And",     "BatchNormalization",

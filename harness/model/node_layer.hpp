@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Holds a layer before its values have numbers.
+/// Layer whose values are not numbered yet.
 struct NodeLayer {
   Layer layer;  ///< without inputs and outputs
   std::vector<std::size_t>

@@ -13,8 +13,8 @@
 
 namespace plumb {
 
-/// Says why a node cannot be keyed. Thrown where a node is read, becomes Layer::reason; never
-/// leaves this module.
+/// Exception for a node that cannot be keyed, with the reason. Thrown where a node is read; becomes
+/// Layer::reason. Never leaves this module.
 class Unsupported : public std::runtime_error {
  public:
   explicit Unsupported(const std::string& reason) : std::runtime_error(reason) {}
@@ -39,7 +39,7 @@ class NodeView {
   [[nodiscard]] bool has_input(std::size_t index) const {
     return index < inputs_.size() && inputs_[index] != nullptr;
   }
-  /// Tells whether the first output, or a later one that somebody reads, stands at `index`.
+  /// Returns whether the node has an output at `index`: the first, or a later one that is read.
   [[nodiscard]] bool has_output(std::size_t index) const {
     return output(index) != nullptr && (index == 0 || outputs_[index]->used);
   }

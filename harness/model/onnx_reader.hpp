@@ -28,23 +28,25 @@ struct ReadOptions {
 /// values.
 [[nodiscard]] Graph read_model(const std::filesystem::path& path, const ReadOptions& options = {});
 
-/// Does the same for a model in memory. `folder` is where external data may lie; empty: nowhere.
+/// Reads a model in memory as read_model does. `folder` is where external data may lie; empty:
+/// nowhere.
 [[nodiscard]] Graph graph_of(onnx::ModelProto model,
                              const ReadOptions& options = {},
                              const std::filesystem::path& folder = {});
 
-/// Does the same for a model as protobuf writes it. Throws Error{kUser} too if it is none.
+/// Reads a model serialized by protobuf as read_model does. Also throws Error{kUser} if the bytes
+/// are not a model.
 [[nodiscard]] Graph graph_of_bytes(const std::string& bytes);
 
-/// Is a model with the elements of its weights: what it takes to run it.
+/// Model with the elements of its weights: everything that it takes to run it.
 struct LoadedModel {
   Graph graph;
   std::map<ValueId, Tensor> constants;  ///< what layers read and no layer produces, but for what
                                         ///< the model gives no data; dense
 };
 
-/// Does as graph_of, and reads all weights. Throws Error{kUser} too for data that do not fit their
-/// shape.
+/// Reads a model as graph_of does, and all its weights. Also throws Error{kUser} for data that do
+/// not fit their shape.
 [[nodiscard]] LoadedModel load_model(const onnx::ModelProto& model,
                                      const ReadOptions& options = {},
                                      const std::filesystem::path& folder = {});

@@ -36,7 +36,7 @@ struct OpSchema {
 /// Finds an operator; null if the vocabulary lacks it.
 [[nodiscard]] const OpSchema* find_op_schema(std::string_view op);
 
-/// Tells how many parameters an `eltwise` function takes; empty if there is no such function.
+/// Returns how many parameters an `eltwise` function takes; empty if there is no such function.
 [[nodiscard]] std::optional<std::size_t> eltwise_parameter_count(std::string_view fn);
 
 /// Returns the `eltwise` function whose gradient a fused step or `eltwise_backward` takes:
@@ -47,10 +47,10 @@ struct OpSchema {
 /// (docs/LAYER-KEYS.md).
 inline constexpr std::string_view kBitMask = "bit_mask";
 
-/// Tells whether `fn` is a function of the `binary` operator.
+/// Returns whether `fn` is a function of the `binary` operator.
 [[nodiscard]] bool is_binary_function(std::string_view fn);
 
-/// Tells whether `word` is one of "a|b|c".
+/// Returns whether `word` is one of `words`, written "a|b|c".
 [[nodiscard]] bool is_one_of(std::string_view words, std::string_view word);
 
 }  // namespace plumb

@@ -11,7 +11,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// Tells whether rounding up adds a window anywhere.
+/// Returns whether rounding up adds a window along any axis.
 bool ceil_matters(const Integers& input, const Window& window) {
   const std::size_t rank = input.size();
   for (std::size_t i = 0; i < rank; ++i) {

@@ -7,8 +7,9 @@
 
 namespace plumb {
 
-/// Says which operands of a `conv_integer` or `matmul_integer` are zero points and scales; each may
-/// be left out: no zero point is zero; without scales the result is the s32 accumulator.
+/// Positions of the zero points and scales among the operands of a `conv_integer` or
+/// `matmul_integer`. Each may be left out. An absent zero point is zero. Without scales the result
+/// is the s32 accumulator.
 struct QuantizedProduct {
   std::size_t x_zero_point;
   std::size_t w_zero_point;
@@ -18,14 +19,14 @@ struct QuantizedProduct {
   std::size_t y_zero_point;
 };
 
-/// Tells whether a layer is a product of 8-bit integers, accumulated in s32.
+/// Returns whether a layer is a product of 8-bit integers, accumulated in s32.
 [[nodiscard]] bool is_integer_product(const LayerSpec& spec);
 
 /// Returns the places of such a layer's operands. Throws Error{kInternal} for other layers.
 [[nodiscard]] QuantizedProduct quantized_product(const LayerSpec& spec);
 
-/// Tells whether a layer's result is rounded to a grid of integers: a product with a scale of its
-/// result, or `quantize`. Two correct implementations may differ by one at a tie.
+/// Returns whether a layer's result is rounded to a grid of integers. Such layers are products with
+/// a scale of their result, and `quantize`. Two correct implementations may differ by one at a tie.
 [[nodiscard]] bool rounds_to_integers(const LayerSpec& spec);
 
 }  // namespace plumb

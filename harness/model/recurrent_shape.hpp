@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Are the extents of an `rnn`, `gru` or `lstm` layer.
+/// Extents of an `rnn`, `gru` or `lstm` layer.
 struct RecurrentShape {
   std::int64_t steps = 0;  ///< length of the sequence
   std::int64_t batch = 0;
@@ -17,7 +17,7 @@ struct RecurrentShape {
   std::int64_t gates = 1;  ///< 1, 3 or 4: rows of hidden numbers in w, r and each half of the bias
 };
 
-/// Tells whether an operator is recurrent.
+/// Returns whether a layer's operator is recurrent.
 [[nodiscard]] bool is_recurrent(const LayerSpec& spec);
 
 /// Reads the extents from x and r of a spec that check_spec has nothing against.

@@ -8,7 +8,7 @@
 
 namespace plumb {
 
-/// Says what is wrong with a layer specification, and in which field of its key.
+/// Error in a layer specification, and the field of its key where it is.
 struct SpecProblem {
   std::string field;  ///< "in", "out", "epilogue" or the attribute's name
   std::string text;

@@ -56,7 +56,7 @@ struct TensorType {
 [[nodiscard]] std::int64_t element_count(const TensorType& type);
 [[nodiscard]] Bytes byte_size(const TensorType& type);
 
-/// Holds a dense tensor in host memory, in native byte order.
+/// Dense tensor in host memory, in native byte order.
 struct Tensor {
   TensorType type;
   std::vector<std::byte> data;  ///< byte_size(type) bytes

@@ -13,7 +13,7 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
-/// Is one place where a tensor is read.
+/// One place where a tensor is read.
 struct Use {
   const onnx::NodeProto* node = nullptr;
   int operand = 0;
@@ -149,7 +149,7 @@ class Reader {
     return {};
   }
 
-  /// Tells whether the result of `node` is added to another branch, perhaps after a bias or a
+  /// Returns whether the result of `node` is added to another branch, perhaps after a bias or a
   /// BatchNorm.
   bool ends_branch(const onnx::NodeProto& node) const {
     const onnx::NodeProto* at = &node;

@@ -11,7 +11,7 @@ class GraphProto;
 
 namespace plumb {
 
-/// Says what a weight does in the node that reads it, which decides how it is initialised.
+/// Role of a weight in the node that reads it, which decides how the weight is initialised.
 struct WeightRole {
   enum class Kind { kMatrix, kScale, kVariance, kOffset, kEmbedding, kSlope };
   Kind kind = Kind::kOffset;

@@ -8,8 +8,7 @@
 
 namespace plumb {
 
-/// Holds the sliding window of a convolution or pool with every default written out and `auto_pad`
-/// resolved.
+/// Sliding window of a convolution or pool, with every default explicit and `auto_pad` resolved.
 struct Window {
   std::vector<std::int64_t> kernel;
   std::vector<std::int64_t> strides;

@@ -10,16 +10,16 @@
 
 namespace plumb {
 
-/// Says what a backend knows of how a variant is executed, by name: "engine", "plan"…
-/// (docs/CUDA.md). The same for each row of a variant in a stack on a device: what differs from
-/// block to block is a reading.
+/// Facts that a backend knows about how a variant is executed, by name: "engine", "plan"…
+/// (docs/CUDA.md). They are the same for each row of a variant in a stack on a device. What differs
+/// from block to block is a reading.
 using Attributes = std::map<std::string, std::string>;
 
 /// Names the attribute of a row at which the device was found to have erred, and what it did: no
 /// row of the run can be believed then.
 inline constexpr const char* kDeviceFault = "device_fault";
 
-/// Is a quantity that was observed beside a row, in the unit that its name ends with.
+/// Quantity observed beside a row, in the unit that its name ends with.
 struct Reading {
   double median = 0.0;
   double low = 0.0;  ///< 95% interval of the median; below six values their range
@@ -29,7 +29,7 @@ struct Reading {
   bool operator==(const Reading&) const = default;
 };
 
-/// Holds readings by name: "sm_clock_hertz", "energy_joules"… What was not read is not there.
+/// Readings by name: "sm_clock_hertz", "energy_joules"… What was not read is absent.
 using Readings = std::map<std::string, Reading>;
 
 /// Sums up values in any order; empty if there are none, or one is not finite.
@@ -40,7 +40,7 @@ inline constexpr std::size_t kMostAttributes = 64;     ///< and as many readings
 inline constexpr std::size_t kMostAttributeName = 64;  ///< bytes
 inline constexpr std::size_t kMostAttributeText = std::size_t{64} << 10;
 
-/// Tells whether a name may be one: letters, digits, '_', '.' and '-', not empty.
+/// Returns whether a name may be an attribute's: letters, digits, '_', '.' and '-', not empty.
 [[nodiscard]] bool is_attribute_name(const std::string& name);
 
 /// Leaves out texts of more than `most` bytes: of a race's row, of which there are many, what is

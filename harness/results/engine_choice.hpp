@@ -13,7 +13,7 @@
 
 namespace plumb {
 
-/// Is one way in which a library would execute a layer on a device that need not be there.
+/// One way in which a library would execute a layer on a device, which need not be present.
 struct EngineConfiguration {
   std::int64_t engine = 0;  ///< a number that means something in one version, for one kind of layer
   std::map<std::string, std::int64_t>
@@ -28,7 +28,7 @@ struct EngineConfiguration {
   bool operator==(const EngineConfiguration&) const = default;
 };
 
-/// Is what one heuristic of the library offers, best first.
+/// Configurations that one heuristic of the library offers, best first.
 struct EngineRanking {
   std::string heuristic;  ///< "A"; "FALLBACK": asked where A offers nothing for the layer's promise
   std::vector<EngineConfiguration> configurations;
@@ -37,7 +37,7 @@ struct EngineRanking {
   bool operator==(const EngineRanking&) const = default;
 };
 
-/// Is what a library offers for a layer whose operands lie in one layout.
+/// Rankings that a library offers for a layer whose operands lie in one layout.
 struct EngineOffer {
   std::string layout;                   ///< "NCHW" or "NHWC", of input, weights and output
   std::optional<std::int64_t> engines;  ///< that the version has for this kind of layer
@@ -47,7 +47,7 @@ struct EngineOffer {
   bool operator==(const EngineOffer&) const = default;
 };
 
-/// Is what a library would choose for a layer on a described device.
+/// Choices that a library would make for a layer on a described device.
 struct EngineChoices {
   LayerKey key;
   Outcome outcome;  ///< kUnsupported: the layer cannot be asked for without the device

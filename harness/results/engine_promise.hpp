@@ -6,8 +6,8 @@
 
 namespace plumb {
 
-/// Tells whether a configuration computes as exactly as the layer promises, by its numerical notes
-/// (f32 strict: no tensor cores, no conversion down).
+/// Returns whether a configuration computes as exactly as the layer promises. Its numerical notes
+/// decide (f32 strict: no tensor cores, no down-conversion).
 [[nodiscard]] bool keeps_promise(const LayerSpec& spec, const EngineConfiguration& configuration);
 
 }  // namespace plumb

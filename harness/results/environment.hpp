@@ -6,10 +6,10 @@
 
 namespace plumb {
 
-/// Holds names and values in order of name.
+/// Names and values, in order of name.
 using Facts = std::map<std::string, std::string>;
 
-/// Says where a run happened. `identity` is short, documented (docs/STORE.md) and hashed: two runs
+/// Environment of a run. `identity` is short, documented (docs/STORE.md) and hashed. Two runs
 /// belong to one environment exactly when it is equal. `facts` is everything else: shown in diffs,
 /// never hashed.
 struct Environment {

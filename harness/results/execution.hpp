@@ -13,15 +13,15 @@
 
 namespace plumb {
 
-/// Is what a layer's steps, its reorders among them, take as the steps before leave the machine:
-/// each timed by itself right after the step before it, with the caches emptied before that. Floor
-/// subtracted.
+/// Time of a layer's steps, reorders included, in the machine state that the preceding steps leave.
+/// Each step is timed by itself right after the step before it. Before that preceding step, what
+/// earlier steps used is read again (Program::profile_in_turn). The floor is subtracted.
 struct TimeInTurn {
   Seconds median{};
   Interval interval{};
 };
 
-/// Is what one layer, or several fused into one, took inside a model: in passes of their own, in
+/// Time of one layer, or of several fused into one, inside a model. Measured in separate passes, in
 /// which each step is timed by itself.
 struct ExecutedLayer {
   std::vector<LayerId> layers;  ///< of the model's graph, ascending; none: the outputs' reorders
@@ -33,7 +33,7 @@ struct ExecutedLayer {
   std::optional<TimeInTurn> in_turn;  ///< absent: the backend cannot tell, or an older store
 };
 
-/// Is what came of executing one whole model end to end once, in one worker process.
+/// Result of executing one whole model end to end once, in one worker process.
 struct Execution {
   std::string mode;                        ///< "plain"
   std::string scenario = "single_stream";  ///< one query after the other

@@ -6,7 +6,7 @@
 namespace plumb {
 namespace {
 
-/// Tells whether more time would not help.
+/// Returns whether a shortfall is a failure, which more time would not help.
 bool is_failure(Shortfall::Kind kind) {
   return kind == Shortfall::Kind::kLatency || kind == Shortfall::Kind::kDropped ||
          kind == Shortfall::Kind::kFailed || kind == Shortfall::Kind::kMiscounted;

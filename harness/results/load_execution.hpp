@@ -20,7 +20,7 @@
 
 namespace plumb {
 
-/// Is what is kept of one probe of a peak search: its figures and its verdict.
+/// Summary of one probe of a peak search: its figures and its verdict.
 struct LoadProbe {
   PeakProbe::Purpose purpose = PeakProbe::Purpose::kProbe;
   double rate = 0.0;  ///< queries a second
@@ -30,7 +30,7 @@ struct LoadProbe {
   std::string reason;  ///< the first shortfall; empty: valid
 };
 
-/// Is what is kept of a peak search.
+/// Summary of a peak search.
 struct LoadPeak {
   std::optional<double> rate;  ///< queries a second, confirmed; the score
   double highest_passed = 0.0;
@@ -40,14 +40,14 @@ struct LoadPeak {
 };
 [[nodiscard]] LoadPeak summarize(const PeakResult& peak);
 
-/// Is how far answers under load are those that the model gives to the same samples alone.
+/// Difference between answers under load and the model's answers to the same samples alone.
 struct LoadAgreement {
   std::uint64_t samples = 0;        ///< compared
   double maximum_difference = 0.0;  ///< relative to the largest magnitude of the sample's answer
 };
 
-/// Is what came of loading one whole model by one scenario, in one worker process. A sample is one
-/// input of the model at the suite's batch.
+/// Result of loading one whole model by one scenario, in one worker process. A sample is one input
+/// of the model at the suite's batch.
 struct LoadExecution {
   std::string mode;                  ///< how the model was executed: "plain"
   std::string model;                 ///< its name
@@ -72,7 +72,7 @@ struct LoadExecution {
   std::int64_t process = 0;  ///< which worker process of the run
 };
 
-/// Says what a load is worth.
+/// Verdicts on a load.
 enum class LoadVerdict {
   kValid,
   kFailed,        ///< the latency limit is not kept, or samples were dropped, failed, miscounted
@@ -85,7 +85,7 @@ enum class LoadVerdict {
 /// Returns why a load is not valid, a sentence each; empty: it is.
 [[nodiscard]] std::vector<std::string> reasons_of(const LoadExecution& load);
 
-/// Is the one figure that a scenario is about.
+/// Single metric that a scenario is scored by.
 struct LoadScore {
   std::string_view
       name;  ///< "latency" (at the percentile), "queries_per_second", "samples_per_second"

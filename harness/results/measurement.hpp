@@ -17,7 +17,7 @@
 
 namespace plumb {
 
-/// Says which buffers are warm when a layer is timed (DESIGN §5).
+/// Cache modes: which buffers are warm when a layer is timed (DESIGN §5).
 enum class CacheMode {
   kNone,     ///< hot: the same buffers again and again; for bounds
   kWeights,  ///< activations warm, weights cold: closest to a network; for predictions
@@ -26,8 +26,8 @@ enum class CacheMode {
 [[nodiscard]] std::string_view to_text(CacheMode mode);  ///< "none", "weights", "all"
 [[nodiscard]] std::optional<CacheMode> parse_cache_mode(std::string_view text);
 
-/// Says why a row was measured. Only kFull and kConfirm rows are compared with others; kRace rows
-/// eliminate.
+/// Reasons why a row was measured. Only kFull and kConfirm rows are compared with others. kRace
+/// rows eliminate.
 enum class Purpose {
   kRace,     ///< a few milliseconds, to drop slow variants
   kFull,     ///< the full method
@@ -37,7 +37,7 @@ enum class Purpose {
 [[nodiscard]] std::string_view to_text(Purpose purpose);
 [[nodiscard]] std::optional<Purpose> parse_purpose(std::string_view text);
 
-/// Is one row: one variant of one key, timed (or not, and why) once in one worker process.
+/// One row: one variant of one key, timed (or not, and why) once in one worker process.
 struct Measurement {
   LayerKey key;
   std::string variant;  ///< canonical: "impl=brgconv:avx512_core;layout=any;algorithm=direct";

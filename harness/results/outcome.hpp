@@ -8,7 +8,7 @@
 
 namespace plumb {
 
-/// Says how an attempt to measure ended. A failure is a result with a reason, never a missing row.
+/// Outcome of an attempt to measure. A failure is a result with a reason, never a missing row.
 struct Outcome {
   enum class Kind {
     kOk,
@@ -25,7 +25,7 @@ struct Outcome {
   std::string reason;  ///< empty for kOk
 
   [[nodiscard]] bool ok() const { return kind == Kind::kOk; }
-  /// Tells whether there is a time to use: kOk and kUnstable.
+  /// Returns whether there is a time to use, as with kOk and kUnstable.
   [[nodiscard]] bool timed() const { return kind == Kind::kOk || kind == Kind::kUnstable; }
   auto operator<=>(const Outcome&) const = default;
 };

@@ -15,8 +15,8 @@
 
 namespace plumb {
 
-/// Is what code of our own takes, which no library under test touches: if it moves between two
-/// processes, the machine moved. A worker measures it as layers of these keys.
+/// Times of built-in control code, which no library under test touches. If they change between two
+/// processes, the machine drifted. A worker measures them as layers of these keys.
 struct Controls {
   Seconds floor{};    ///< of the harness, per execution
   Seconds product{};  ///< a fixed product of two f32 matrices
@@ -36,7 +36,7 @@ inline constexpr const char* kCopyKey = "control:copy";
 /// Names one model in one mode: subject_of() the instance, then the mode's text.
 using ModelMode = std::pair<std::string, std::string>;
 
-/// Is what one worker process of a round has measured. Raw samples are in the store only.
+/// Measurements of one worker process of a round. Raw samples are in the store only.
 struct RoundSide {
   std::optional<Controls> controls;        ///< absent: the worker died before
   std::map<LayerKey, Measurement> layers;  ///< the library's own choice, hot
@@ -45,7 +45,7 @@ struct RoundSide {
   std::int64_t timeouts = 0;
 };
 
-/// Is one pair of restarted worker processes, one after the other.
+/// One pair of restarted worker processes, one after the other.
 struct PairedRound {
   std::size_t number = 0;  ///< from 1; the process of its rows
   bool baseline_first = true;

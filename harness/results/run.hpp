@@ -37,7 +37,7 @@ enum class RunState { kRunning, kFinished, kInterrupted };
 [[nodiscard]] std::string_view to_text(RunState state);
 [[nodiscard]] std::optional<RunState> parse_run_state(std::string_view text);
 
-/// Is what the store knows of a run.
+/// Record of a run in the store.
 struct RunRecord {
   RunHeader header;
   RunState state =
@@ -49,7 +49,7 @@ struct RunRecord {
   std::vector<std::string> tags;
 };
 
-/// Is a measurement as the store returns it.
+/// Measurement as the store returns it.
 struct StoredMeasurement {
   RowId row = 0;
   RunId run;            ///< the run that measured it
@@ -57,7 +57,7 @@ struct StoredMeasurement {
   Measurement measurement;
 };
 
-/// Is a record computed from rows: a bound, a what-if, a verdict, a calibration.
+/// Record computed from rows: a bound, a what-if, a verdict, a calibration.
 struct DerivedRecord {
   RunId run;
   std::string kind;              ///< "bound", "whatif", "calibration", "verdict"

@@ -13,7 +13,7 @@
 
 namespace plumb {
 
-/// Is the largest number of samples in one row that is stored or read.
+/// Largest number of samples in one row that is stored or read.
 inline constexpr std::size_t kMaximumSamples = std::size_t{1} << 20U;
 
 /// Encodes raw samples compactly: usually two bytes a sample. No samples: an empty string.

@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Is an activation applied to a value: one node, or several that exporters write for one.
+/// Activation applied to a value: one node, or several that exporters write for one.
 struct Activation {
   Epilogue step;
   std::vector<LayerId> layers;

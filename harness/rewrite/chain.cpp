@@ -10,7 +10,7 @@
 namespace plumb {
 namespace {
 
-/// Is an anchor with what was already added to it.
+/// Anchor layer with everything already added to it.
 struct Chain : Replacement {
   std::vector<LayerId> layers;
 };
@@ -114,7 +114,7 @@ class ChainFinder {
     });
   }
 
-  /// Tells whether a layer multiplies or adds a constant per channel (axis 1) or a single one.
+  /// Returns whether a layer multiplies or adds a constant per channel (axis 1) or a single one.
   [[nodiscard]] bool folds_as_scale(const Layer& layer, ValueId value) const {
     for (const std::string_view fn : {"mul", "add", "sub", "div"}) {
       const std::optional<std::size_t> other = other_operand(layer, fn, value);

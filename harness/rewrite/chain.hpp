@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Says what may follow an anchor layer and become part of it.
+/// Stages that may follow an anchor layer and become part of it.
 enum class Stage {
   kBatchNorm,   ///< one BatchNorm with constant parameters, folded into constant weights and a bias
   kScale,       ///< a run of BatchNorms, Muls and Adds with constants per channel, folded likewise;

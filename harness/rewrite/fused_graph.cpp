@@ -27,7 +27,7 @@ Layer layer_of(const Graph& graph, const Match& match) {
   return layer;
 }
 
-/// Gives a layer weights and a bias of its own for what is folded into them.
+/// Adds weights and a bias of the layer's own, for what is folded into them. Returns the folding.
 ChannelFolding fold_channels(const Graph& from, const Match& match, Layer& layer, Graph& graph) {
   ChannelFolding folding;
   folding.weights = match.inputs.at(1).value();

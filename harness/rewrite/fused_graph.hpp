@@ -9,8 +9,8 @@
 
 namespace plumb {
 
-/// Says from what the constants of a fused layer are made, once, before the model runs: each layer
-/// in order scales and shifts the channels that weights and bias belong to.
+/// Folding of layers into the constants of a fused layer, done once, before the model runs. Each
+/// layer in order scales and shifts the channels that weights and bias belong to.
 struct ChannelFolding {
   ValueId weights = 0;          ///< before; its first axis are the channels
   std::optional<ValueId> bias;  ///< before; absent: zero
@@ -19,15 +19,17 @@ struct ChannelFolding {
   ValueId folded_bias = 0;
 };
 
-/// Says of what the scale of activations is made: the largest magnitude of these values, as the
-/// graph before quantisation computes them, over the largest integer of the type.
+/// Scale of quantised activations and the values that it is computed from. The scale is the largest
+/// magnitude of these values, as the graph before quantisation computes them, over the largest
+/// integer of the type.
 struct ActivationGrid {
   std::vector<ValueId> of;
   ValueId scale = 0;
   DataType type = DataType::kS8;  ///< s8 or u8
 };
 
-/// Says of what 8-bit weights are made: each output channel over the largest magnitude in it.
+/// 8-bit weights and the weights that they are made of. Each output channel is scaled by the
+/// largest magnitude in it.
 struct QuantizedWeights {
   ValueId weights = 0;  ///< before
   ValueId quantized = 0;
@@ -36,13 +38,13 @@ struct QuantizedWeights {
   bool turned = false;   ///< the matrix before is the transposed one
 };
 
-/// Says of what the constants of layers in 8 bits are made, once, before the model runs.
+/// Sources of the constants of 8-bit layers, which are made once, before the model runs.
 struct Quantization {
   std::vector<ActivationGrid> activations;
   std::vector<QuantizedWeights> weights;
 };
 
-/// Is a graph in which some layers were replaced by fewer that compute the same.
+/// Graph in which some layers are replaced by fewer layers that compute the same.
 struct FusedGraph {
   Graph graph;  ///< values of the graph it was made of keep their ids; folded constants follow
   std::vector<ChannelFolding> foldings;

@@ -13,7 +13,7 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
-/// Tells whether a layer is the mean over the last dimensions, keeping them as extents of one.
+/// Returns whether a layer is the mean over the last dimensions, keeping them as extents of one.
 bool is_last_mean(const Layer& layer) {
   if (!is_fn(layer, "reduce", "mean") || layer.spec.integer("keepdims") != 1) {
     return false;

@@ -21,7 +21,7 @@ bool is_f32(const std::optional<TensorType>& type) {
   return type && type->dtype == DataType::kF32;
 }
 
-/// Tells whether a layer is a product of one activation with constant weights, all in f32.
+/// Returns whether a layer is a product of one activation with constant weights, all in f32.
 bool is_product(const Layer& layer) {
   const LayerSpec& spec = layer.spec;
   if (layer.role != Layer::Role::kCompute || spec.inputs.size() < 2 || !is_f32(spec.inputs[0]) ||
@@ -39,7 +39,7 @@ bool is_product(const Layer& layer) {
          spec.inputs[0]->dims.size() >= 2;
 }
 
-/// Tells whether a layer only moves numbers, so that its operands and results can share a scale.
+/// Returns whether a layer only moves numbers, so that its operands and results can share a scale.
 bool is_mover(const Layer& layer) {
   constexpr std::array<std::string_view, 4> kOps{"max_pool", "concat", "transpose", "view"};
   const LayerSpec& spec = layer.spec;
@@ -89,7 +89,7 @@ class Scheme {
   }
 
  private:
-  /// Tells whether all that is made of a value could be made of its 8-bit form.
+  /// Returns whether everything computed from a value could be computed from its 8-bit form.
   [[nodiscard]] bool wanted(ValueId value) const {
     const bool is_output =
         std::find(graph_.outputs.begin(), graph_.outputs.end(), value) != graph_.outputs.end();

@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Says which layers of a graph compute in 8 bits, and which values they read and leave so.
+/// Layers of a graph that compute in 8 bits, and the values that they read and leave in 8 bits.
 struct QuantizationScheme {
   std::vector<bool> products;      ///< by layer: becomes a product of 8-bit integers
   std::vector<bool> movers;        ///< by layer: moves 8-bit integers about

@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Is the type of a model's instance that was made by int8_graph().
+/// Type of a model's instance that was made by int8_graph().
 inline constexpr std::string_view kInt8 = "int8";
 
 /// Returns the graph with convolutions and products with constant weights in 8 bits, as inference

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is the one layer that several layers become.
+/// The one layer that replaces several layers.
 struct Replacement {
   LayerSpec spec;  ///< BatchNorm and scales are folded into weights and bias
   std::vector<std::optional<ValueId>>
@@ -21,7 +21,7 @@ struct Replacement {
                                 ///< along its first axis) and bias (2), in order
 };
 
-/// Says that a connected set of layers of a graph may be executed as one layer with another key.
+/// Connected set of layers of a graph that may be executed as one layer with another key.
 struct Match : Replacement {
   std::string_view rewrite;  ///< name of the rule, e.g. "conv_bn_relu"
   std::vector<LayerId>
@@ -30,7 +30,7 @@ struct Match : Replacement {
   LayerCost cost;
 };
 
-/// Is one rule of the table. Predicts in analyze, realises in runners/engine.
+/// One rule of the table. Predicts in analyze, realises in runners/engine.
 struct Rewrite {
   std::string_view name;
   std::string_view family;  ///< "fusion" or "folding": what a mode switches on

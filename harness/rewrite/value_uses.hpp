@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Knows who reads each value of a graph. Refers to the graph, which must outlive it.
+/// Readers of each value of a graph. Refers to the graph, which must outlive it.
 class ValueUses {
  public:
   explicit ValueUses(const Graph& graph);
@@ -18,8 +18,8 @@ class ValueUses {
   [[nodiscard]] std::span<const LayerId> readers(ValueId value) const;
   /// Returns the reader of a value that is read exactly once and is not an output of the model.
   [[nodiscard]] std::optional<LayerId> only_reader(ValueId value) const;
-  /// Tells whether `layers` can be replaced by one layer that yields `result` alone: no other value
-  /// made by them is read outside or is an output of the model.
+  /// Returns whether one layer that yields `result` alone can replace `layers`. No other value made
+  /// by them may be read outside or be an output of the model.
   [[nodiscard]] bool closed(std::span<const LayerId> layers, ValueId result) const;
 
  private:

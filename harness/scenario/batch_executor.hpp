@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is what a batcher hands out: at most `bucket` samples, executed by the plan for `bucket`.
+/// Batch that a batcher hands out: at most `bucket` samples, executed by the plan for `bucket`.
 struct Batch {
   std::size_t lane = 0;    ///< 0 … lanes - 1; one batch at a time in each
   std::size_t bucket = 0;  ///< the smallest that holds the samples
@@ -25,7 +25,7 @@ class BatchExecutor {
   [[nodiscard]] virtual std::string describe() const = 0;
   /// Returns the batch sizes that have a plan, ascending; the last is at least the maximum batch.
   [[nodiscard]] virtual std::vector<std::size_t> buckets() const = 0;
-  /// Is called by each lane's thread before its first batch.
+  /// Enters a lane. Each lane's thread calls it before its first batch.
   virtual void enter_lane(std::size_t lane) { static_cast<void>(lane); }
   /// Runs a batch and returns when it is done. Called from as many threads as there are lanes,
   /// never by two for one lane. `responses` has the samples' ids; in accuracy mode the executor

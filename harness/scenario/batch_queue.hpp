@@ -13,14 +13,15 @@
 
 namespace plumb {
 
-/// Says when samples that wait make a batch.
+/// Conditions under which waiting samples make a batch.
 struct BatchPolicy {
   std::size_t maximum_batch = 8;
   std::chrono::nanoseconds timeout{};  ///< a sample waits no longer for company; 0: not at all
   std::size_t lanes = 1;               ///< batches executed at a time
 };
 
-/// Holds samples that wait for a batch, in order of arrival. Reads no clock: it is told the time.
+/// Queue of samples that wait for a batch, in order of arrival. Reads no clock: it is told the
+/// time.
 class BatchQueue {
  public:
   explicit BatchQueue(const BatchPolicy& policy) : policy_(policy) {}
@@ -38,7 +39,7 @@ class BatchQueue {
   }
 
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
-  /// Tells whether a batch is full, flushed, or has waited long enough.
+  /// Returns whether a batch is full, flushed, or has waited long enough.
   [[nodiscard]] bool is_ready(std::chrono::nanoseconds now) const {
     return !waiting_.empty() &&
            (due_ > 0 || waiting_.size() >= policy_.maximum_batch || now >= *deadline());

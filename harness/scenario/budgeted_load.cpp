@@ -17,7 +17,7 @@ constexpr Seconds kProbe{1.0};    // of a peak search, at most…
 constexpr double kLimits = 4.0;   // …but so many latency limits
 constexpr Seconds kSearch{60.0};  // for all probes without a budget, at least
 
-/// Is offline's one query, where the budget does not allow for all of it.
+/// Offline's one query, where the budget does not allow for all of it.
 struct CutQuery {
   std::uint64_t wanted = 0;
   std::uint64_t allowed = 0;
@@ -124,7 +124,7 @@ class Loading {
     return {};
   }
 
-  /// Says in the result that the budget cut the query.
+  /// Records in the result that the budget cut the query.
   void judge(const CutQuery& cut) {
     if (cut.wanted == 0 || !load_.result) {
       return;

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is a load with nothing left to guess, and what came of it.
+/// Load with nothing left to guess, and its result.
 struct BudgetedLoad {
   RequestedLoad requested;           ///< with what was found out beforehand, and the budget
   std::optional<LoadResult> result;  ///< of a peak search: its last run; absent: there was none

@@ -19,7 +19,7 @@
 
 namespace plumb {
 
-/// Is what a run's completions add up to.
+/// Totals of a run's completions.
 struct CompletionTally {
   std::uint64_t queries = 0;  ///< answered in full
   std::uint64_t samples = 0;

@@ -9,7 +9,7 @@
 namespace plumb {
 namespace {
 
-/// Tells whether `over` of `queries` latencies above the bound are few enough; over < queries.
+/// Returns whether `over` of `queries` latencies above the bound are few enough; over < queries.
 bool is_enough(const ConfidenceRule& rule, std::uint64_t queries, std::uint64_t over) {
   const double tail = boost::math::ibeta(static_cast<double>(queries - over),
                                          static_cast<double>(over) + 1.0,

@@ -6,9 +6,9 @@
 
 namespace plumb {
 
-/// Says what an end-to-end result must show, as in MLPerf Inference (rules, appendix "Early
-/// Stopping Criterion"; tolerance 0): that at least `percentile` % of all queries would keep a
-/// bound, with this confidence, as if queries were independent.
+/// Confidence that an end-to-end result must show, as in MLPerf Inference (rules, appendix "Early
+/// Stopping Criterion"; tolerance 0). The result must show that at least `percentile` % of all
+/// queries would keep a bound, with this confidence, as if queries were independent.
 struct ConfidenceRule {
   double percentile = 99.0;  ///< in %, 0 < percentile < 100
   double confidence = 0.99;

@@ -13,11 +13,11 @@
 
 namespace plumb {
 
-/// Holds the samples that are outstanding: memory grows with those, never with the run's queries.
+/// Table of the outstanding samples. Its memory grows with these, never with the run's queries.
 ///
-/// One thread adds queries; completions are looked up by any one thread at a time (the owner's
-/// lock), at the same time as queries are added. A sample's id names its slot and the slot's use,
-/// so that a second answer, or an invented one, is told from a first.
+/// One thread adds queries. Any one thread at a time (under the owner's lock) looks up completions,
+/// at the same time as queries are added. A sample's id names its slot and the slot's use, so that
+/// a second answer, or an invented one, is told from a first.
 class InFlightTable {
  public:
   struct Slot {
@@ -40,7 +40,7 @@ class InFlightTable {
            std::uint64_t sequence,
            std::span<const std::uint64_t> indices,
            std::vector<QuerySample>& samples);
-  /// Tells whether add() will want the slots that have been freed: then recycle() first.
+  /// Returns whether add() will need the slots that have been freed. If so, call recycle() first.
   [[nodiscard]] bool wants_freed(std::size_t samples) const { return free_count_ < samples; }
   /// Makes the slots that were freed usable again. Under the lock of those who free.
   void recycle();

@@ -9,8 +9,8 @@
 
 namespace plumb {
 
-/// Is the time that a load runs in; injected, so that tests can script it. Outlives the system
-/// under test.
+/// Clock that a load runs by. Injected, so that tests can script it. Outlives the system under
+/// test.
 class LoadClock {
  public:
   using Nanoseconds = std::chrono::nanoseconds;

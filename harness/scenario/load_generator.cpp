@@ -15,7 +15,7 @@ namespace {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// Is one pass over a load: the warm-up, or the run itself.
+/// One pass over a load: the warm-up, or the run itself.
 class LoadPass {
  public:
   LoadPass(const EffectiveLoad& load,
@@ -61,13 +61,14 @@ class LoadPass {
   }
 
  private:
-  /// Tells whether another query is due when the last was issued at this time after the start.
+  /// Returns whether another query is due, by the queries issued and the time of the last one after
+  /// the start. Always true in accuracy mode.
   [[nodiscard]] bool wants_more() const {
     return load_.mode == LoadMode::kAccuracy || issued_.queries < load_.minimum_queries ||
            issued_.last_issue < load_.minimum_duration;
   }
 
-  /// Tells whether a query may be issued at this time after the start.
+  /// Returns whether a query may be issued at this time after the start.
   bool within_budget(Nanoseconds elapsed) {
     issued_.out_of_budget =
         load_.maximum_duration && issued_.queries > 0 && elapsed >= *load_.maximum_duration;

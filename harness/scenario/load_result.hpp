@@ -30,7 +30,7 @@ struct LatencySummary {
 };
 [[nodiscard]] LatencySummary summarize(const LatencyHistogram& latencies);
 
-/// Says what the number of queries proves (MLPerf's early stopping).
+/// Result of MLPerf's early stopping: what the number of queries proves.
 struct EarlyStopping {
   bool met = false;
   std::uint64_t queries = 0;
@@ -42,7 +42,7 @@ struct EarlyStopping {
   std::optional<std::chrono::nanoseconds> estimate;  ///< single and multi_stream: of the percentile
 };
 
-/// Says which condition of a valid result does not hold, and by how much.
+/// Condition of a valid result that does not hold, and by how much.
 struct Shortfall {
   enum class Kind {
     kDuration,    ///< seconds
@@ -60,7 +60,7 @@ struct Shortfall {
 };
 [[nodiscard]] std::string_view to_text(Shortfall::Kind kind);  ///< "duration", "count", …
 
-/// Is what came of a load. An invalid result is data: its numbers are there, and why not to use
+/// Result of a load. An invalid result is data: it has its numbers, and the reasons not to use
 /// them.
 struct LoadResult {
   using Nanoseconds = std::chrono::nanoseconds;
@@ -98,7 +98,7 @@ struct LoadResult {
   [[nodiscard]] bool valid() const { return shortfalls.empty(); }
 };
 
-/// Is what the issuing side knows of a run.
+/// Tally of a run on the issuing side.
 struct IssueTally {
   std::chrono::nanoseconds start{};
   std::chrono::nanoseconds last_issue{};  ///< after the start

@@ -28,13 +28,13 @@ enum class LoadMode {
 
 [[nodiscard]] std::string_view to_text(LoadMode mode);  ///< "performance", "accuracy"
 
-/// Says where the random numbers of a run start.
+/// Seeds of a run's random numbers.
 struct LoadSeeds {
   std::uint64_t samples = 1;   ///< which samples are drawn
   std::uint64_t schedule = 1;  ///< when Server's queries arrive
 };
 
-/// Is a load as asked for. What is absent takes MLPerf's value for the scenario.
+/// Load as requested. What is absent takes MLPerf's value for the scenario.
 struct RequestedLoad {
   LoadScenario scenario = LoadScenario::kSingleStream;
   LoadMode mode = LoadMode::kPerformance;
@@ -61,7 +61,7 @@ struct RequestedLoad {
   LoadSeeds seeds;
 };
 
-/// Is a load with every value explicit and checked: what runs, and what a result carries.
+/// Load with every value explicit and checked, as it runs and as a result carries it.
 struct EffectiveLoad {
   using Nanoseconds = std::chrono::nanoseconds;
 

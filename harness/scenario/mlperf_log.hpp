@@ -18,7 +18,7 @@ inline constexpr std::string_view kMlperfSummaryFile = "mlperf_log_summary.txt";
 inline constexpr std::string_view kMlperfDetailFile = "mlperf_log_detail.txt";
 inline constexpr std::string_view kMlperfAccuracyFile = "mlperf_log_accuracy.json";
 
-/// Is what the logs say beside the result.
+/// Facts that the logs state beside the result.
 struct MlperfLogFacts {
   std::string program;   ///< "Plumbline 0.1.0"
   std::string started;   ///< RFC 3339, UTC

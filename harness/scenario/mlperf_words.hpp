@@ -17,10 +17,10 @@ inline constexpr std::string_view kMlperfUnverified =
 [[nodiscard]] std::string_view mlperf_name(LoadScenario scenario);  ///< "SingleStream", …
 [[nodiscard]] std::string_view mlperf_name(LoadMode mode);          ///< "PerformanceOnly", …
 
-/// Says in LoadGen's lines what early stopping found; empty where it does not apply.
+/// Returns what early stopping found, in LoadGen's lines; empty where it does not apply.
 [[nodiscard]] std::vector<std::string> early_stopping_lines(const LoadResult& result);
 
-/// Tells whether a result lacks nothing of this kind.
+/// Returns whether a result has no shortfall of this kind.
 [[nodiscard]] bool is_met(const LoadResult& result, Shortfall::Kind kind);
 /// Returns what LoadGen would log as errors, or stop at: samples dropped, failed or miscounted.
 [[nodiscard]] std::vector<std::string> error_texts(const LoadResult& result);

@@ -80,7 +80,7 @@ class PeakFinder {
     return true;
   }
 
-  /// Tells whether the load is valid at this rate.
+  /// Runs a probe at this rate and returns whether the load is valid.
   bool probe(double rate) {
     EffectiveLoad probe = load_;
     probe.target_rate = rate;

@@ -12,7 +12,7 @@
 
 namespace plumb {
 
-/// Says how to look for the highest rate at which Server's latency limit is kept.
+/// Settings of the search for the highest rate at which Server's latency limit is kept.
 struct PeakSearch {
   Seconds probe_duration{1.0};   ///< at least; longer where early stopping needs more queries
   std::uint64_t probe_over = 5;  ///< queries over the limit that the shortest probe can bear

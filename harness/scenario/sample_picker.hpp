@@ -9,11 +9,11 @@
 
 namespace plumb {
 
-/// Says which samples of the data set the next query is made of.
+/// Selection of the data set's samples that make the next query.
 ///
-/// Performance: drawn from the loaded samples, uniformly and with replacement; MultiStream draws
-/// the first and takes its successors (cyclic); Offline takes all loaded samples in turn. Accuracy:
-/// every sample of the data set once, in order.
+/// In performance mode, samples are drawn from the loaded samples, uniformly and with replacement.
+/// MultiStream draws the first and takes its successors (cyclic). Offline takes all loaded samples
+/// in turn. In accuracy mode, every sample of the data set is taken once, in order.
 class SamplePicker {
  public:
   explicit SamplePicker(const EffectiveLoad& load) : load_(load), random_(load.seeds.samples) {}

@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Is one sample of a query: what to run, and the handle to answer with.
+/// One sample of a query: what to run, and the handle to answer with.
 struct QuerySample {
   std::uint64_t id = 0;     ///< opaque, never 0, valid until answered
   std::uint64_t index = 0;  ///< which sample of the data set
@@ -34,7 +34,8 @@ class Completions {
   virtual void fail(std::span<const std::uint64_t> ids, std::string_view reason) = 0;
 };
 
-/// Is what a load generator loads: it knows nothing else of models, batches or devices.
+/// System that a load generator loads. The generator knows nothing else of models, batches or
+/// devices.
 class SystemUnderTest {
  public:
   virtual ~SystemUnderTest() = default;
@@ -47,7 +48,8 @@ class SystemUnderTest {
   /// system that works on several queries at a time returns at once. `samples` is valid only
   /// during the call. Any number of queries may be outstanding.
   virtual void issue(std::span<const QuerySample> samples) = 0;
-  /// Says that no query follows before the outstanding ones are answered: batches need not fill up.
+  /// Announces that no query follows before the outstanding ones are answered. Batches need not
+  /// fill up.
   virtual void flush() = 0;
 };
 

@@ -32,7 +32,7 @@ struct Variant {
   Attributes attributes{};  ///< that are known before it is prepared
 };
 
-/// Says what preparing a program cost and what it needs.
+/// Costs of preparing a program, and its needs.
 struct ProgramFacts {
   std::string implementation;       ///< the library's own words
   std::optional<Seconds> creation;  ///< primitive creation, cache cold
@@ -42,14 +42,14 @@ struct ProgramFacts {
   Attributes attributes{};  ///< that are known from preparing it
 };
 
-/// Is what a look at executions showed.
+/// Attributes and readings from observed executions.
 struct Observation {
   Attributes attributes;
   Readings readings;
 };
 
-/// Is a layer prepared on a backend: allocated, compiled, ready to be timed. Only the timed region
-/// is left. Not thread-safe. Lives only inside a worker.
+/// Layer or model prepared on a backend: allocated, compiled, ready to be timed. Only the timed
+/// region is left. Not thread-safe. Lives only inside a worker.
 class Program {
  public:
   virtual ~Program() = default;
@@ -132,7 +132,7 @@ struct Prepared {
   Outcome outcome;
 };
 
-/// Says whose a step of a model's program is.
+/// Origin of a step of a model's program.
 struct StepOrigin {
   std::optional<LayerId> layer;  ///< of the graph that was prepared; absent: of its outputs
   bool reorder = false;          ///< only brings an operand, or an output, into a layout
@@ -157,13 +157,13 @@ struct PreparedModel {
 /// Names the variant to use for each key.
 using LayerVariants = std::unordered_map<LayerKey, std::string>;
 
-/// Says how to prepare a whole model.
+/// Options for preparing a whole model.
 struct ModelOptions {
   LayerVariants variants;
   bool parallel_branches = false;  ///< branches side by side, the threads parted between them
 };
 
-/// Is one library on one device. Lives only inside a worker process.
+/// One library on one device. Lives only inside a worker process.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -172,7 +172,7 @@ class Backend {
   /// "library", "device"…); facts: versions, paths and hashes of the libraries really mapped.
   [[nodiscard]] virtual Environment describe() const = 0;
 
-  /// Tells whether the backend has any way to execute the key, and if not, why.
+  /// Returns whether the backend has any way to execute the key, and if not, why.
   [[nodiscard]] virtual Outcome supports(const LayerKey& key) const = 0;
 
   /// Lists every way, best first in the library's own ranking. Empty only if unsupported.
@@ -185,7 +185,7 @@ class Backend {
   /// Parts the worker's threads between so many lanes that execute side by side, at least one each:
   /// what the calling thread prepares and executes from now on has one lane's share.
   virtual void part_threads(std::size_t lanes) { static_cast<void>(lanes); }
-  /// Gives the calling thread the share of lane `lane` of those.
+  /// Assigns to the calling thread lane `lane`'s share of these threads.
   virtual void enter_lane(std::size_t lane) { static_cast<void>(lane); }
 
   /// Prepares a whole model: each layer by the variant given for its key, otherwise as the library

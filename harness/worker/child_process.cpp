@@ -61,8 +61,8 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
   return result;
 }
 
-/// Is everything the child needs between fork and exec, prepared before: other threads may hold the
-/// allocator's locks, so that the child may only make system calls.
+/// Everything that the child needs between fork and exec, prepared before the fork. Other threads
+/// may hold the allocator's locks, so the child may only make system calls.
 struct Preparation {
   const char* program;
   char* const* arguments;

@@ -53,7 +53,7 @@ class ChildProcess {
   FileDescriptor log_;
 };
 
-/// Says in words how a process ended: "signal 11 (SIGSEGV)", "exited with status 3".
+/// Returns in words how a process ended: "signal 11 (SIGSEGV)", "exited with status 3".
 [[nodiscard]] std::string exit_text(int wait_status);
 
 }  // namespace plumb

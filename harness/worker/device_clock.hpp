@@ -8,14 +8,14 @@
 
 namespace plumb {
 
-/// Is one sample by a device's own clock: the time of each of so many executions.
+/// One sample by a device's own clock: the time per execution and the number of executions.
 struct DeviceSample {
   Seconds each{};
   std::size_t executions = 1;
 };
 
-/// Is what a Program is beside whose device has a clock of its own: it is asked for samples, and
-/// enqueue() and synchronize() are not timed.
+/// Additional interface of a Program whose device has a clock of its own. It is asked for samples,
+/// and enqueue() and synchronize() are not timed.
 class DeviceClock {
  public:
   virtual ~DeviceClock() = default;

@@ -15,13 +15,13 @@
 
 namespace plumb {
 
-/// Is a variant's time alone.
+/// Time of a variant alone.
 struct VariantTime {
   std::string variant;
   Seconds seconds{};
 };
 
-/// Says how one step of a mode may be executed: what was measured.
+/// Measured ways to execute one step of a mode.
 struct ModeStep {
   std::vector<LayerId> layers;       ///< of the model's graph, ascending; several: fused
   LayerKey key;                      ///< of the one layer that they become
@@ -51,7 +51,7 @@ struct ExecuteRequest {
   bool profile = true;               ///< time the plan's steps beside the model, for its prediction
 };
 
-/// Says how far a worker is with timing a model.
+/// Progress of a worker that times a model.
 struct ExecuteProgress {
   double share = 0.0;  ///< of all turns, from 0 to 1; only ever grows
   Seconds elapsed{};   ///< since the first of them began

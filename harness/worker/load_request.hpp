@@ -18,7 +18,7 @@ namespace plumb {
 
 /// Asks a worker to load one whole model by a scenario.
 struct LoadRequest {
-  /// Is the model for batches of so many samples.
+  /// Model for batches of `samples` samples.
   struct Bucket {
     std::size_t samples = 1;
     ExecuteRequest model;
@@ -38,7 +38,7 @@ struct LoadRequest {
 /// Returns what is known of a load before it begins: what was asked for.
 [[nodiscard]] LoadExecution begin_load(const LoadRequest& request);
 
-/// Says how far a load is.
+/// Progress of a load.
 struct LoadProgress {
   std::string phase;          ///< "preparing batches of 8", "running"
   std::uint64_t batches = 0;  ///< executed so far, warm-up and probes included

@@ -32,7 +32,8 @@ class Variants;
 
 namespace plumb {
 
-/// Is raised whenever a message changes its meaning; both sides must have the same.
+/// Version of the protocol, raised whenever a message changes its meaning. Both sides must have the
+/// same.
 inline constexpr std::uint32_t kProtocolVersion = 4;
 
 /// Bounds the lists of one message.

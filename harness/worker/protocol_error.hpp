@@ -6,8 +6,9 @@
 
 namespace plumb {
 
-/// Says that the other side of a worker's channel went away, fell silent or sent nonsense. Never
-/// leaves this module: WorkerProcess turns it into WorkerDied, the worker's own loop ends on it.
+/// Error of a worker's channel: the other side went away, fell silent or sent nonsense. Never
+/// leaves this module. WorkerProcess turns it into WorkerDied, and the worker's own loop ends on
+/// it.
 class ProtocolError : public std::runtime_error {
  public:
   enum class Kind {

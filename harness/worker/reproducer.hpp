@@ -20,7 +20,7 @@ struct ReproducerRequest {
   std::uint64_t seed = 1;         ///< that the rows' operands were made from
 };
 
-/// Is a program in source, for a bug report to whoever makes the library.
+/// Source of a program, for a bug report to whoever makes the library.
 struct Reproducer {
   struct File {
     std::string name;  ///< in the program's folder: letters, digits, '_', '-' and '.'
@@ -39,7 +39,7 @@ inline constexpr std::size_t kMaximumReproducerFiles = 64;
 inline constexpr std::size_t kMaximumReproducerBytes = std::size_t{4} << 20;  ///< of one text
 inline constexpr std::size_t kMaximumReproducerRows = 64;
 
-/// Tells whether `name` is a file's name in one folder and nothing else.
+/// Returns whether `name` is a file's name in one folder and nothing else.
 [[nodiscard]] bool is_plain_file_name(const std::string& name);
 
 }  // namespace plumb

@@ -17,7 +17,7 @@
 
 namespace plumb {
 
-/// Says how to start a worker.
+/// Options for starting a worker.
 struct WorkerOptions {
   Stack stack;
   int threads = 1;
@@ -87,7 +87,7 @@ class WorkerProcess {
   std::unique_ptr<Implementation> implementation_;
 };
 
-/// Says that a worker process ended, hung or broke the protocol during a request. The row in
+/// Error of a worker process that ended, hung or broke the protocol during a request. The row in
 /// progress gets `outcome`.
 class WorkerDied : public std::runtime_error {
  public:

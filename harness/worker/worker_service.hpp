@@ -37,8 +37,8 @@ struct MeasureRequest {
   std::optional<Seconds> host_pace;     ///< the fastest that other processes saw (kHostPace)
 };
 
-/// Is what a worker process does; the protocol carries exactly this. `runners/engine` implements it
-/// over a Backend, `runners/fake` from a script.
+/// Operations of a worker process. The protocol carries exactly these. `runners/engine` implements
+/// them over a Backend, `runners/fake` from a script.
 class WorkerService {
  public:
   virtual ~WorkerService() = default;
@@ -60,9 +60,9 @@ class WorkerService {
   /// from another thread while it runs, never after it returns.
   [[nodiscard]] virtual LoadExecution load(const LoadRequest& request,
                                            const LoadReport& report) = 0;
-  /// Says what the library would choose for a layer on a described device; an outcome says why it
-  /// cannot be asked. Throws Error{kUser} if the library does not take the description, or has no
-  /// such question.
+  /// Returns what the library would choose for a layer on a described device. An outcome says why
+  /// it cannot be asked. Throws Error{kUser} if the library does not take the description, or has
+  /// no such question.
   [[nodiscard]] virtual EngineChoices preview(const PreviewRequest& request) {
     static_cast<void>(request);
     throw Error(Error::Kind::kUser,

@@ -14,7 +14,7 @@ namespace plumb::cuda {
 /// that it makes, as an index.
 class AttentionBuilder {
  public:
-  /// What lies between operations: a number a query and key, or a number a query.
+  /// Extents of an intermediate tensor: one number per query and key, or one per query.
   enum Extent { kScores, kRows };
 
   /// Takes the layer's extents and the type of queries, keys and values.

@@ -65,7 +65,7 @@ class Translation {
     return b_.graph().tensors.size() - 1;
   }
 
-  /// Has a tensor of f32 lie in a buffer that the plan makes.
+  /// Places an f32 tensor in an intermediate buffer of the plan, and returns its index.
   std::size_t in_memory(std::size_t index) {
     GraphTensor& made = tensor(index);
     made.is_virtual = false;

@@ -5,14 +5,14 @@
 
 #include "runners/cuda/cublas_abi.hpp"
 
-/// What of cuBLAS' older interface the worker uses beside cuBLASLt: the calls that Benanza
+/// Part of cuBLAS' older interface that the worker uses beside cuBLASLt: the calls that Benanza
 /// measured.
 namespace plumb::cuda::abi {
 
 using BlasHandle = void*;
 inline constexpr int kBlasDefaultAlgorithm = -1;  // of cublasGemmAlgo_t
 
-/// Holds the entry points, found by name by BlasLibrary.
+/// Entry points of cuBLAS' older interface, found by name by BlasLibrary.
 struct BlasCalls {
   int (*create)(BlasHandle*) = nullptr;
   int (*destroy)(BlasHandle) = nullptr;

@@ -8,7 +8,7 @@
 
 namespace plumb::cuda {
 
-/// Is cuBLAS' older interface, loaded by name from the stack's folders.
+/// cuBLAS' older interface, loaded by name from the stack's folders.
 class BlasLibrary {
  public:
   /// Throws Error{kEnvironment} that says how to get it.

@@ -85,7 +85,8 @@ class Translation {
     return of_integers_ && type == DataType::kS32 ? abi::Type::kInt32 : cudnn_type(type);
   }
 
-  /// Says which of the operands and the result is image, weights and grid.
+  /// Assigns the operands and the result to the convolution's image, weights and grid. Also sets
+  /// its direction.
   void place(ConvolutionOperation& operation, std::size_t left, std::size_t right) const {
     using Direction = ConvolutionOperation::Direction;
     if (spec_.op == "conv_backward_weights") {

@@ -7,18 +7,18 @@
 
 #include "runners/cuda/driver_abi.hpp"
 
-/// What of cuBLASLt's binary interface the worker uses, as its documentation names it; the same in
-/// cuBLAS 12 and 13 (docs/adr/0007).
+/// Part of cuBLASLt's binary interface that the worker uses, as its documentation names it. It is
+/// the same in cuBLAS 12 and 13 (docs/adr/0007).
 namespace plumb::cuda::abi {
 
 using LtHandle = void*;
 using LtDescriptor = void*;  ///< of an operation, a matrix or a preference
 
-/// Is cublasLtMatmulAlgo_t.
+/// Binary layout of cublasLtMatmulAlgo_t.
 struct LtAlgorithm {
   std::array<std::uint64_t, 8> data{};
 };
-/// Is cublasLtMatmulHeuristicResult_t.
+/// Binary layout of cublasLtMatmulHeuristicResult_t.
 struct LtChoice {
   LtAlgorithm algorithm;
   std::size_t workspace = 0;
@@ -30,7 +30,7 @@ struct LtChoice {
 inline constexpr int kLtSuccess = 0;
 inline constexpr int kLtAllocFailed = 3;
 
-/// Is cudaDataType_t.
+/// Values of cudaDataType_t.
 enum class LtType : int {
   kF32 = 0,
   kF64 = 1,
@@ -41,11 +41,11 @@ enum class LtType : int {
   kF8E4M3 = 28,
   kF8E5M2 = 29,
 };
-/// Is cublasComputeType_t.
+/// Values of cublasComputeType_t.
 enum class LtCompute : int { kF32 = 68, kF64 = 70, kS32 = 72, kF32AsTf32 = 77 };
-/// Is cublasOperation_t.
+/// Values of cublasOperation_t.
 enum class LtOperation : int { kNone = 0, kTranspose = 1 };
-/// Is cublasLtMatmulDescAttributes_t.
+/// Values of cublasLtMatmulDescAttributes_t.
 enum class LtProductAttribute : int {
   kTransposeA = 3,
   kTransposeB = 4,
@@ -55,11 +55,11 @@ enum class LtProductAttribute : int {
   kAuxLeading = 12,
   kFastAccumulation = 25,
 };
-/// Is cublasLtMatrixLayoutAttribute_t.
+/// Values of cublasLtMatrixLayoutAttribute_t.
 enum class LtMatrixAttribute : int { kBatchCount = 5, kBatchStride = 6 };
-/// Is cublasLtMatmulPreferenceAttributes_t.
+/// Values of cublasLtMatmulPreferenceAttributes_t.
 enum class LtPreferenceAttribute : int { kWorkspaceAtMost = 1 };
-/// Is cublasLtEpilogue_t.
+/// Values of cublasLtEpilogue_t.
 enum class LtEpilogue : int {
   kDefault = 1,
   kRelu = 2,
@@ -74,7 +74,7 @@ enum class LtEpilogue : int {
   kBiasGradientA = 256,
   kBiasGradientB = 512,
 };
-/// Is cublasLtMatmulAlgoConfigAttributes_t.
+/// Values of cublasLtMatmulAlgoConfigAttributes_t.
 enum class LtSetting : int {
   kId = 0,
   kTile = 1,
@@ -107,7 +107,7 @@ inline constexpr std::uint64_t kLtInputF8E4M3 = std::uint64_t{0x40} << 16;
 inline constexpr std::uint64_t kLtInputF8E5M2 = std::uint64_t{0x80} << 16;
 inline constexpr std::uint64_t kLtGaussian = std::uint64_t{1} << 32;
 
-/// Holds the entry points, found by name by CublasLibrary.
+/// Entry points of cuBLASLt, found by name by CublasLibrary.
 struct LtCalls {
   std::size_t (*version)() = nullptr;
   const char* (*status_name)(int) = nullptr;

@@ -9,13 +9,13 @@
 
 namespace plumb::cuda {
 
-/// Says that cuBLASLt refused a call.
+/// Refusal of a call by cuBLASLt or cuBLAS.
 class CublasRefusal : public LibraryRefusal {
  public:
   using LibraryRefusal::LibraryRefusal;
 };
 
-/// Is cuBLASLt, loaded by name from the stack's folders. Its descriptors need no device.
+/// cuBLASLt, loaded by name from the stack's folders. Its descriptors need no device.
 class CublasLibrary {
  public:
   /// Throws Error{kEnvironment} that says how to get it.

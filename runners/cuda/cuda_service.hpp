@@ -20,9 +20,9 @@
 
 namespace plumb::cuda {
 
-/// Is the CUDA worker: measures on the GPU, and says what its cuDNN would choose on a described
-/// one, which needs none. What needs a GPU throws Error{kEnvironment} where there is none, that
-/// says what is missing. Not thread-safe.
+/// CUDA worker: measures on the GPU and previews cuDNN's choices for a described GPU. A preview
+/// asks the stack's own cuDNN and needs no GPU. A request that needs a GPU throws
+/// Error{kEnvironment} where there is none, which says what is missing. Not thread-safe.
 class CudaService final : public WorkerService {
  public:
   /// Loads the stack's cuDNN; throws as CudnnLibrary does. Needs no driver.
@@ -43,7 +43,7 @@ class CudaService final : public WorkerService {
   [[nodiscard]] EngineChoices preview(const PreviewRequest& request) override;
 
  private:
-  /// Is what measures, from the first request on that needs the GPU.
+  /// State for measuring, kept from the first request that needs the GPU.
   struct Measuring {
     Measuring(const CudnnLibrary& library, const Device& device, ModelMode mode);
     std::unique_ptr<KernelTracer> tracer;       ///< in a worker that profiles; null: it does not

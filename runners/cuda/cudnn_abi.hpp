@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What of cuDNN 9's binary interface the worker uses: numbers of enumerators and signatures, as
-/// its documentation of the graph API names them; stable from 9.x to every later 9.y
+/// Part of cuDNN 9's binary interface that the worker uses: numbers of enumerators and signatures.
+/// They are named as in the documentation of its graph API, and stable from 9.x to every later 9.y
 /// (docs/adr/0005-the-cuda-worker-loads-cudnn-by-name.md).
 namespace plumb::cuda::abi {
 
@@ -16,7 +16,7 @@ inline constexpr int kSuccess = 0;
 inline constexpr int kSublibraryVersionMismatch = 1002;
 inline constexpr int kSublibraryLoadingFailed = 1008;
 
-/// Is cudnnBackendDescriptorType_t.
+/// Values of cudnnBackendDescriptorType_t.
 enum class DescriptorType : int {
   kPointwise = 0,
   kConvolution = 1,
@@ -42,7 +42,7 @@ enum class DescriptorType : int {
   kDeviceProperties = 38,  // since 9.8
 };
 
-/// Is cudnnBackendAttributeType_t.
+/// Values of cudnnBackendAttributeType_t.
 enum class ValueType : int {
   kHandle = 0,
   kDataType = 1,
@@ -65,7 +65,7 @@ enum class ValueType : int {
   kNormPhase = 28,
 };
 
-/// Is cudnnBackendAttributeName_t.
+/// Values of cudnnBackendAttributeName_t.
 enum class Attribute : int {
   kPointwiseMode = 0,
   kPointwiseComputeType = 1,
@@ -168,7 +168,7 @@ enum class Attribute : int {
   kDeviceJson = 2702,
 };
 
-/// Is cudnnDataType_t.
+/// Values of cudnnDataType_t.
 enum class Type : int {
   kFloat = 0,
   kHalf = 2,
@@ -177,17 +177,17 @@ enum class Type : int {
   kBfloat16 = 9,
   kBoolean = 11,
 };
-/// Is cudnnConvolutionMode_t; ONNX's convolution does not flip the filter.
+/// Values of cudnnConvolutionMode_t. ONNX's convolution does not flip the filter.
 enum class ConvolutionMode : int { kCrossCorrelation = 1 };
-/// Is cudnnBackendHeurMode_t.
+/// Values of cudnnBackendHeurMode_t.
 enum class HeuristicMode : int { kB = 1, kFallback = 2, kA = 3 };
-/// Is cudnnReduceTensorOp_t.
+/// Values of cudnnReduceTensorOp_t.
 enum class Reduction : int { kAdd = 0, kMax = 3 };
-/// Is cudnnBackendNormMode_t.
+/// Values of cudnnBackendNormMode_t.
 enum class NormMode : int { kLayer = 0, kBatch = 2 };
-/// Is cudnnBackendNormFwdPhase_t.
+/// Values of cudnnBackendNormFwdPhase_t.
 enum class NormPhase : int { kInference = 0 };
-/// Is cudnnPointwiseMode_t.
+/// Values of cudnnPointwiseMode_t.
 enum class PointwiseMode : int {
   kAdd = 0,
   kMultiply = 1,

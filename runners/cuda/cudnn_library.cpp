@@ -56,7 +56,8 @@ bool is_part(const fs::path& path) {
   return path.filename().string().rfind("libcudnn", 0) == 0;
 }
 
-/// Says why parts in a folder cannot be loaded: what cuDNN keeps to itself.
+/// Returns the loader's reasons why parts of cuDNN in a folder cannot be loaded. cuDNN itself does
+/// not report them.
 std::string parts_that_fail(const fs::path& folder) {
   std::string text;
   std::error_code error;

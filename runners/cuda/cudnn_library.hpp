@@ -12,7 +12,7 @@
 
 namespace plumb::cuda {
 
-/// Says that cuDNN refused a call: its status and its own words.
+/// Refusal of a call by cuDNN, with its status and its message.
 class CudnnRefusal : public LibraryRefusal {
  public:
   CudnnRefusal(int status, const std::string& text) : LibraryRefusal(text), status_(status) {}
@@ -22,7 +22,7 @@ class CudnnRefusal : public LibraryRefusal {
   int status_;
 };
 
-/// Is the cuDNN 9 that this process has loaded, by path, for good: one process, one version. Needs
+/// cuDNN 9, loaded by path and kept until the process ends. A process has one version of it. Needs
 /// neither a device nor a driver. Not thread-safe.
 class CudnnLibrary {
  public:

@@ -9,7 +9,8 @@
 
 namespace plumb::cuda {
 
-/// Is one GPU as the driver describes it: nothing is taken of it. The driver must outlive it.
+/// One GPU as the driver describes it, without taking any of its resources. The driver must outlive
+/// it.
 class Device {
  public:
   /// Finds the first GPU that the driver shows (CUDA_VISIBLE_DEVICES chooses). Throws

@@ -9,8 +9,8 @@
 
 namespace plumb::cuda {
 
-/// Is a GPU that this process has for itself: its primary context, which the libraries use too, and
-/// the lock that keeps other workers of ours off it. The device must outlive it.
+/// GPU reserved for this process: its primary context and a lock. The libraries use that context
+/// too. The lock keeps Plumbline's other workers off the GPU. The device must outlive it.
 class DeviceContext {
  public:
   /// Throws Error{kTryAgain} while another worker has the GPU, DriverRefusal if it does not start.

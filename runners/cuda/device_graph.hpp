@@ -39,7 +39,7 @@ class DeviceGraph {
   std::string refusal_;
 };
 
-/// Says in words why the driver did not update a graph; empty: it did.
+/// Returns in words why the driver did not update a graph. Empty: it did.
 [[nodiscard]] std::string update_refusal(abi::GraphUpdateResult result);
 
 }  // namespace plumb::cuda

@@ -10,7 +10,8 @@
 
 namespace plumb::cuda {
 
-/// Is what the management library says of a GPU at one moment; absent: it does not say.
+/// Clocks, power, temperature and throttle reasons of a GPU at one moment, from the management
+/// library. Absent: the library does not report it.
 struct HealthSample {
   std::optional<double> sm_clock_hertz;
   std::optional<double> memory_clock_hertz;
@@ -32,11 +33,11 @@ struct HealthErrors {
                                           const HealthErrors& before,
                                           const HealthErrors& after);
 
-/// Tells whether a program alone can cause an Xid (an illegal address, say): that costs a row, not
-/// the run.
+/// Returns whether a program alone can cause an Xid, for example by an illegal address. Such an
+/// error costs a row, not the run.
 [[nodiscard]] bool is_program_error(std::uint64_t xid);
 
-/// Is the energy counter at a moment, after so many executions.
+/// Reading of the energy counter after a number of executions.
 struct EnergyMark {
   std::uint64_t executions = 0;
   std::uint64_t millijoules = 0;

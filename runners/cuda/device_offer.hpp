@@ -11,7 +11,7 @@
 
 namespace plumb::cuda {
 
-/// Is one way to execute a layer on the GPU, not yet made.
+/// Variant of a layer on the GPU, not built yet.
 struct DeviceOffer {
   std::string text;  ///< "impl=cudnn;layout=NHWC;engine=41;TILE_SIZE=5": unique for the layer
   std::vector<TensorLayout> inputs;   ///< how it wants each operand

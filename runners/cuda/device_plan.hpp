@@ -17,7 +17,7 @@
 
 namespace plumb::cuda {
 
-/// Is one piece of the GPU's memory that a plan needs, once a slot.
+/// One piece of GPU memory that a plan needs, once per slot.
 struct DeviceBuffer {
   enum class Role { kInput, kOutput, kIntermediate };
   Role role = Role::kInput;
@@ -32,8 +32,8 @@ struct DeviceBuffer {
 /// Puts one step into a stream: nothing else, no allocation.
 using DeviceLaunch = std::function<void(abi::Stream)>;
 
-/// Is one step, which is told where the plan's buffers lie, and a workspace, and gives what
-/// launches it there.
+/// One step of a plan. `bind` takes the addresses of the plan's buffers and of a workspace, and
+/// returns what launches the step there.
 struct DeviceStep {
   std::function<DeviceLaunch(std::span<const abi::DevicePointer> buffers,
                              abi::DevicePointer workspace)>
@@ -46,8 +46,8 @@ struct KernelLaunch;
 using KernelStep =
     std::function<DeviceStep(const KernelLaunch& launch, const std::vector<std::size_t>& buffers)>;
 
-/// Is a layer, or a model, ready to be given the GPU's memory: what to allocate and what to run, in
-/// order.
+/// Execution plan of a layer or a model: what to allocate and what to run, in order. It is ready to
+/// be given GPU memory.
 struct DevicePlan {
   std::string implementation;
   std::vector<DeviceBuffer> buffers;

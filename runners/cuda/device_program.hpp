@@ -18,7 +18,8 @@
 
 namespace plumb::cuda {
 
-/// Says who looks at executions beside their times; all must outlive the program.
+/// Observers of energy, kernels and counters, beside the times of executions. All must outlive the
+/// program.
 struct Observers {
   const ManagedDevice* management = nullptr;  ///< counts energy; null: nobody does
   KernelTracer* tracer = nullptr;  ///< records kernels, in a process in which no time counts; null:

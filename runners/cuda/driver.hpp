@@ -10,7 +10,7 @@
 
 namespace plumb::cuda {
 
-/// Says that the driver refused a call: its status and its own words.
+/// Refusal of a call by the driver, with its status and its message.
 class DriverRefusal : public LibraryRefusal {
  public:
   DriverRefusal(int status, const std::string& text) : LibraryRefusal(text), status_(status) {}
@@ -20,7 +20,7 @@ class DriverRefusal : public LibraryRefusal {
   int status_;
 };
 
-/// Is the NVIDIA driver of this machine, loaded by name and initialised.
+/// NVIDIA driver of this machine, loaded by name and initialised.
 class Driver {
  public:
   /// Throws Error{kEnvironment}, beginning with "no NVIDIA driver" or "no GPU", that says what is

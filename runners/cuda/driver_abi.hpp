@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What of the CUDA driver's binary interface the worker uses, as the CUDA Driver API documents it;
-/// names with the suffix that cuda.h gives them (docs/adr/0007). Stable: a driver keeps the entry
-/// points of all before it.
+/// Part of the CUDA driver's binary interface that the worker uses, as the CUDA Driver API
+/// documents it. Names have the suffix that cuda.h gives them (docs/adr/0007). Stable: a driver
+/// keeps the entry points of all earlier drivers.
 namespace plumb::cuda::abi {
 
 using DevicePointer = std::uint64_t;  ///< CUdeviceptr
@@ -32,7 +32,7 @@ inline constexpr int kDriverOutOfMemory = 2;
 inline constexpr int kDriverStubLibrary = 34;
 inline constexpr int kDriverNoDevice = 100;
 
-/// Is CUdevice_attribute.
+/// Values of CUdevice_attribute.
 enum class DeviceAttribute : int {
   kClockRate = 13,  // kHz
   kMultiprocessors = 16,
@@ -53,7 +53,7 @@ inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kEventNoTiming = 2;
 inline constexpr int kCaptureThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 
-/// Holds the entry points, found by name by Driver.
+/// Entry points of the driver, found by name by Driver.
 struct DriverCalls {
   int (*init)(unsigned) = nullptr;
   int (*driver_get_version)(int*) = nullptr;

@@ -6,7 +6,7 @@
 
 namespace plumb::cuda {
 
-/// Is a shared library that this process has loaded by name, for good.
+/// Shared library, loaded by name and kept until the process ends.
 class DynamicLibrary {
  public:
   /// Loads the first of the names that the loader finds. Throws Error{kEnvironment}: the loader's

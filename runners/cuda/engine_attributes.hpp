@@ -7,7 +7,7 @@
 
 namespace plumb::cuda {
 
-/// Says of an engine with its knobs what cuDNN does: "engine", "knobs", "numerical_notes",
+/// Returns the attributes of an engine with its knobs: "engine", "knobs", "numerical_notes",
 /// "behaviour_notes", "shared_memory_bytes" and whether it uses tensor cores.
 [[nodiscard]] Attributes engine_attributes(const EngineConfiguration& configuration);
 

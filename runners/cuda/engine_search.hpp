@@ -11,13 +11,13 @@
 
 namespace plumb::cuda {
 
-/// Says for which GPU cuDNN is asked: one described by properties, or the handle's.
+/// GPU for which cuDNN is asked: one described by properties, or the handle's.
 struct EngineTarget {
   const Descriptor* properties = nullptr;  ///< null: the handle's
   abi::CudnnHandle handle = nullptr;
 };
 
-/// Is one way in which cuDNN offers to execute a graph: an engine with its knobs.
+/// Engine with its knobs, as cuDNN offers it to execute a graph.
 struct FoundEngine {
   EngineConfiguration facts;
   Descriptor configuration;

@@ -22,7 +22,7 @@ const TensorType& operand(const LayerSpec& spec, std::size_t index) {
   return *spec.inputs[index];
 }
 
-/// Is one operand of a matrix product: its last two axes by rows, and the axes before.
+/// Row-major operand of a matrix product: its last two axes, and the batch axes before them.
 struct RowMajor {
   Dimensions batch;
   std::int64_t rows = 0;
@@ -54,7 +54,8 @@ GemmMatrix by_columns(DataType type, std::size_t buffer, std::int64_t rows, std:
   return {type, buffer, columns, rows, columns, 0, false};
 }
 
-/// Holds 8-bit floats to what cuBLASLt's documentation lists.
+/// Checks the types of a product of 8-bit floats against those that cuBLASLt's documentation lists.
+/// Throws Unsupported for others.
 void check_f8(const LayerSpec& spec) {
   const DataType a = operand(spec, 0).dtype;
   const DataType b = operand(spec, 1).dtype;
@@ -89,7 +90,7 @@ void check_types(const LayerSpec& spec) {
   }
 }
 
-/// Says what cuBLASLt is asked to do behind the product itself.
+/// Kinds of operation that cuBLASLt is asked to fuse behind the product itself.
 struct Fusing {
   bool steps = true;
   bool gradients = true;

@@ -10,7 +10,7 @@
 
 namespace plumb::cuda {
 
-/// Is one matrix of a product, as columns one after the other.
+/// Column-major matrix of a product.
 struct GemmMatrix {
   DataType type = DataType::kF32;
   std::size_t buffer = 0;  ///< of the plan: the layer's inputs, its result, what is made before
@@ -21,12 +21,12 @@ struct GemmMatrix {
   bool transposed = false;  ///< before it takes part
 };
 
-/// Is a layer as cuBLASLt's D = activation(alpha · A · B + beta · C + bias), all by columns, which
-/// makes our rows their columns: D is the result transposed, A the layer's right operand, B its
+/// Layer as cuBLASLt's column-major D = activation(alpha · A · B + beta · C + bias). The layer's
+/// rows are cuBLASLt's columns: D is the result transposed, A the layer's right operand, B its
 /// left. A value that needs no library.
 struct GemmProblem {
   enum class Activation { kNone, kRelu, kGeluTanh, kReluGradient, kGeluTanhGradient };
-  /// Says what a bias gradient adds up: along k of a factor, or D's columns.
+  /// Operand that a bias gradient sums: a factor along k, or D's columns.
   enum class Summed { kA, kB, kD };
   std::int64_t m = 0;
   std::int64_t n = 0;
@@ -67,7 +67,7 @@ struct GemmProblem {
 /// 8-bit floats at math=downconvert, all again with fast accumulation. Throws Unsupported.
 [[nodiscard]] std::vector<GemmProblem> gemm_forms(const LayerSpec& spec);
 
-/// Tells whether a layer is a product of 8-bit floats.
+/// Returns whether a layer is a product of 8-bit floats.
 [[nodiscard]] bool multiplies_f8(const LayerSpec& spec);
 
 /// Throws Unsupported if no GPU of this compute capability, ten times (89 is 8.9), has what the

@@ -8,14 +8,14 @@
 
 namespace plumb::cuda {
 
-/// Is a vector in memory: every `step`-th element.
+/// Strided vector in memory: every `step`-th element.
 struct GemvVector {
   std::size_t buffer = 0;
   std::int64_t step = 1;
 };
 
-/// Is a product by one column or one row as cuBLAS' gemv has it: y := alpha · op(A) · x + beta · y.
-/// A value that needs no library.
+/// Product by a column or row, as cuBLAS' gemv: y := alpha · op(A) · x + beta · y. A value that
+/// needs no library.
 struct GemvProblem {
   DataType type = DataType::kF32;
   GemmMatrix a;  ///< as it lies, its `transposed` as gemv is told

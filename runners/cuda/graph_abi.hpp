@@ -6,18 +6,18 @@
 
 #include "runners/cuda/driver_abi.hpp"
 
-/// What of the driver's binary interface reads and updates captured graphs, as the CUDA Driver API
-/// documents it. Newer than the rest (CUDA 12.3), so a driver may lack it.
+/// Part of the driver's binary interface that reads and updates captured graphs, as the CUDA Driver
+/// API documents it. It is newer than the rest (CUDA 12.3), so a driver may lack it.
 namespace plumb::cuda::abi {
 
 using GraphNode = void*;
 using Kernel = void*;
 using GraphEdge = std::array<unsigned char, 8>;  ///< CUgraphEdgeData
 
-/// Is CUgraphNodeType: the kinds that are told apart here.
+/// Values of CUgraphNodeType that the worker distinguishes.
 enum class NodeType : int { kKernel = 0, kCopy = 1, kSet = 2, kHost = 3, kGraph = 4, kEmpty = 5 };
 
-/// Is CUDA_KERNEL_NODE_PARAMS (v2).
+/// Binary layout of CUDA_KERNEL_NODE_PARAMS (v2).
 struct KernelNode {
   Function function = nullptr;
   std::array<unsigned, 3> grid{};
@@ -29,14 +29,14 @@ struct KernelNode {
   Context context = nullptr;
 };
 
-/// Is CUgraphExecUpdateResultInfo.
+/// Binary layout of CUgraphExecUpdateResultInfo.
 struct GraphUpdate {
   int result = 0;
   GraphNode node = nullptr;
   GraphNode from = nullptr;
 };
 
-/// Is CUgraphExecUpdateResult.
+/// Values of CUgraphExecUpdateResult.
 enum class GraphUpdateResult : int {
   kUpdated = 0,
   kError = 1,
@@ -52,7 +52,7 @@ enum class GraphUpdateResult : int {
 inline constexpr int kFunctionStaticShared = 1;  // CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
 inline constexpr int kFunctionRegisters = 4;     // CU_FUNC_ATTRIBUTE_NUM_REGS
 
-/// Holds the entry points, found by name by Driver; null: the driver is too old for it.
+/// Entry points for captured graphs, found by name by Driver. Null: the driver is too old for it.
 struct GraphCalls {
   int (*nodes)(Graph, GraphNode*, std::size_t*) = nullptr;
   int (*edges)(Graph, GraphNode*, GraphNode*, GraphEdge*, std::size_t*) = nullptr;

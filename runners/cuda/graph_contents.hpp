@@ -13,7 +13,7 @@
 
 namespace plumb::cuda {
 
-/// Is what a captured graph would execute.
+/// Kernel launches that a captured graph would execute, and its nodes counted by type.
 struct GraphContents {
   std::vector<KernelShape> kernels;          ///< in an order in which they can be executed
   std::map<std::string, std::size_t> nodes;  ///< by type: "kernel", "copy", "set"…
@@ -23,7 +23,8 @@ struct GraphContents {
 /// nothing is executed. Throws LibraryRefusal: the driver is too old, or refuses.
 [[nodiscard]] GraphContents contents_of(const abi::GraphCalls& calls, abi::Graph graph);
 
-/// Says what one execution is: kernel_attributes(), and "graph_nodes" by type ("kernel=3;set=1").
+/// Returns the attributes of one execution: kernel_attributes(), and "graph_nodes" by type
+/// ("kernel=3;set=1").
 [[nodiscard]] Attributes graph_attributes(const GraphContents& contents);
 
 /// Orders `count` nodes so that each stands behind those that an edge leads from; otherwise as they

@@ -20,13 +20,13 @@ namespace {
 using abi::Attribute;
 using abi::DescriptorType;
 
-/// Is a graph in both forms; a configuration of it lives no longer.
+/// Graph in Plumbline's form and in cuDNN's. No configuration of the graph outlives it.
 struct AskedGraph {
   GraphForm form;
   OperationGraph operations;
 };
 
-/// Is what a bound step executes.
+/// Execution plan and variant pack that a bound step executes.
 struct BoundPlan {
   std::shared_ptr<const Descriptor> plan;
   std::shared_ptr<const AskedGraph> asked;  // holds the numbers that the host gives
@@ -45,8 +45,8 @@ Descriptor variant_pack(const CudnnLibrary& library,
   return pack;
 }
 
-/// Gives the plan the tensors that lie in memory, and numbers where the graph has them. `buffers`
-/// are the layer's operands, then its results, then what is made before.
+/// Returns the variant pack that gives a plan its tensors in memory and the graph's numbers.
+/// `buffers` are the layer's operands, then its results, then the plan's intermediate buffers.
 Descriptor bound_operands(const CudnnLibrary& library,
                           const TensorGraph& graph,
                           std::span<const abi::DevicePointer> buffers,

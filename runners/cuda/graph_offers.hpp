@@ -11,8 +11,7 @@
 
 namespace plumb::cuda {
 
-/// Is one form in which cuDNN is asked for a layer: its graph, and what kernels of ours do before
-/// and behind.
+/// Form in which cuDNN is asked for a layer: its graph, and built-in kernels before and behind it.
 struct GraphForm {
   std::string text;  ///< of the variant: "layout=NHWC"
   TensorGraph graph;

@@ -10,7 +10,7 @@
 namespace plumb::cuda {
 namespace {
 
-/// Tells whether one step along `outer` is as far as all steps along `inner`, for every operand.
+/// Returns whether one step along `outer` is as far as all steps along `inner`, for every operand.
 bool continues(const std::vector<Dimensions>& strides,
                std::size_t outer,
                std::size_t inner,

@@ -12,8 +12,8 @@
 
 namespace plumb::cuda {
 
-/// Says that a layer cannot be executed here, and why. Becomes an Outcome at the backend's border,
-/// never leaves it.
+/// Error for a layer that cannot be executed here, with the reason. Becomes an Outcome at the
+/// backend's border and never leaves the backend.
 class Unsupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

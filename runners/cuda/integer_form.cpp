@@ -31,13 +31,14 @@ bool has_pads(const LayerSpec& spec) {
   return std::any_of(pads.begin(), pads.end(), [](std::int64_t pad) { return pad != 0; });
 }
 
-/// Tells whether the left factor's numbers are further from zero than what is multiplied.
+/// Returns whether the left factor is offset from what is multiplied: it is u8 or has a zero point.
 bool is_shifted(const LayerSpec& spec) {
   return operand(spec, 0).dtype == DataType::kU8 ||
          spec.has_input(quantized_product(spec).x_zero_point);
 }
 
-/// Tells whether the left factor is copied before: as s8, or because of what lies around it.
+/// Returns whether the left factor is copied before the product: to s8, or to pad it with its zero
+/// point.
 bool is_copied(const LayerSpec& spec) {
   return operand(spec, 0).dtype == DataType::kU8 ||
          (is_convolution(spec) && is_shifted(spec) && has_pads(spec));

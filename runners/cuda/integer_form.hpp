@@ -10,9 +10,9 @@
 
 namespace plumb::cuda {
 
-/// Is a product of 8-bit integers as a library does it: s8 by s8 into s32, and what kernels of ours
-/// do before and behind. Buffers: the layer's operands, its results, what is made. A value that
-/// needs no library.
+/// Product of 8-bit integers as a library computes it, and built-in kernels before and behind it.
+/// The product is of s8 by s8 into s32. Buffers are numbered: the layer's operands, its results,
+/// then what these kernels and the product make. A value that needs no library.
 struct IntegerForm {
   std::array<std::size_t, 2> factors{};  ///< buffers that the product reads
   std::size_t sums = 0;                  ///< buffer of s32 that it writes; may be the result's

@@ -8,7 +8,7 @@
 
 namespace plumb::cuda {
 
-/// Is NVIDIA's run-time compiler (NVRTC), loaded by name. Needs neither a device nor a driver.
+/// NVIDIA's run-time compiler (NVRTC), loaded by name. Needs neither a device nor a driver.
 class KernelCompiler {
  public:
   /// Loads the first of the names that the loader finds; by default what the stack's folders, or

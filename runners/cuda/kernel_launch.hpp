@@ -12,8 +12,8 @@
 
 namespace plumb::cuda {
 
-/// Is one launch of a kernel of our own, as a value: what is compiled for it, what it is told, and
-/// what it reads and writes. Needs no device.
+/// One launch of a built-in kernel, as a value: code to compile, parameters, inputs and outputs.
+/// Needs no device.
 struct KernelLaunch {
   std::string call;                   ///< "map_one<relu_of, float, float, float>"
   std::string shape_type;             ///< "MapShape": of what stands in `shape`
@@ -25,7 +25,8 @@ struct KernelLaunch {
   std::size_t outputs = 1;  ///< how many of the operands it writes
 };
 
-/// Says what a launch reads and writes of a plan, whose buffers `buffers` maps its operands to.
+/// Returns which of a plan's buffers a launch reads and writes. `buffers` maps its operands to the
+/// plan's buffers.
 [[nodiscard]] StepBuffers buffers_of(const KernelLaunch& launch,
                                      const std::vector<std::size_t>& buffers);
 

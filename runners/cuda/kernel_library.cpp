@@ -10,7 +10,7 @@
 namespace plumb::cuda {
 namespace {
 
-/// Holds what a launch points to while it is put into a stream.
+/// Arguments that a launch points to while it is put into a stream.
 struct Arguments {
   kernels::Operands operands{};
   std::vector<std::byte> shape;

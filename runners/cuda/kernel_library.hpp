@@ -12,7 +12,7 @@
 
 namespace plumb::cuda {
 
-/// Holds our kernels compiled for one GPU, each from its first use on. The context must outlive it.
+/// Built-in kernels compiled for one GPU, each at its first use. The context must outlive it.
 class KernelLibrary {
  public:
   explicit KernelLibrary(const DeviceContext& context) : context_(context) {}

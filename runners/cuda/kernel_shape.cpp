@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kNameKept = 512;  // of the JSON list
 
-/// Is a launch, and how many are like it.
+/// Kernel launch, and the number of equal launches that its entry in the list stands for.
 struct Counted {
   const KernelShape* shape = nullptr;
   std::size_t launches = 0;

@@ -11,7 +11,7 @@
 
 namespace plumb::cuda {
 
-/// Is the launch of a kernel, without its times.
+/// Launch of a kernel, without its times.
 struct KernelShape {
   std::string name;
   std::array<std::int32_t, 3> grid{};
@@ -23,11 +23,12 @@ struct KernelShape {
   bool operator==(const KernelShape&) const = default;
 };
 
-/// Says what one execution launches. The attribute "kernels" is a JSON list of the launches in
-/// order, with name, grid, block, registers and shared memory. Where there are more than
-/// kMostKernels, each different launch stands there once, with how many "launches" are like it (at
-/// most kMostKernels too; "kernels_omitted" says how many more). Then "kernel_launches" of them
-/// all, and what their names say of tensor cores. Nothing if nothing is launched.
+/// Returns the attributes of the kernel launches of one execution. Nothing if nothing is launched.
+/// "kernels" is a JSON list of the launches in order, with name, grid, block, registers and shared
+/// memory. If there are more than kMostKernels launches, the list has each different launch once,
+/// with the number of equal "launches". That list also has at most kMostKernels entries;
+/// "kernels_omitted" is the number of the others. "kernel_launches" is the number of all launches.
+/// Further attributes say what the kernels' names reveal about tensor cores.
 [[nodiscard]] Attributes kernel_attributes(std::span<const KernelShape> launches);
 inline constexpr std::size_t kMostKernels = 32;
 

@@ -34,7 +34,7 @@ double seconds(const KernelRecord& record) {
   return static_cast<double>(record.end - record.begin) * kNanosecond;
 }
 
-/// Tells whether launch i of each execution is of the same kernel.
+/// Returns whether launch i of each execution is of the same kernel.
 bool repeats(const std::vector<KernelRecord>& records, std::size_t period) {
   for (std::size_t i = period; i < records.size(); ++i) {
     if (records[i].name != records[i - period].name) {

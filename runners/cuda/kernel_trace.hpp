@@ -12,7 +12,7 @@
 
 namespace plumb::cuda {
 
-/// Is one launch of a kernel as the profiler recorded it.
+/// One launch of a kernel as the profiler recorded it.
 struct KernelRecord : KernelShape {
   std::uint32_t stream = 0;
   std::uint64_t begin = 0;  ///< nanoseconds of the GPU's clock

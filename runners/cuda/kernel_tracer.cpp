@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t kBuffer = std::size_t{1} << 20;
 constexpr std::size_t kAlignment = 8;  // ACTIVITY_RECORD_ALIGNMENT
 
-/// Is what CUPTI's callbacks, which are given no word of ours, write to.
+/// State that CUPTI's callbacks write to, since they take no argument of the caller's.
 struct Gathered {
   std::mutex mutex;
   std::vector<KernelRecord> records;

@@ -12,7 +12,7 @@
 
 namespace plumb::cuda {
 
-/// Is what layers are executed by. All must outlive the offers.
+/// Libraries and kernels that execute layers. All must outlive the offers.
 struct OfferSources {
   CudnnHandle& cudnn;
   const CublasHandle* products = nullptr;      ///< null: there is no cuBLASLt

@@ -5,36 +5,38 @@
 
 #include "runners/cuda/cudnn_abi.hpp"
 
-/// What of cuDNN's older calls, one for each kind of layer, the worker uses: those that Benanza
-/// measured. Most are deprecated; a cuDNN without one of them still serves the others.
+/// Part of cuDNN's older interface that the worker uses: the calls that Benanza measured. There is
+/// one for each kind of layer. Most are deprecated. A cuDNN that lacks one of them still serves the
+/// others.
 namespace plumb::cuda::abi {
 
 using LegacyDescriptor = void*;  ///< of a tensor, a filter, a convolution, a pool …
 
-/// Is cudnnTensorFormat_t.
+/// Values of cudnnTensorFormat_t.
 enum class LegacyFormat : int { kChannelsFirst = 0, kChannelsLast = 1 };
-/// Is cudnnMathType_t.
+/// Values of cudnnMathType_t.
 enum class LegacyMath : int { kDefault = 0, kTensorCores = 1, kFma = 3 };
-/// Is cudnnConvolutionFwdAlgo_t: 0 to 7.
+/// Number of algorithms of cudnnConvolutionFwdAlgo_t: 0 to 7.
 inline constexpr int kLegacyAlgorithms = 8;
 inline constexpr int kLegacyImplicitPrecomputedGemm = 1;
-/// Are cudnnConvolutionBwdDataAlgo_t and cudnnConvolutionBwdFilterAlgo_t: 0 to 5, 0 to 6.
+/// Numbers of algorithms of cudnnConvolutionBwdDataAlgo_t (0 to 5) and
+/// cudnnConvolutionBwdFilterAlgo_t (0 to 6).
 inline constexpr int kLegacyDataAlgorithms = 6;
 inline constexpr int kLegacyWeightsAlgorithms = 7;
-/// Is cudnnPoolingMode_t.
+/// Values of cudnnPoolingMode_t.
 enum class LegacyPool : int {
   kMax = 0,
   kAverageWithPads = 1,
   kAverageWithoutPads = 2,
   kMaxDeterministic = 3,
 };
-/// Is cudnnSoftmaxAlgorithm_t.
+/// Values of cudnnSoftmaxAlgorithm_t.
 enum class LegacySoftmax : int { kFast = 0, kAccurate = 1, kLog = 2 };
 inline constexpr int kLegacySoftmaxOverChannels = 1;
 inline constexpr int kLegacyResponseOverChannels = 0;
 inline constexpr int kLegacyBatchNormSpatial = 1;
 inline constexpr int kLegacyPropagateNan = 1;
-/// Is cudnnActivationMode_t.
+/// Values of cudnnActivationMode_t.
 enum class LegacyActivation : int {
   kSigmoid = 0,
   kRelu = 1,
@@ -44,10 +46,10 @@ enum class LegacyActivation : int {
   kIdentity = 5,
   kSwish = 6,
 };
-/// Is cudnnOpTensorOp_t.
+/// Values of cudnnOpTensorOp_t.
 enum class LegacyOperation : int { kAdd = 0, kMultiply = 1, kMin = 2, kMax = 3 };
 
-/// Holds the entry points; null: this cuDNN has none of that name.
+/// Entry points of cuDNN's older calls. Null: this cuDNN has none of that name.
 struct LegacyCalls {
   using Create = int (*)(LegacyDescriptor*);
   using Destroy = int (*)(LegacyDescriptor);

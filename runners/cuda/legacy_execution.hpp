@@ -10,7 +10,7 @@
 
 namespace plumb::cuda {
 
-/// Says where a call is started, and on what.
+/// Handle, algorithm, buffers and workspace with which a call is started.
 struct LegacyInvocation {
   abi::CudnnHandle handle = nullptr;
   int algorithm = 0;                            ///< of a convolution or its gradient
@@ -22,7 +22,7 @@ struct LegacyInvocation {
   [[nodiscard]] void* at(std::size_t buffer) const;
 };
 
-/// Is a layer as one of cuDNN's older calls, with its descriptors. Making it needs no device. The
+/// Layer as one of cuDNN's older calls, with its descriptors. Making it needs no device. The
 /// library must outlive it.
 class LegacyExecution {
  public:

@@ -43,7 +43,7 @@ std::span<const std::string_view> algorithms_of(const LegacyCall& call) {
   return {};
 }
 
-/// Is one way: a call, and of a convolution its algorithm.
+/// Variant of a layer: an older cuDNN call and, for a convolution or its gradient, an algorithm.
 struct LegacyWay {
   LegacyProblem problem;
   std::shared_ptr<const LegacyExecution> execution;

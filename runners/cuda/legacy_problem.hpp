@@ -12,7 +12,8 @@
 
 namespace plumb::cuda {
 
-/// Is a tensor as cuDNN's older calls have it: at least four axes, those missing last.
+/// Tensor as cuDNN's older calls describe it: at least four axes. Axes that the layer's tensor
+/// lacks have extent 1. They come last, but for three axes the missing one comes before the last.
 struct LegacyTensor {
   abi::Type type = abi::Type::kFloat;
   std::vector<int> dimensions;
@@ -25,7 +26,7 @@ struct LegacyActivation {
   double coefficient = 0.0;  ///< the ceiling of a clipped relu, alpha of elu
 };
 
-/// Is a convolution, with bias, or with all that its fused call does: addition and activation.
+/// Convolution alone, or, where `bias` is set, the fused call with bias, addition and activation.
 struct LegacyConvolution {
   LegacyTensor x;
   LegacyTensor w;
@@ -57,7 +58,7 @@ struct LegacySoftmax {
   abi::LegacySoftmax algorithm = abi::LegacySoftmax::kAccurate;
 };
 
-/// Is local response normalisation over channels.
+/// Local response normalisation over channels.
 struct LegacyResponse {
   LegacyTensor x;
   LegacyTensor y;
@@ -80,7 +81,7 @@ struct LegacyFunction {
   LegacyActivation activation;
 };
 
-/// Is an operation on two operands, the second broadcast.
+/// Operation on two operands, with the second broadcast.
 struct LegacyBinary {
   LegacyTensor a;
   LegacyTensor b;
@@ -88,8 +89,8 @@ struct LegacyBinary {
   abi::LegacyOperation operation = abi::LegacyOperation::kAdd;
 };
 
-/// Is the gradient of a convolution by its data or by its weights, which `of` has in place of
-/// those.
+/// Gradient of a convolution by its data or by its weights. In `of`, the gradient takes the place
+/// of the data or the weights.
 struct LegacyConvolutionGradient {
   LegacyConvolution of;                       ///< its y is the gradient that comes in
   bool by_weights = false;                    ///< else by the data
@@ -129,8 +130,8 @@ using LegacyCall = std::variant<LegacyConvolution,
                                 LegacySoftmaxGradient,
                                 LegacyFunctionGradient>;
 
-/// Is a layer as one of cuDNN's older calls, with what kernels of ours do behind it. A value that
-/// needs no library.
+/// Layer as one of cuDNN's older calls, with built-in kernels behind it. A value that needs no
+/// library.
 struct LegacyProblem {
   std::string text;  ///< of the variant: "layout=NCHW"
   TensorLayout layout = TensorLayout::kChannelsFirst;

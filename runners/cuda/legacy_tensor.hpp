@@ -20,7 +20,7 @@ namespace plumb::cuda {
                                         TensorLayout layout);
 [[nodiscard]] LegacyTensor legacy_result(const LayerSpec& spec, TensorLayout layout);
 
-/// Is a sliding window in two or three dimensions.
+/// Sliding window in two or three dimensions.
 struct LegacyWindow {
   std::vector<int> kernel;
   std::vector<int> pads;

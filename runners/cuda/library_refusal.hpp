@@ -5,7 +5,7 @@
 
 namespace plumb::cuda {
 
-/// Says in their own words what the driver or one of NVIDIA's libraries refused.
+/// Refusal by the driver or one of NVIDIA's libraries, with the reason, as a rule in its own words.
 class LibraryRefusal : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

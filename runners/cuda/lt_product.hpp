@@ -18,7 +18,7 @@ namespace plumb::cuda {
 /// Returns what cuBLASLt does behind a product itself.
 [[nodiscard]] abi::LtEpilogue epilogue_of(const GemmProblem& problem);
 
-/// Is a product as cuBLASLt describes it. The library must outlive it.
+/// Descriptors of a product for cuBLASLt. The library must outlive it.
 struct LtProduct {
   OwnedDescriptor product;
   OwnedDescriptor a;

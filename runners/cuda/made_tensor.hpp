@@ -7,7 +7,8 @@
 
 namespace plumb::cuda {
 
-/// Is a tensor that kernels of ours make of a layer's operands, or a library for them.
+/// A scratch tensor. Built-in kernels make it from a layer's operands, or a library makes it for
+/// these kernels.
 struct MadeTensor {
   TensorType type;
   TensorLayout layout = TensorLayout::kChannelsFirst;

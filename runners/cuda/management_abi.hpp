@@ -12,7 +12,7 @@ using EventSet = void*;       ///< nvmlEventSet_t
 
 inline constexpr int kManagementInsufficientSize = 7;
 
-/// Is nvmlProcessInfo_t of nvmlDeviceGetComputeRunningProcesses_v3.
+/// Layout of nvmlProcessInfo_t as nvmlDeviceGetComputeRunningProcesses_v3 writes it.
 struct ManagedProcess {
   unsigned pid = 0;
   unsigned long long memory = 0;
@@ -20,7 +20,7 @@ struct ManagedProcess {
   unsigned compute_instance = 0;
 };
 
-/// Is nvmlEventData_t.
+/// Layout of nvmlEventData_t.
 struct ManagedEvent {
   ManagedHandle device = nullptr;
   unsigned long long type = 0;
@@ -29,7 +29,7 @@ struct ManagedEvent {
   unsigned compute_instance = 0;
 };
 
-/// Is nvmlClockType_t.
+/// Values of nvmlClockType_t.
 enum class ManagedClock : unsigned { kSm = 1, kMemory = 2 };
 
 inline constexpr unsigned kSensorGpu = 0;        // NVML_TEMPERATURE_GPU
@@ -46,7 +46,7 @@ inline constexpr std::uint64_t kReasonSoftwareThermal = 0x20;
 inline constexpr std::uint64_t kReasonHardwareThermal = 0x40;
 inline constexpr std::uint64_t kReasonPowerBrake = 0x80;
 
-/// Holds the entry points, found by name; null: the library is older than they are.
+/// Entry points of NVML, found by name. Null where the library is older than the entry point.
 struct ManagementCalls {
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;

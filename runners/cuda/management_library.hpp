@@ -12,8 +12,8 @@
 
 namespace plumb::cuda {
 
-/// Is a GPU as NVIDIA's management library (NVML) knows it. What the library, or this GPU, does not
-/// say is absent. sample(), errors() and energy() may be called from one thread each.
+/// A GPU as seen by NVIDIA's management library (NVML). Values that the library or this GPU does
+/// not report are absent. sample(), errors() and energy() may be called from one thread each.
 class ManagedDevice {
  public:
   /// Throws Error{kEnvironment} that says why there is none: no library, or it does not know the

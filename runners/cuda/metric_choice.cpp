@@ -20,7 +20,7 @@ constexpr const char* kTensorPipe = "tensor_pipe_instructions";
 constexpr const char* kTensorPipeFma = "tensor_pipe_fma_instructions";
 constexpr double kPassesMayDiffer = 1e-3;
 
-/// Is what a row is told without being asked.
+/// A reading that is counted by default, with the metrics that provide it.
 struct Question {
   const char* reading;
   std::vector<const char*> names;  // as chips call it, the newest first
@@ -50,7 +50,7 @@ const std::vector<Question>& questions() {
   return list;
 }
 
-/// Tells whether a metric grows with the executions that it counts.
+/// Returns whether a metric grows with the number of executions that it counts.
 bool grows(std::string_view name) {
   constexpr std::array<std::string_view, 4> kCounts{".sum", ".avg", ".min", ".max"};
   return std::any_of(

@@ -10,7 +10,7 @@
 
 namespace plumb::cuda {
 
-/// Is a metric of the GPU's counters, and what a row calls it.
+/// A metric of the GPU's counters, and the name of its reading in a row.
 struct ChosenMetric {
   std::string name;     ///< CUPTI's: "lts__t_sector_hit_rate.pct"
   std::string reading;  ///< "l2_hit_ratio"; of one that was asked for by name, that name
@@ -19,7 +19,7 @@ struct ChosenMetric {
   bool operator==(const ChosenMetric&) const = default;
 };
 
-/// Says what is counted on a chip, and what of the wanted it cannot count.
+/// The metrics to count on a chip, and the requested ones that it cannot count.
 struct MetricChoice {
   std::vector<ChosenMetric> metrics;
   std::vector<std::string> missing;  ///< readings, or names as asked for

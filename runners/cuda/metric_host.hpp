@@ -33,8 +33,8 @@ class MetricHost {
   MetricHost(MetricHost&&) = delete;
   MetricHost& operator=(MetricHost&&) = delete;
 
-  /// Says what the counters are set to, in CUPTI's own form, and in how many passes all metrics are
-  /// counted.
+  /// Returns the configuration image of the counters, in CUPTI's own form. passes() is the number
+  /// of passes in which all metrics are counted.
   [[nodiscard]] const std::vector<std::uint8_t>& image() const { return image_; }
   [[nodiscard]] std::size_t passes() const { return passes_; }
   static constexpr std::size_t kLargestImage = std::size_t{16} << 20;
@@ -58,8 +58,8 @@ class MetricHost {
   std::size_t passes_ = 0;
 };
 
-/// Tells whether a chip has a metric ("sm__inst_executed.sum", with how it is summed up). Throws
-/// Error{kEnvironment} if CUPTI does not know the chip.
+/// Returns whether a chip has a metric. The name includes the rollup, as in
+/// "sm__inst_executed.sum". Throws Error{kEnvironment} if CUPTI does not know the chip.
 [[nodiscard]] bool has_metric(const ProfilerLibrary& library,
                               const CountedChip& chip,
                               const std::string& metric);

@@ -197,7 +197,7 @@ struct RangeCountParams {  // CUpti_RangeProfiler_GetCounterDataInfo_Params
   std::size_t ranges = 0;
 };
 
-/// Holds the entry points that need no GPU, found by name.
+/// Entry points that need no GPU, found by name.
 struct MetricHostCalls {
   int (*begin)(HostBeginParams*) = nullptr;
   int (*end)(HostEndParams*) = nullptr;
@@ -220,8 +220,8 @@ void for_each_metric_host_call(Calls& calls, Visit visit) {
   visit(calls.values, "cuptiProfilerHostEvaluateToGpuValues");
 }
 
-/// Holds the entry points that read a GPU's counters. Without a driver all but `initialize` end the
-/// process by a bad address (CUPTI 13.0).
+/// Entry points that read a GPU's counters. Without a driver, all but `initialize` crash the
+/// process with a bad address (CUPTI 13.0).
 struct RangeProfilerCalls {
   int (*initialize)(ProfilerParams*) = nullptr;
   int (*finish)(ProfilerParams*) = nullptr;

@@ -5,8 +5,8 @@
 
 namespace plumb::cuda {
 
-/// Says how a whole model is put to the GPU: launch after launch, as one captured graph, or as one
-/// in which independent branches run on streams of their own.
+/// Ways to execute a whole model on the GPU. It runs launch after launch, as one captured graph, or
+/// as one captured graph in which independent branches run on streams of their own.
 enum class ModelMode { kEager, kCaptured, kStreams };
 
 [[nodiscard]] std::string_view to_text(ModelMode mode);  ///< "eager", "captured", "streams"

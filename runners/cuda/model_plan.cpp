@@ -18,7 +18,7 @@
 namespace plumb::cuda {
 namespace {
 
-/// Is a place where a value lies.
+/// The buffer and the layout in which a value is stored.
 struct HeldValue {
   std::size_t buffer = 0;
   TensorLayout layout = TensorLayout::kChannelsFirst;

@@ -13,7 +13,7 @@
 
 namespace plumb::cuda {
 
-/// Is a whole model as one plan.
+/// The execution plan of a whole model.
 struct DeviceModelPlan {
   DevicePlan plan;                    ///< its buffers' operands are indices into `operands`
   std::vector<StepOrigin> origins;    ///< of plan.steps, one to one
@@ -23,7 +23,7 @@ struct DeviceModelPlan {
   Bytes reordered;           ///< that they read and write
 };
 
-/// Says how layers become steps; asked while a model is planned.
+/// Callbacks that turn layers into steps while a model is planned.
 struct LayerSource {
   /// Lists the ways to execute a layer, the library's first choice first. Throws Unsupported.
   std::function<std::vector<DeviceOffer>(const LayerSpec&)> offers;

@@ -32,11 +32,11 @@ class ModelProgram final : public DeviceProgram {
   [[nodiscard]] ProgramFacts facts() const override;
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
   void enqueue(std::size_t slot) override;
-  /// Gives memory of the host from which each execution of slot 0 copies its input from then on.
-  /// Only of slot 0, and of inputs that lie dense in one place.
+  /// Returns the host memory from which every later execution of slot 0 copies its input. Empty for
+  /// other slots, and for inputs that are not dense in a single buffer.
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;
-  /// Gives memory of the host to which each execution of slot 0 copies its output from then on;
-  /// it holds the output once input_bytes() or this was called and an execution has ended.
+  /// Returns the host memory to which every later execution of slot 0 copies its output. It holds
+  /// the output after a call of input_bytes() or of this function and the end of an execution.
   [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
                                                         std::size_t output) override;
 

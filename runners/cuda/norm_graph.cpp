@@ -77,7 +77,7 @@ Dimensions rows_and_columns(const TensorType& x, std::int64_t axis) {
   return joined;
 }
 
-/// Gives an activation the four or five axes that cuDNN normalises over the channels of.
+/// Pads an activation's extents to the four or five axes that cuDNN's channel normalisation takes.
 Dimensions activation_extents(const TensorType& x) {
   Dimensions extents = x.dims;
   if (extents.size() < 2 || extents.size() > 5) {

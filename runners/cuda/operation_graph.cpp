@@ -52,7 +52,7 @@ Descriptor convolution(const CudnnLibrary& library, const ConvolutionOperation& 
   return result;
 }
 
-/// Is what the attributes of a convolution's operation are called.
+/// Descriptor type and attributes of a convolution's operation in one direction.
 struct ConvolutionNames {
   DescriptorType type;
   Attribute convolution, image, weights, grid, alpha, beta;

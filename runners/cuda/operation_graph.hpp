@@ -8,7 +8,8 @@
 
 namespace plumb::cuda {
 
-/// Is cuDNN's own form of a graph, with what it is made of, which must live as long.
+/// A graph in cuDNN's own form, with the descriptors of which it is made. They must live as long as
+/// the graph.
 struct OperationGraph {
   std::vector<Descriptor> parts;
   Descriptor graph;

@@ -10,7 +10,7 @@
 
 namespace plumb::cuda {
 
-/// Is what a kernel of ours does before or behind what a library does of a layer: a layer of its
+/// The work of a built-in kernel before or after a library's part of a layer. It is a layer of its
 /// own on buffers of the plan.
 struct OwnStep {
   LayerSpec spec;

@@ -12,7 +12,7 @@ namespace plumb::cuda {
 /// What cuBLAS recommends from Hopper on. Its choice depends on it, so it is the same everywhere.
 inline constexpr std::size_t kProductWorkspace = std::size_t{32} << 20;
 
-/// Holds alpha or beta in the type that a product is scaled in.
+/// The factor alpha or beta, in the type in which a product is scaled.
 using Factor = std::variant<float, double, std::int32_t>;
 [[nodiscard]] Factor factor(double value, DataType type);
 [[nodiscard]] const void* address_of(const Factor& factor);

@@ -14,7 +14,7 @@ inline constexpr int kProfilerSuccess = 0;
 inline constexpr int kConcurrentKernel = 10;  // CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
 inline constexpr std::uint32_t kFlushForced = 1;
 
-/// Is where the fields lie in CUpti_ActivityKernel5 to 10.
+/// Byte offsets of the fields in CUpti_ActivityKernel5 to 10.
 struct KernelRecordLayout {
   static constexpr std::size_t kKind = 0;            // int
   static constexpr std::size_t kRegisters = 6;       // uint16
@@ -32,7 +32,7 @@ struct KernelRecordLayout {
 using RequestBuffer = void (*)(std::uint8_t**, std::size_t*, std::size_t*);
 using CompleteBuffer = void (*)(void*, std::uint32_t, std::uint8_t*, std::size_t, std::size_t);
 
-/// Holds the entry points, found by name.
+/// Entry points of CUPTI's activity interface, found by name.
 struct ProfilerCalls {
   int (*register_callbacks)(RequestBuffer, CompleteBuffer) = nullptr;
   int (*enable)(int) = nullptr;

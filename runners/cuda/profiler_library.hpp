@@ -8,7 +8,7 @@
 
 namespace plumb::cuda {
 
-/// Is NVIDIA's profiling library (CUPTI), loaded by name.
+/// NVIDIA's profiling library (CUPTI), loaded by name.
 class ProfilerLibrary {
  public:
   /// Throws Error{kEnvironment} that says where the library comes from.

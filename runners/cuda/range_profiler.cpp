@@ -18,7 +18,7 @@ constexpr std::size_t kLargestData = std::size_t{256} << 20;
 
 }  // namespace
 
-/// Has a context's counters while it lives.
+/// A profiling session that holds a context's counters for its lifetime.
 class RangeProfiler::Session {
  public:
   Session(const RangeProfiler& owner, const DeviceContext& context)

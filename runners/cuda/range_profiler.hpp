@@ -18,8 +18,9 @@ namespace plumb::cuda {
 /// again. No time of such a process counts. Not thread-safe.
 class RangeProfiler {
  public:
-  /// Is to be made before the GPU's context. Throws Error{kEnvironment} that says why there is
-  /// none: no library, one without this interface, or no driver.
+  /// Initialises CUPTI's profiler. It must be constructed before the GPU's context. Throws
+  /// Error{kEnvironment} with the reason: no library, a library without this interface, or no
+  /// driver.
   RangeProfiler();
   ~RangeProfiler();
   RangeProfiler(const RangeProfiler&) = delete;
@@ -33,9 +34,9 @@ class RangeProfiler {
   /// all where the driver keeps counters to administrators.
   [[nodiscard]] CountedChip chip(const DeviceContext& context) const;
 
-  /// Does `work` once a range and pass, which must end with the GPU having done all of it, and
-  /// returns the values by range and metric. Throws Error{kEnvironment} for metrics that take more
-  /// than kMostPasses, and where counting fails.
+  /// Runs `work` once per range and pass, and returns the values by range and metric. The GPU must
+  /// have finished all of the work when `work` returns. Throws Error{kEnvironment} for metrics that
+  /// take more than kMostPasses, and where counting fails.
   [[nodiscard]] std::vector<std::vector<double>> count(const DeviceContext& context,
                                                        const MetricHost& metrics,
                                                        std::size_t ranges,

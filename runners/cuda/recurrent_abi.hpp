@@ -9,21 +9,22 @@
 /// What of cuDNN's calls for recurrent layers the worker uses, as its documentation names them.
 namespace plumb::cuda::abi {
 
-/// Is cudnnRNNAlgo_t.
+/// Values of cudnnRNNAlgo_t.
 enum class RecurrentAlgorithm : int { kStandard = 0, kPersistStatic = 1, kPersistDynamic = 2 };
-/// Is cudnnRNNMode_t.
+/// Values of cudnnRNNMode_t.
 enum class RecurrentCell : int { kRelu = 0, kTanh = 1, kLstm = 2, kGru = 3 };
-/// Is cudnnRNNBiasMode_t.
+/// Values of cudnnRNNBiasMode_t.
 enum class RecurrentBias : int { kNone = 0, kDouble = 2 };
-/// Is cudnnDirectionMode_t.
+/// Values of cudnnDirectionMode_t.
 enum class RecurrentDirection : int { kOne = 0, kBoth = 1 };
-/// Is cudnnRNNDataLayout_t. Sequences that are all full lie alike packed and not.
+/// Values of cudnnRNNDataLayout_t. If all sequences are full, packed and padded data are laid out
+/// alike.
 enum class RecurrentLayout : int { kTimeFirstPacked = 1, kBatchFirst = 2 };
 inline constexpr int kRecurrentLinearInput = 0;
 inline constexpr int kRecurrentInference = 0;
 inline constexpr std::uint32_t kRecurrentPadded = 1;  ///< a flag: layouts that are not packed
 
-/// Holds the entry points; null: this cuDNN has none of that name.
+/// Entry points of cuDNN for recurrent layers. Null where this cuDNN has none of that name.
 struct RecurrentCalls {
   using Create = LegacyCalls::Create;
   using Destroy = LegacyCalls::Destroy;

@@ -10,14 +10,14 @@
 
 namespace plumb::cuda {
 
-/// Is what cuDNN needs of memory beside a recurrent layer's operands, in bytes.
+/// The memory that cuDNN needs beside a recurrent layer's operands, in bytes.
 struct RecurrentMemory {
   std::size_t weights = 0;
   std::size_t workspace = 0;
 };
 
-/// Is a recurrent layer by one of cuDNN's algorithms, with its descriptors. Making it needs no
-/// device. The library must outlive it.
+/// A recurrent layer executed by one of cuDNN's algorithms, with its descriptors. Construction
+/// needs no device. The library must outlive it.
 class RecurrentExecution {
  public:
   /// Throws Unsupported if this cuDNN lacks a call, CudnnRefusal with its words.

@@ -12,9 +12,9 @@
 
 namespace plumb::cuda {
 
-/// Is a recurrent layer as cuDNN's calls for it have it, with what kernels of ours do before and
-/// behind. Buffers: the layer's operands, its results, what is made, then the space of weights. A
-/// value that needs no library.
+/// A recurrent layer in the form that cuDNN's calls take. It includes the launches of built-in
+/// kernels before and after these calls. Its buffers are the layer's operands, its results, the
+/// scratch tensors, then the space of weights. It is a value and needs no library.
 struct RecurrentProblem {
   abi::RecurrentCell cell = abi::RecurrentCell::kTanh;
   abi::RecurrentBias bias = abi::RecurrentBias::kNone;
@@ -39,7 +39,7 @@ struct RecurrentProblem {
 /// peepholes, sigmoid alone, a reset before the product with the state, f64.
 [[nodiscard]] RecurrentProblem recurrent_problem(const LayerSpec& spec);
 
-/// Says where a piece of the weights begins in cuDNN's space, in elements.
+/// The start of a piece of the weights in cuDNN's weight space, in elements.
 struct WeightPlace {
   std::int64_t matrix = 0;
   std::int64_t bias = 0;

@@ -34,8 +34,8 @@ class ReplayClock {
   /// Executes the slots in turn as a sample does, without timing; returns how many executions.
   [[nodiscard]] std::size_t replay(std::span<const std::size_t> slots);
 
-  /// Says that addresses have changed: what was captured is captured anew when it is used next, and
-  /// its graphs are updated where the driver can.
+  /// Marks all captured graphs as outdated, because addresses have changed. Each is captured again
+  /// at its next use. Its graphs are updated where the driver can.
   void clear();
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 

@@ -7,7 +7,7 @@
 
 namespace plumb::cuda {
 
-/// Is a layer whose library does not do all of it at once: what it does, and what is left.
+/// A layer split into the part that its library executes and the steps that are left.
 struct SplitLayer {
   LayerSpec alone;              ///< without bias and fused steps
   std::vector<OwnStep> behind;  ///< in place on the result

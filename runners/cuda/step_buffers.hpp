@@ -6,7 +6,7 @@
 
 namespace plumb::cuda {
 
-/// Says which buffers of its plan a step reads and which it writes; one may be among both.
+/// The buffers of its plan that a step reads and writes. A buffer may be among both.
 struct StepBuffers {
   std::vector<std::size_t> reads;
   std::vector<std::size_t> writes;

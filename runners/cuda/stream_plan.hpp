@@ -9,7 +9,7 @@
 
 namespace plumb::cuda {
 
-/// Says on which stream each step runs, and for which steps of other streams it waits.
+/// The stream of each step, and the steps of other streams for which it waits.
 struct StreamPlan {
   std::vector<std::size_t> stream;              ///< by step
   std::vector<std::vector<std::size_t>> waits;  ///< by step: steps before, of other streams

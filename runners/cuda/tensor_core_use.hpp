@@ -12,7 +12,7 @@
 
 namespace plumb::cuda {
 
-/// Is what may tell whether a variant uses tensor cores.
+/// Evidence of whether a variant uses tensor cores.
 struct TensorCoreEvidence {
   std::optional<std::uint64_t> product_flags;  ///< cuBLASLt's, of how an algorithm computes
   std::optional<std::vector<std::string>> engine_notes;  ///< cuDNN's numerical notes of an engine
@@ -32,15 +32,15 @@ void keep_decision(Attributes& seen, const Attributes& known);
 /// "tensor_cores.declared" is "yes by cuDNN's notes". Nothing if either says nothing.
 void keep_declaration(Attributes& counted, const Attributes& known);
 
-/// Says what kernels of ours do: none uses tensor cores.
+/// Returns the attributes of built-in kernels. No built-in kernel uses tensor cores.
 [[nodiscard]] Attributes own_kernel_attributes();
 
-/// Tells by a kernel's name: first by what ordinary cores are known by, then by what tensor cores
-/// are. Absent: the name says nothing.
+/// Returns whether a kernel uses tensor cores, according to its name. Patterns of ordinary cores
+/// are tried first, then patterns of tensor cores. Absent: the name matches neither.
 [[nodiscard]] std::optional<bool> tensor_cores_by_name(std::string_view kernel);
 
-/// Tells what Benanza (Li et al. 2020, §III-D5) takes for use of tensor cores: a name in which
-/// `_[ish]\d+` occurs.
+/// Returns whether a kernel uses tensor cores by the rule of Benanza (Li et al. 2020, §III-D5). The
+/// rule is that `_[ish]\d+` occurs in the name.
 [[nodiscard]] bool benanza_tensor_cores(std::string_view kernel);
 
 /// Names cuBLASLt's numerical flags: "HMMA,ACCUMULATOR_32F,INPUT_16F"; unknown ones in hexadecimal.

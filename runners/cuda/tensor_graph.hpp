@@ -26,8 +26,9 @@ struct GraphTensor {
   [[nodiscard]] bool is_result() const { return !is_virtual && !value && !operand; }
 };
 
-/// Is a convolution, or what propagates a convolution's gradient to its data (a transposed one) or
-/// to its weights. Tensors are indices into TensorGraph::tensors; the direction says which is made.
+/// A convolution, or the propagation of its gradient to its data or to its weights. Propagation to
+/// the data is a transposed convolution. Tensors are indices into TensorGraph::tensors. The
+/// direction says which of them is the result.
 struct ConvolutionOperation {
   enum class Direction { kForward, kBackwardData, kBackwardWeights };
   Direction direction = Direction::kForward;
@@ -42,7 +43,7 @@ struct ConvolutionOperation {
   abi::Type compute = abi::Type::kFloat;
 };
 
-/// Is an operation on each element by itself.
+/// A pointwise operation: it computes each element by itself.
 struct PointwiseOperation {
   abi::PointwiseMode mode = abi::PointwiseMode::kAdd;
   std::size_t input = 0;
@@ -56,7 +57,8 @@ struct PointwiseOperation {
   std::optional<double> elu_alpha;
 };
 
-/// Is a product of the last two axes; a head of the right operand meets several of the left.
+/// A matrix product over the last two axes. Several heads of the left operand share one head of the
+/// right operand.
 struct MatmulOperation {
   std::size_t left = 0;
   std::size_t right = 0;
@@ -87,8 +89,8 @@ struct NormOperation {
   std::size_t output = 0;
 };
 
-/// Is the gradient of a normalisation by its data, scale and bias; dx counts that mean and
-/// variance move with x.
+/// The gradient of a normalisation with respect to its data, scale and bias. dx takes into account
+/// that mean and variance change with x.
 struct NormGradientOperation {
   abi::NormMode mode = abi::NormMode::kLayer;
   std::size_t gradient = 0;  ///< of the result
@@ -109,9 +111,9 @@ using GraphOperation = std::variant<ConvolutionOperation,
                                     NormOperation,
                                     NormGradientOperation>;
 
-/// Is a layer as one of cuDNN's operation graphs: operations in order, each on tensors that are
-/// operands or that an operation before it has made. Computes in f32 unless it says otherwise. A
-/// value that needs no library.
+/// A layer as one of cuDNN's operation graphs. The operations are in order. Each works on tensors
+/// that are operands or that an earlier operation has made. It computes in f32 unless it says
+/// otherwise. The graph is a value and needs no library.
 struct TensorGraph {
   std::vector<GraphTensor> tensors;  ///< a tensor's id is its index plus one
   std::vector<GraphOperation> operations;

@@ -17,7 +17,7 @@ enum class TensorLayout { kChannelsFirst, kChannelsLast };
 /// Returns how many elements further one step along each axis lies; axis 1 has the channels.
 [[nodiscard]] Dimensions strides_of(const Dimensions& dimensions, TensorLayout layout);
 
-/// Tells whether the two layouts put the elements in the same order.
+/// Returns whether two layouts store the elements in the same order.
 [[nodiscard]] bool same_order(const Dimensions& dimensions, TensorLayout a, TensorLayout b);
 
 }  // namespace plumb::cuda

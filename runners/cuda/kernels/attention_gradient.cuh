@@ -4,7 +4,7 @@
 // layer's: of y and dy (0), q and dq (1), k and dk (2), v and dv (3).
 namespace plumb::cuda::kernels {
 
-/// Is what the gradients read.
+/// Operands that the gradient kernels read.
 struct AttentionGradientOperands {
   const void* gradient;  // of the result
   const void* query;

@@ -6,7 +6,7 @@
 // peepholes (those left out are never read).
 namespace plumb::cuda::kernels {
 
-/// Is where one block finds its numbers.
+/// Offsets at which one block finds its numbers in the operands.
 struct RecurrentPlace {
   Index x;       // of this step
   Index matrix;  // row of w and r with the first gate of this direction
@@ -70,7 +70,7 @@ __device__ inline C watched(const Operands& operands,
              : C(0);
 }
 
-/// Is a cell of one gate.
+/// A recurrent cell of one gate.
 template <class Function>
 struct PlainCell {
   template <class C, class Element>

@@ -11,13 +11,13 @@ constexpr int kMostOperands = 12;  // of one kernel: outputs first, then inputs
 constexpr int kMostAxes = 8;
 constexpr int kThreadsOfRow = 128;  // of the block that works on one row; a power of two
 
-/// Holds the addresses of a kernel's operands.
+/// Addresses of a kernel's operands.
 struct Operands {
   void* at[kMostOperands];
 };
 
-/// Is an index space: extents, outermost first, and for each operand how many elements further one
-/// step along an axis lies.
+/// An index space: its extents, outermost first, and the strides of each operand. A stride is the
+/// number of elements by which one step along an axis moves.
 struct Space {
   int rank;
   Index count;
@@ -62,7 +62,7 @@ struct AttentionShape {
 
 constexpr int kMostSteps = 4;  // that have parameters, of a chain (steps.cuh)
 
-/// Are the parameters of a chain's functions of one number.
+/// Parameters of the unary functions in a chain.
 struct StepParameters {
   double of[kMostSteps][2];
 };

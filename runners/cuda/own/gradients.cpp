@@ -27,8 +27,9 @@ DataType common_type(const OwnOperands& operands, std::size_t count) {
 
 enum Normalization : std::size_t { kGradient, kData, kScale, kMean, kVariance };
 
-/// Is what a normalisation's two launches need: where each operand's elements lie along the axes of
-/// x, and which axes share a mean, and which a scale.
+/// Strides and shared axes for the two launches of a normalisation's gradient. The strides locate
+/// each operand's elements along the axes of x. The masks mark the axes that share a mean and those
+/// that share a scale.
 struct NormalizationAxes {
   Dimensions parameter;   ///< strides of scale, and of the gradients of scale and bias
   Dimensions statistics;  ///< of mean and variance

@@ -11,9 +11,9 @@
 
 namespace plumb::cuda {
 
-/// Is a layer as launches of kernels of our own. Its buffers are the layer's inputs, then its
-/// outputs, then what launches hand on among themselves; launches run one after the other. A value
-/// that needs no device.
+/// A layer as launches of built-in kernels. Its buffers are the layer's inputs, its outputs, then
+/// the scratch buffers that launches pass to one another. Launches run one after the other. It is a
+/// value and needs no device.
 struct OwnLayer {
   std::vector<KernelLaunch> launches;
   std::vector<TensorLayout> inputs;   ///< how each operand lies
@@ -25,7 +25,8 @@ struct OwnLayer {
 /// there is no kernel for it, or none for that layout.
 [[nodiscard]] OwnLayer own_layer(const LayerSpec& spec, TensorLayout layout);
 
-/// Tells whether own_layer has a kernel for the operator and the layout, whatever else it says.
+/// Returns whether own_layer has a kernel for the operator and the layout. own_layer may still
+/// refuse a layer for another reason.
 [[nodiscard]] bool has_own_kernel(std::string_view op, TensorLayout layout);
 
 /// Helps to write one layer: its operands' strides and buffers.
@@ -94,13 +95,14 @@ std::vector<KernelLaunch> row_reduce(const OwnOperands& operands);
 std::vector<KernelLaunch> recur(const OwnOperands& operands);
 std::vector<KernelLaunch> row_arg_reduce(const OwnOperands& operands);
 
-/// Says what buffers the launches of a recurrent layer hand on. Throws Unsupported.
+/// Returns the types of the buffers that a recurrent layer's launches pass to one another. Throws
+/// Unsupported.
 [[nodiscard]] std::vector<TensorType> recurrent_scratch(const LayerSpec& spec);
 
 /// Names a function of the key vocabulary in the kernels' language (kernels/functions.cuh).
 [[nodiscard]] std::string function_name(const std::string& fn);
 
-/// Is one operand of a move: its strides along the index space, and where its first element is.
+/// One operand of a move: its strides along the index space and the position of its first element.
 struct MoveSide {
   Dimensions strides;
   std::int64_t start = 0;

@@ -26,7 +26,7 @@ bool is_byte(DataType type) {
   return type == DataType::kS8 || type == DataType::kU8;
 }
 
-/// Is what the kernels of both kinds are told alike.
+/// The part of a launch that kernels for products and for convolutions of integers share.
 struct IntegerLaunch {
   explicit IntegerLaunch(const OwnOperands& of) : operands(of), chain(of, kBeforeSteps) {
     const TensorType& a = operands.input(0);
@@ -80,7 +80,7 @@ std::vector<KernelLaunch> multiply_integers(const OwnOperands& operands) {
   const TensorType& b = operands.input(1);
   Dimensions left = matrices(a, true);
   Dimensions right = matrices(b, false);
-  /// Gives vectors' results the axis that matrices have.
+  /// Adds to a result the axes that it would have if its vector operands were matrices.
   const auto with_both_axes = [&](Dimensions result, std::int64_t filler) {
     if (b.dims.size() == 1) {
       result.push_back(filler);

@@ -25,7 +25,7 @@ class RowParting {
   std::vector<Dimensions> line_strides_;
 };
 
-/// Says that the axes from `first` up to `end` make up a row.
+/// Returns a mask in which the axes from `first` up to `end` make up a row.
 [[nodiscard]] std::vector<bool> from_axis(std::size_t rank, std::size_t first, std::size_t end);
 
 }  // namespace plumb::cuda

@@ -10,8 +10,9 @@
 
 namespace plumb::cuda {
 
-/// Is what sums of products of integers are less of, where a factor was shifted before: its zero
-/// point, less `taken`, times the sums of the other factor.
+/// The correction for a factor that was shifted before an integer product. It is subtracted from
+/// the sums of products: the factor's zero point, less 128 for kU8, times the sums of the other
+/// factor.
 struct ShiftedFactor {
   std::size_t sums = 0;                   ///< buffer of s32, one for each channel of the result
   Dimensions strides;                     ///< of them, along the result's axes

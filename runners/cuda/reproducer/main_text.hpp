@@ -9,7 +9,7 @@
 
 namespace plumb::cuda {
 
-/// Is what every reproducer says of itself.
+/// The key, library and seed that every reproducer states about itself.
 struct ReproducerTitle {
   std::string key;
   std::string library;  ///< name and version, for people

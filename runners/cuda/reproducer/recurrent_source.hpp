@@ -9,7 +9,7 @@
 
 namespace plumb::cuda {
 
-/// Is a recurrent layer by one of cuDNN's algorithms.
+/// A recurrent layer executed by one of cuDNN's algorithms.
 struct RecurrentVariant {
   Measurement row;  ///< with its time
   abi::RecurrentAlgorithm algorithm = abi::RecurrentAlgorithm::kStandard;

@@ -13,7 +13,7 @@
 
 namespace plumb::cuda {
 
-/// Is one engine of cuDNN's, with its knobs, on one graph.
+/// One engine of cuDNN, with its knobs, on one graph.
 struct EngineVariant {
   Measurement row;  ///< with its time
   TensorGraph graph;
@@ -25,7 +25,7 @@ struct EngineVariant {
 [[nodiscard]] std::string engine_source(const ReproducerTitle& title,
                                         const std::vector<EngineVariant>& variants);
 
-/// Is one algorithm of cuBLASLt's, for one form of a product.
+/// One algorithm of cuBLASLt, for one form of a product.
 struct ProductVariant {
   Measurement row;  ///< with its time
   GemmProblem problem;

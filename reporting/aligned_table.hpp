@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Is a table for a terminal: columns as wide as their widest cell, numbers to the right.
+/// Table for a terminal: columns as wide as their widest cell, numbers to the right.
 class AlignedTable {
  public:
   struct Column {

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is one acceptance of a run as a baseline.
+/// One acceptance of a run as a baseline.
 struct BaselineEntry {
   std::string name;  ///< the tag that names it
   RunHeader run;

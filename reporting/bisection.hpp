@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is one stack compared with the good one.
+/// Comparison of one stack with the good one.
 struct BisectionStep {
   std::string stack;
   std::string version;
@@ -23,7 +23,7 @@ struct BisectionStep {
   RunId run;
 };
 
-/// Is the search for the first stack on which a layer got worse.
+/// Search for the first stack on which a layer got worse.
 struct Bisection {
   std::string key;
   std::vector<std::string> stacks;   ///< by version, good first

@@ -11,7 +11,7 @@
 namespace plumb {
 namespace {
 
-/// Is one test suite on its way: its cases, and how many of them failed.
+/// One test suite on its way: its cases, and how many of them failed.
 struct Cases {
   std::string text;
   std::size_t tests = 0;

@@ -80,7 +80,7 @@ void add_changes(const RunComparisonReport& report, HtmlPage& page) {
   }
 }
 
-/// Says why: findings, then the split of each model whose end-to-end time changed.
+/// Adds the reasons: findings, then the split of each model whose end-to-end time changed.
 void add_explanations(const RunComparisonReport& report, HtmlPage& page) {
   const RunComparison& comparison = report.comparison;
   std::vector<const ModelAttribution*> splits;

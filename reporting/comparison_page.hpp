@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Says where a page will lie: pages of a server link to each other, a file to nothing.
+/// Places of a page. Pages of a server link to each other, a file links to nothing.
 enum class PagePlace { kFile, kServer };
 
 /// Writes a page of what changed between two runs. It needs no script and prints well.

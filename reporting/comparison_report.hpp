@@ -17,14 +17,14 @@
 
 namespace plumb {
 
-/// Holds the raw times of a metric that changed, as each run took them.
+/// Raw times of a metric that changed, as each run took them.
 struct MetricSamples {
   std::string series;
   std::vector<Seconds> baseline;
   std::vector<Seconds> candidate;
 };
 
-/// Says what was compared where that is not two runs that were each measured once.
+/// Source of a comparison other than two runs that were each measured once.
 struct ComparisonSource {
   struct Fact {
     std::string name;
@@ -43,7 +43,7 @@ struct ComparedBoots {
   std::vector<Boot> candidate;
 };
 
-/// Is a comparison of two runs with what names it: a value; every format renders the same one.
+/// Comparison of two runs with what names it. It is a value; every format renders the same one.
 struct RunComparisonReport {
   RunRecord baseline;
   RunRecord candidate;

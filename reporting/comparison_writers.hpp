@@ -27,9 +27,9 @@ void write_comparison_annotations(const RunComparisonReport& report, std::ostrea
 
 /// Names both sides: "CAND against BASE".
 [[nodiscard]] std::string title_text(const RunComparisonReport& report);
-/// Says where the deviation between processes comes from.
+/// Returns the text of where the deviation between processes comes from.
 [[nodiscard]] std::string deviation_source(const ProcessDeviation& deviation);
-/// Says how it was judged, and by which limits.
+/// Returns the text of how the comparison was judged, and by which limits.
 [[nodiscard]] std::string method_text(const RunComparisonReport& report);
 /// Returns the command that makes the same comparison again.
 [[nodiscard]] std::string command_text(const RunComparisonReport& report);

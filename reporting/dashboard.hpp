@@ -9,8 +9,7 @@
 
 namespace plumb {
 
-/// Is what a store's runs say over time: what Grafana shows of them, for whoever has only the
-/// store.
+/// History of a store's runs: what Grafana shows of them, for users who have only the store.
 struct Dashboard {
   std::vector<SuiteMetrics> present;  ///< of every series of runs
   std::vector<SuiteMetrics> points;   ///< a series after each of its finished runs, oldest first

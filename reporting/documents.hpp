@@ -15,8 +15,8 @@
 
 namespace plumb {
 
-/// Says how a command prints: for people, or one JSON document with `schema_version` (fields:
-/// DESIGN §6).
+/// Ways in which a command prints: for people, or as JSON. The JSON is one document with
+/// `schema_version` (fields: DESIGN §6).
 enum class Style { kText, kJson };
 
 inline constexpr int kJsonSchemaVersion = 1;

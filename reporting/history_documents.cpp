@@ -50,7 +50,7 @@ class Runs {
   std::map<RunId, const RunRecord*> by_id_;
 };
 
-/// Is a change with the series that it is of.
+/// Change with its series.
 struct NamedChange {
   const SeriesFinding* finding;
   const SeriesChange* change;

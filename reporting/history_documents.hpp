@@ -12,7 +12,7 @@
 
 namespace plumb {
 
-/// Is what `plumb detect` says of the stored history of a suite.
+/// Report of `plumb detect` on the stored history of a suite.
 struct HistoryReport {
   RunSeries name;
   std::vector<RunRecord> runs;  ///< oldest first

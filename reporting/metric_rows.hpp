@@ -19,7 +19,7 @@ namespace plumb {
 [[nodiscard]] std::string candidate_text(const MetricComparison& metric);
 [[nodiscard]] std::string ratio_change_text(const MetricComparison& metric);
 [[nodiscard]] std::string detectable_text(const MetricComparison& metric);  ///< the mde, or "–"
-/// Says why: the reason and the causes with their shares, on one line.
+/// Returns the explanation of a change: the reason and the causes with their shares, on one line.
 [[nodiscard]] std::string why_text(const MetricComparison& metric);
 
 /// Returns the layer key that a metric is about; empty: it is a model's.
@@ -29,11 +29,11 @@ namespace plumb {
 /// Returns the command that measures a layer again.
 [[nodiscard]] std::string layer_command(const std::string& key);
 
-/// Tells whether a metric got worse: broken or regressed.
+/// Returns whether a metric got worse: broken or regressed.
 [[nodiscard]] bool is_worse(const MetricComparison& metric);
-/// Tells whether a metric changed: worse or improved.
+/// Returns whether a metric changed: worse or improved.
 [[nodiscard]] bool is_changed(const MetricComparison& metric);
-/// Tells whether there are many like it: of a layer, or an output.
+/// Returns whether a metric is one of many of its kind: of a layer, or an output.
 [[nodiscard]] bool is_detail(const MetricComparison& metric);
 
 using MetricList = std::vector<const MetricComparison*>;
@@ -56,10 +56,10 @@ struct VerdictCounts {
 /// Writes "1 broken, 2 regressed, 0 improved, 40 equivalent, 3 inconclusive".
 [[nodiscard]] std::string counts_text(const VerdictCounts& counts);
 
-/// Says in one sentence where the floors of layers come from; empty: no layer has one.
+/// Returns one sentence on where the floors of layers come from; empty: no layer has one.
 [[nodiscard]] std::string floors_text(std::span<const MetricComparison> metrics);
 
-/// Says in one sentence what became of the outputs; empty: none was compared.
+/// Returns one sentence on the results for the outputs; empty: none was compared.
 [[nodiscard]] std::string outputs_text(std::span<const MetricComparison> metrics);
 
 [[nodiscard]] Json metric_json(const MetricComparison& metric);

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Is what `plumb calibrate` says.
+/// Report of `plumb calibrate`.
 struct NoiseReport {
   std::string suite;
   std::string stack;

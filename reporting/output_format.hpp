@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Is one output format of one kind of report. A new one is one file and one row of a table.
+/// One output format of one kind of report. A new one is one file and one row of a table.
 template <typename Report>
 struct OutputFormat {
   std::string_view extension;  ///< ".html", …

@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Is one cell of a table on a page.
+/// One cell of a table on a page.
 struct PageCell {
   std::string text;
   std::string link;     ///< address within this server; empty: none
@@ -26,7 +26,7 @@ struct PageCell {
 [[nodiscard]] PageCell code_cell(std::string text);
 [[nodiscard]] PageCell drawing_cell(std::string svg, std::string text);
 
-/// Says how a verdict stands out.
+/// Tones in which a verdict is highlighted.
 enum class Tone { kGood, kWarning, kBad };
 [[nodiscard]] PageCell word_cell(std::string text, Tone tone);
 

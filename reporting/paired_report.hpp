@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Is what `plumb compare --samples` found in a file of paired rounds.
+/// Report of `plumb compare --samples` on a file of paired rounds.
 struct PairedReport {
   std::string file;
   ComparisonLimits limits;

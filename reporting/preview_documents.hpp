@@ -9,9 +9,9 @@
 
 namespace plumb {
 
-/// Is a preview of an upgrade with what it was asked of.
+/// Preview of an upgrade with the inputs that it was made for.
 struct PreviewReport {
-  /// Is one of the two library versions.
+  /// One of the two library versions.
   struct Side {
     std::string stack;
     Environment environment;  ///< as its worker described itself

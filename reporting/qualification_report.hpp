@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Is an earlier answer to the same question: the same suite and stacks of the same names.
+/// Earlier answer to the same question: the same suite and stacks of the same names.
 struct PastQualification {
   RunId run;  ///< the candidate's
   Timestamp finished{};
@@ -18,7 +18,7 @@ struct PastQualification {
   std::string reason;
 };
 
-/// Is everything that a report on an upgrade says; every format renders the same one.
+/// Contents of a report on an upgrade; every format renders the same one.
 struct QualificationReport {
   Qualification qualification;
   std::vector<PastQualification> history;  ///< newest first; without this one

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is what one report on the library's choices holds: one part a run.
+/// Contents of one report on the library's choices: one part a run.
 struct RegretReport {
   std::vector<HeuristicRegret> runs;
 };

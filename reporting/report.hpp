@@ -13,14 +13,14 @@
 
 namespace plumb {
 
-/// Is everything a report says about one model of a run.
+/// Contents of a report on one model of a run.
 struct ModelReport {
   Graph graph;
   ModelBounds bounds;
   ModelWhatIfs whatifs;
 };
 
-/// Is everything a report says: a value; every format renders the same one.
+/// Contents of a report on a run. It is a value; every format renders the same one.
 struct RunReport {
   RunRecord run;
   std::vector<ModelReport> models;

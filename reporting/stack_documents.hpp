@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Is one library file of a stack.
+/// One library file of a stack.
 struct StackLibrary {
   std::string name;     ///< file name without what follows ".so": "libdnnl"
   std::string version;  ///< as the library says; empty: unknown
@@ -18,7 +18,7 @@ struct StackLibrary {
   std::string sha256;  ///< empty: not read
 };
 
-/// Is a stack as it was found: by its file, or by a worker that ran with it.
+/// Stack as it was found: by its file, or by a worker that ran with it.
 struct StackReport {
   std::string name;
   std::string backend;

@@ -5,7 +5,7 @@
 
 namespace plumb {
 
-/// Holds the files that pages are made of, embedded at build time.
+/// Files that pages are made of, embedded at build time.
 struct EmbeddedPage {
   std::string_view html;  ///< with @@CSS@@, @@DATA@@, @@LICENCE@@, @@CHARTS@@, @@SCRIPT@@
   std::string_view css;

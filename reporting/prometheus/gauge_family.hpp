@@ -52,7 +52,7 @@ class GaugeFamily {
   prometheus::MetricFamily family_;
 };
 
-/// Is one row of a table of metrics: a new metric is one function and one row.
+/// One row of a table of metrics: a new metric is one function and one row.
 template <typename Entry>
 struct MetricRow {
   std::string_view name;

@@ -16,7 +16,7 @@
 
 namespace plumb {
 
-/// Is the present state of one series of runs.
+/// Present state of one series of runs.
 struct SuiteMetrics {
   RunSeries series;
   std::string device;                        ///< see device_name()
@@ -29,7 +29,7 @@ struct SuiteMetrics {
 /// Returns the processor's or GPU's model name, short enough for a label.
 [[nodiscard]] std::string device_name(const Environment& environment);
 
-/// Says how the exporter itself fares.
+/// State of the exporter itself.
 struct StoreHealth {
   bool up = false;
   std::optional<Timestamp> last_success;

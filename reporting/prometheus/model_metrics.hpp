@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Is one model as its newest run has it. Refers to the SuiteMetrics it came from.
+/// Metrics of one model from its newest run. Refers to the SuiteMetrics it came from.
 struct ModelMetrics {
   MetricLabels labels;  ///< that all its metrics have
   const ModelBounds* bounds = nullptr;

@@ -20,7 +20,7 @@ namespace plumb {
 /// `promtool tsdb create-blocks-from openmetrics` reads it: every series in order of time.
 class OpenMetricsHistory {
  public:
-  /// Gives every series the labels `common` besides its own, as scraping adds job and instance.
+  /// Adds the labels `common` to each series besides its own, as scraping adds job and instance.
   explicit OpenMetricsHistory(MetricLabels common = {}) : common_(std::move(common)) {}
 
   /// Adds the state that held from `from` until `until`. Throws Error{kUser} if a series has one of

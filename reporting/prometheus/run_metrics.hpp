@@ -12,7 +12,7 @@
 
 namespace plumb {
 
-/// Is where the time of one model goes.
+/// Breakdown of one model's time.
 struct ModelTimes {
   struct Operator {
     std::string mode;  ///< "plain", "fusion"
@@ -29,7 +29,7 @@ struct ModelTimes {
   std::vector<Layer> slowest;  ///< slowest first; hot, fastest variant
 };
 
-/// Is what is kept of an analysed run to make metrics of: a few kilobytes a model. `models`,
+/// Part of an analysed run that is kept to make metrics of: a few kilobytes a model. `models`,
 /// `whatifs` and `times` are parallel.
 struct RunMetrics {
   RunRecord run;  ///< without its resolved suite

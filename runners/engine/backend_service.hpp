@@ -14,7 +14,7 @@
 
 namespace plumb {
 
-/// Says how a worker measures; the defaults are what a worker process uses.
+/// Options of how a worker measures. The defaults are what a worker process uses.
 struct BackendServiceOptions {
   int threads = 1;  ///< that the backend was set up with: for calibration
   Bytes last_level_cache = read_cache_facts().last_level;
@@ -28,9 +28,8 @@ struct BackendServiceOptions {
   HostPaceSource pace{};            ///< see LayerTiming; empty: the host's pace is not watched
 };
 
-/// Is what a worker process does with a backend: verifies, races and times layers,
-/// executes models
-/// and loads them (docs/MEASUREMENT.md, docs/SCENARIOS.md). Not thread-safe.
+/// Implementation of a worker process over one backend. It verifies, races and times layers,
+/// executes models and loads them (docs/MEASUREMENT.md, docs/SCENARIOS.md). Not thread-safe.
 class BackendService final : public WorkerService {
  public:
   /// Keeps a reference to the backend.

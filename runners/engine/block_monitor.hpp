@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Is what was seen of a device while a block was measured on it.
+/// Observations of a device while a block was measured on it.
 struct MonitoredBlock {
   Readings readings;
   bool disturbed = false;  ///< the device was held back: the block is to be measured again

@@ -10,7 +10,8 @@
 
 namespace plumb {
 
-/// Says which lane (a thread, or a team of them) executes which steps, and what it waits for.
+/// Assignment of steps to lanes, with the steps that each waits for. A lane is a thread or a team
+/// of threads.
 struct BranchSchedule {
   std::vector<std::vector<std::size_t>> lanes;  ///< the steps of each, in order; empty: no lanes
   StepNeeds waits;  ///< by step: the steps of other lanes that must have finished before

@@ -12,7 +12,7 @@
 
 namespace plumb {
 
-/// Says what making buffers cold costs, for one program on this machine.
+/// Costs of making buffers cold, for one program on this machine.
 struct RotationCosts {
   Bytes slot;           ///< what rotates: a slot's weights, or all its operands
   Bytes cache;          ///< the last level: what is to be left behind
@@ -23,7 +23,7 @@ struct RotationCosts {
   Seconds wall{};       ///< that all of it should take
 };
 
-/// Says how to run a program with cold buffers.
+/// Plan for running a program with cold buffers.
 ///
 /// With `flush`, so many `slots` are bound beside slot 0, each used once after a flush. Without,
 /// `slots` (slot 0 among them) are a ring of at least twice the cache, so that a slot is cold again

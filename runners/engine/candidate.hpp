@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Is one variant of a key on its way through verification, race and timing.
+/// One variant of a key on its way through verification, race and timing.
 struct Candidate {
   Variant variant;
   std::unique_ptr<Program> program;  ///< null: refused, or dropped to save memory

@@ -16,7 +16,8 @@ constexpr double kColdHalfWidth = 0.01;  // cold samples scatter more: no tighte
 
 }  // namespace
 
-/// Is the short plan: enough to tell a variant that is 10% slower, not enough to compare.
+/// Returns the short plan of a race. It suffices to find a variant that is 10% slower, not to
+/// compare.
 SamplingPlan race_plan(const SamplingPlan& full, Seconds budget, Seconds first_call) {
   SamplingPlan plan = full;
   plan.budget = budget;
@@ -28,7 +29,7 @@ SamplingPlan race_plan(const SamplingPlan& full, Seconds budget, Seconds first_c
   return plan;
 }
 
-/// Is the brief plan of slow reference implementations: two or three executions, however long.
+/// Returns the brief plan of slow reference implementations: two or three executions, however long.
 SamplingPlan reference_plan(const SamplingPlan& full) {
   SamplingPlan plan = full;
   plan.warm_up_at_most = Seconds(0.0);

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Holds what the measurements of all keys in a process share. References: must outlive the
+/// Resources that the measurements of all keys in a process share. References: must outlive the
 /// measurement.
 struct Instruments {
   Backend& backend;
@@ -20,10 +20,11 @@ struct Instruments {
   Bytes slot_memory;  ///< that one program's slots may take, and all waiting programs together
 };
 
-/// Is the short plan: enough to tell a variant that is 10% slower, not enough to compare.
+/// Returns the short plan of a race. It suffices to find a variant that is 10% slower, not to
+/// compare.
 [[nodiscard]] SamplingPlan race_plan(const SamplingPlan& full, Seconds budget, Seconds first_call);
 
-/// Is the brief plan of slow reference implementations: two or three executions, however long.
+/// Returns the brief plan of slow reference implementations: two or three executions, however long.
 [[nodiscard]] SamplingPlan reference_plan(const SamplingPlan& full);
 
 /// Times ready candidates of one key, hot or with cold buffers, into their rows. References must

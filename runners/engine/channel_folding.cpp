@@ -15,7 +15,7 @@ namespace {
 using Constants = std::map<ValueId, Tensor>;
 using Numbers = std::vector<double>;
 
-/// Is y = scale · x + shift for each channel.
+/// Coefficients of y = scale · x + shift for each channel.
 struct ChannelMap {
   Numbers scale;
   Numbers shift;

@@ -11,7 +11,8 @@
 namespace plumb {
 namespace {
 
-/// Tells whether an exponent is all ones, without a branch an element: the compiler vectorizes it.
+/// Returns whether no exponent is all ones. There is no branch an element, so that the compiler
+/// vectorizes it.
 bool all_finite_f32(std::span<const std::byte> elements) {
   constexpr std::uint32_t kExponent = 0x7F800000U;
   std::uint32_t bad = 0;

@@ -7,8 +7,8 @@
 
 namespace plumb {
 
-/// Is what the harness itself costs: so much a sample (clock, synchronisation) and so much an
-/// execution (the call).
+/// Cost of the harness itself: one part a sample (clock, synchronisation), one an execution (the
+/// call).
 struct HarnessFloor {
   Seconds sample{};
   Seconds execution{};

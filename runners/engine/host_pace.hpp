@@ -21,7 +21,7 @@ using HostPaceSource = std::function<Seconds()>;
 class HostPace {
  public:
   explicit HostPace(Clock clock);
-  /// Does the work a few times, a tenth of a millisecond in all; returns the fastest.
+  /// Repeats the work a few times, a tenth of a millisecond in all, and returns the fastest time.
   [[nodiscard]] Seconds measure();
 
  private:

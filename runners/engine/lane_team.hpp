@@ -10,8 +10,8 @@
 
 namespace plumb {
 
-/// Is a team of threads that do one piece of work together, again and again; the caller is lane 0.
-/// Between two pieces they spin for a short while, then sleep.
+/// Team of threads that work together on one task after another. The caller is lane 0. Between two
+/// tasks they spin for a short while, then sleep.
 class LaneTeam {
  public:
   /// Starts `lanes` - 1 threads, each of which calls `begin` with its lane first. Throws

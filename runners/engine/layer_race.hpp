@@ -15,8 +15,8 @@ namespace plumb {
 [[nodiscard]] std::vector<std::size_t> close_to_best(std::span<const std::optional<Seconds>> times,
                                                      double margin);
 
-/// Says how many of `contestants` stay after a round of successive halving (Karnin, Koren and
-/// Somekh, ICML 2013, §3) that ends when no more than `most` are left: half of them, rounded up.
+/// Returns how many of `contestants` stay after a round of successive halving: half, rounded up.
+/// The race ends when no more than `most` are left (Karnin, Koren and Somekh, ICML 2013, §3).
 [[nodiscard]] std::size_t stay_after_round(std::size_t contestants, std::size_t most);
 
 }  // namespace plumb

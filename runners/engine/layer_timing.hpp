@@ -73,7 +73,7 @@ class LayerTiming {
   int stayed_disturbed_ = 0;  // blocks in a row
 };
 
-/// Says kUnstable, and why, of a summary whose interval is wider than that or that has one sample.
+/// Returns kUnstable and the reason if the interval's half width is above kUnstableAbove or n < 2.
 [[nodiscard]] Outcome stability_of(const SampleSummary& summary);
 
 }  // namespace plumb

@@ -25,7 +25,7 @@ class LoadHeartbeat {
   LoadHeartbeat(LoadHeartbeat&&) = delete;
   LoadHeartbeat& operator=(LoadHeartbeat&&) = delete;
 
-  /// Says what is done from now on.
+  /// Sets the phase that is reported from now on.
   void enter(std::string phase);
 
  private:

@@ -13,7 +13,7 @@ namespace plumb {
 /// Returns the ELF build-id of the module that holds `address` as hex digits; empty if it has none.
 [[nodiscard]] std::string build_id(const void* address);
 
-/// Is a program or shared library that this process has loaded.
+/// Program or shared library that this process has loaded.
 struct LoadedModule {
   std::filesystem::path path;  ///< links resolved; empty: the program itself
   std::string build_id;        ///< ELF build-id as hex digits; empty: it has none

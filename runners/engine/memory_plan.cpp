@@ -33,7 +33,7 @@ std::size_t lowest_gap(const std::vector<Placed>& pieces, std::size_t bytes) {
   return offset;
 }
 
-/// Tells whether `earlier` is always done with when `later` is made.
+/// Returns whether all uses of `earlier` have always finished before `later` is written.
 bool ends_before(const SharedPiece& earlier, const SharedPiece& later, const StepOrder& order) {
   return std::all_of(earlier.steps.begin(), earlier.steps.end(), [&](std::size_t step) {
     return order.before(step, later.steps.front());

@@ -9,14 +9,14 @@
 
 namespace plumb {
 
-/// Is one piece of memory that a schedule needs from one step to another, both included.
+/// Lifetime of one piece of memory in a schedule: its first and last step, both included.
 struct Lifetime {
   std::size_t bytes = 0;
   std::size_t first = 0;
   std::size_t last = 0;
 };
 
-/// Says where each piece lies in one block of memory.
+/// Offsets of all pieces in one block of memory.
 struct MemoryPlan {
   std::vector<std::size_t> offsets;  ///< of each lifetime, in order; multiples of kAlignment
   std::size_t bytes = 0;             ///< of the block
@@ -29,7 +29,7 @@ struct MemoryPlan {
 /// "Efficient Memory Management for Deep Neural Net Inference", 2020, §5.2). Deterministic.
 [[nodiscard]] MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
 
-/// Is one piece of memory that steps of a partial order use, the one that makes it first.
+/// Piece of memory that steps of a partial order use. The step that makes it comes first.
 struct SharedPiece {
   std::size_t bytes = 0;
   std::vector<std::size_t> steps;  ///< at least one

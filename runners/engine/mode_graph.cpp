@@ -17,7 +17,7 @@
 namespace plumb {
 namespace {
 
-/// Knows which keys a backend executes by something better than reference code.
+/// Cache of whether a backend executes a key by something better than reference code.
 class Support {
  public:
   explicit Support(const Backend& backend) : backend_(backend) {}

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Is what a backend is given to execute a model in one mode.
+/// Input that a backend gets to execute a model in one mode.
 struct ModeGraph {
   FusedGraph fused;
   LayerVariants variants;  ///< of keys that are not left to the library

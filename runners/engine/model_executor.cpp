@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostSamples = 1024;  // of the data set
 
-/// Tells whether `batch` is `sample` that many times along the first dimension.
+/// Returns whether `batch` is `sample` that many times along the first dimension.
 bool is_joined(const TensorType& batch, const TensorType& sample, std::size_t times) {
   if (batch.dtype != sample.dtype || batch.dims.size() != sample.dims.size()) {
     return false;

@@ -15,7 +15,7 @@
 
 namespace plumb {
 
-/// Says how many samples the data set has: as many as fit, but at least so many.
+/// Limits of the data set's number of samples: as many as fit, but at least `least`.
 struct DataSetSize {
   Bytes most;
   std::size_t least = 1;

@@ -34,7 +34,7 @@ DataSetSize data_set_of(const LoadRequest& request) {
                             static_cast<std::size_t>(query))};
 }
 
-/// Is a model ready to be loaded, by one thread or behind a batcher.
+/// Model that is ready to be loaded, by one thread or behind a batcher.
 class LoadedSystem {
  public:
   LoadedSystem(ModelExecutor& executor, const LoadRequest& request, const LoadClock& clock) {

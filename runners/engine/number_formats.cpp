@@ -31,7 +31,7 @@ struct Bool {
   std::uint8_t bits;
 };
 
-/// Says how an 8-bit float parts its bits.
+/// Bit layout of an 8-bit float.
 struct F8Format {
   unsigned fraction;  ///< bits of it
   unsigned bias;      ///< of the exponent

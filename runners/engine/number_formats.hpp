@@ -30,8 +30,7 @@ namespace plumb {
 /// rounded sums", 2008, §3).
 [[nodiscard]] float float_rounded_to_odd(double value);
 
-/// Tells whether elements of the type can be read and written as numbers here: all but
-/// string.
+/// Returns whether elements of the type can be read and written as numbers here: all but string.
 [[nodiscard]] bool is_number(DataType type);
 
 /// Reads one element, counted from the start of a tensor's data, as a double (integers beyond 2^53

@@ -13,10 +13,10 @@ namespace plumb {
 [[nodiscard]] double largest_difference(std::span<const Tensor> outputs,
                                         std::span<const Tensor> expected);
 
-/// Says how large a difference is taken for rounding in a mode: 1e-3 where all floating outputs are
-/// f32 and nothing is in 8 bits; 0.5 else. Rounding to bf16 costs a well conditioned model 1%, and
-/// the zoo's worst (DUC, with random weights) 43%; a result that has nothing to do with the right
-/// one is off by 100%.
+/// Returns the largest difference that counts as rounding in a mode. It is 1e-3 where all floating
+/// outputs are f32 and nothing is in 8 bits, and 0.5 otherwise. Rounding to bf16 costs a well
+/// conditioned model 1%, and the zoo's worst (DUC, with random weights) 43%. A result that has
+/// nothing to do with the right one is off by 100%.
 [[nodiscard]] double tolerated_difference(std::span<const Tensor> outputs,
                                           const ExecutionMode& mode);
 

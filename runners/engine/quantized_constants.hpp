@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Holds the largest magnitude of values, by their id.
+/// Largest magnitude of each value, by the value's id.
 using Magnitudes = std::map<ValueId, double>;
 
 /// Finds the elements of a constant; null if they are not known.

@@ -16,7 +16,7 @@
 namespace plumb {
 namespace {
 
-/// Says what an operand's numbers may be.
+/// Ranges of the numbers of an operand.
 enum class Role {
   kSigned,    ///< ±[1/8, 1)
   kWide,      ///< ±[1, 8): reaches where activations saturate

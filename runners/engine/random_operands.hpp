@@ -17,10 +17,10 @@ namespace plumb {
 /// number_formats cannot write.
 [[nodiscard]] std::vector<Tensor> random_operands(const LayerSpec& spec, std::uint64_t seed);
 
-/// Says how random_operands() makes number i of an operand out of `bits`, output i of SplitMix64
-/// from the seed RandomStream(seed, operand): sign · scale · (low + span · (bits ÷ 2⁴⁰, as a
-/// fraction of 2²⁴)), the sign by the lowest bit; whole numbers: sign · (1 + (bits ÷ 2⁸) modulo
-/// `largest`), the sign by bit 10.
+/// Formula by which random_operands() makes number i of an operand out of `bits`. `bits` is output
+/// i of SplitMix64 from the seed RandomStream(seed, operand). A number is sign · scale · (low +
+/// span · (bits ÷ 2⁴⁰, as a fraction of 2²⁴)), the sign by the lowest bit. A whole number is sign ·
+/// (1 + (bits ÷ 2⁸) modulo `largest`), the sign by bit 10.
 struct OperandNumbers {
   bool whole = false;
   bool either_sign = false;

@@ -5,7 +5,7 @@
 
 namespace plumb {
 
-/// Is a random sequence addressed by position: the same numbers on every machine, in any order.
+/// Random sequence addressed by position: the same numbers on every machine, in any order.
 /// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014, Fig.
 /// 17).
 class RandomStream {

@@ -9,8 +9,8 @@
 
 namespace plumb {
 
-/// Is a whole model prepared in one mode and, once made ready, with its weights and inputs in place
-/// and executed once.
+/// Whole model prepared in one mode. Once made ready, its weights and inputs are in place and it
+/// has been executed once.
 struct ReadyModel {
   Outcome outcome;  ///< not ok: why there is no program, or what is wrong with its result
   ModeGraph plan;

@@ -18,7 +18,8 @@ class ModelProto;
 
 namespace plumb {
 
-/// Is a model that a request names: its graph at once, weights and inputs when they are asked for.
+/// Model that a request names. Its graph is read at once, weights and inputs when they are asked
+/// for.
 class RequestedModel {
  public:
   /// Reads the model; no weights yet. Throws Error{kUser} for a model that is not usable.

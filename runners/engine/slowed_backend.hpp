@@ -11,10 +11,10 @@
 
 namespace plumb {
 
-/// Is a backend whose layers take longer, for tests of whether a slow-down is found: each execution
-/// of a chosen key waits, busy, for a share of what it took. Models are slowed as a whole, or not
-/// at all. The environment's identity says so ("library.slow_layers"), so that nothing measured
-/// like this is taken for a result. Refers to the backend.
+/// Backend whose layers or models take longer, for tests of whether a slow-down is found. Each
+/// execution of a chosen key waits, busy, for a share of what it took. The environment's identity
+/// records it ("library.slow_layers"), so that nothing measured like this is taken for a result.
+/// Refers to the backend.
 class SlowedBackend final : public Backend {
  public:
   /// `slowing` is "KEYS=PERCENT": keys that begin with KEYS are PERCENT slower (0 to 1000);

@@ -15,13 +15,13 @@ using StepNeeds = std::vector<std::vector<std::size_t>>;
 /// each other in a circle.
 [[nodiscard]] std::vector<std::size_t> in_order(const StepNeeds& needs);
 
-/// Is the partial order of a schedule's steps: what is before what, whatever runs beside it.
+/// Partial order of a schedule's steps: which step is before which, whatever runs beside it.
 class StepOrder {
  public:
   /// Throws Error{kInternal} if steps need each other in a circle.
   explicit StepOrder(const StepNeeds& needs);
 
-  /// Tells whether `earlier` has always finished when `later` begins. No step is before itself.
+  /// Returns whether `earlier` has always finished when `later` begins. No step is before itself.
   [[nodiscard]] bool before(std::size_t earlier, std::size_t later) const;
 
  private:

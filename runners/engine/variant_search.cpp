@@ -60,7 +60,7 @@ class Search {
   }
 
  private:
-  /// Is a key with what is worth trying for it.
+  /// Key with the variants that are worth trying for it.
   struct Candidate {
     LayerKey key;
     std::vector<VariantTime> tried;

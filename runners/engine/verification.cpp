@@ -52,13 +52,13 @@ std::int64_t volume(const std::vector<std::int64_t>& extents) {
   return product;
 }
 
-/// Tells whether numbers of a type, or sums of their products, are known to a few digits only.
+/// Returns whether numbers of a type, or sums of their products, are known to a few digits only.
 bool has_few_digits(DataType type) {
   return type == DataType::kBf16 || type == DataType::kF16 || is_f8(type);
 }
 
-/// Tells whether a layer takes 8-bit floats for other floats, or the other way round: one rounding,
-/// or none.
+/// Returns whether a layer converts between 8-bit floats and other floats, in either direction.
+/// Such a conversion rounds once or not at all.
 bool casts_f8(const LayerSpec& spec) {
   return spec.op == "cast" &&
          (is_f8(spec.inputs.at(0).value().dtype) || is_f8(spec.outputs.at(0).dtype));
@@ -165,7 +165,7 @@ std::string describe(const TensorType& type) {
   return fmt::format("{}[{}]", to_text(type.dtype), fmt::join(type.dims, ","));
 }
 
-/// Says what is wrong with the form of the outputs; empty if nothing.
+/// Returns what is wrong with the form of the outputs; empty if nothing.
 std::string difference_in_form(const LayerSpec& spec, std::span<const Tensor> actual) {
   if (actual.size() != spec.outputs.size()) {
     return fmt::format("expected {} outputs, got {}", spec.outputs.size(), actual.size());

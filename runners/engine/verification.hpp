@@ -14,7 +14,7 @@
 
 namespace plumb {
 
-/// Says how much of a result is compared.
+/// Limits of how much of a result is compared.
 struct VerifyOptions {
   std::int64_t fully_below_macs =
       1'000'000'000;  ///< multiply-accumulates; above: `samples` elements
@@ -24,7 +24,7 @@ struct VerifyOptions {
   std::uint64_t seed = 1;      ///< picks them
 };
 
-/// Says whether a program's outputs are right.
+/// Result of verifying a program's outputs.
 struct Verdict {
   Outcome outcome;  ///< kOk; kWrongResult: where, expected and actual; kUnsupported: there is no
                     ///< reference
@@ -50,7 +50,7 @@ struct Verdict {
 /// the middle).
 [[nodiscard]] double tolerance_of(const LayerSpec& spec, std::size_t index = 0);
 
-/// Holds the reference of one layer and its operands, so that many variants share it. Immutable.
+/// Reference of one layer with given operands, shared by many variants. Immutable.
 class Verifier {
  public:
   /// Computes the reference; the operands are not needed afterwards. Throws as reference_outputs

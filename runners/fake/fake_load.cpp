@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kDataSet = 64;  // samples
 
-/// Says how long each bucket takes, and counts them.
+/// Times of the buckets, with a count of their uses.
 class BucketTimes {
  public:
   BucketTimes(std::vector<Seconds> times, const LoadRequest& request)

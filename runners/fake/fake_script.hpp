@@ -14,9 +14,9 @@
 
 namespace plumb::fake {
 
-/// Says what becomes of the rows whose key and variant match. The first rule that matches wins.
+/// Rule for the rows whose key and variant match. The first rule that matches wins.
 struct Rule {
-  /// Is done before the row is emitted.
+  /// Actions taken before the row is emitted.
   enum class Action {
     kNone,
     kCrash,        ///< abort()
@@ -43,7 +43,7 @@ struct Rule {
   Readings counted{};     ///< readings that only a worker that counts sees
 };
 
-/// Is what a fake worker does (`runners/fake/README.md` describes the file).
+/// Script of a fake worker (`runners/fake/README.md` describes the file).
 struct Script {
   Environment environment;  ///< what describe() says
   Calibration calibration;

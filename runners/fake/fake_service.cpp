@@ -32,7 +32,7 @@ double fraction_of_hash(const std::string& text) {
   return static_cast<double>(std::stoul(digest.substr(0, 4), nullptr, 16)) / 65536.0;
 }
 
-/// Tells whether a rule settles the whole key at once, without a variant having been tried.
+/// Returns whether a rule settles the whole key at once, without a variant having been tried.
 bool refuses_key(const Rule* rule) {
   return rule != nullptr && rule->variant == "*" && !rule->outcome.timed();
 }

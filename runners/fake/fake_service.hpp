@@ -25,9 +25,9 @@ class FakeService : public WorkerService {
   void measure(const MeasureRequest& request,
                const std::function<void(Measurement)>& emit) override;
   [[nodiscard]] Calibration calibrate() override { return script_.calibration; }
-  /// Says that a model takes as long as its layers with cold weights, one after the other, by
-  /// "algorithm=direct", each option of the mode saving a tenth; or what a rule says of the key
-  /// "model:NAME" and the mode as variant.
+  /// Emits one execution of the model for each mode. It takes as long as the layers with cold
+  /// weights, one after the other, by "algorithm=direct". Each option of the mode saves a tenth. A
+  /// rule of the key "model:NAME" and the mode as variant takes precedence.
   void execute(const ExecuteRequest& request,
                const std::function<void(Execution)>& emit,
                const ExecuteReport& report) override;
@@ -39,12 +39,12 @@ class FakeService : public WorkerService {
 
  private:
   [[nodiscard]] Execution execution(const ExecuteRequest& request, const ModeRequest& mode) const;
-  /// Does what the script says of this row, and returns the row as it comes out of it.
+  /// Executes the script's rule for this row and returns the resulting row.
   [[nodiscard]] Measurement row(const MeasureRequest& request,
                                 CacheMode cache,
                                 const Variant& variant,
                                 Purpose purpose) const;
-  /// Says what one execution of a model takes where no rule does.
+  /// Computes the time of one execution of a model where no rule sets it.
   [[nodiscard]] static Seconds model_time(const ExecuteRequest& request, const ExecutionMode& mode);
 
   Script script_;
@@ -53,7 +53,7 @@ class FakeService : public WorkerService {
 /// When everything here happens.
 inline constexpr std::string_view kStarted = "2026-01-01T00:00:00Z";
 
-/// Does what a rule says is done before its row.
+/// Executes a rule's actions that come before its row.
 void act(const Rule& rule);
 
 /// Computes the time of one execution: the longer of operations at 50 GFLOP/s (bf16: 100) and bytes

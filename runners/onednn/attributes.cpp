@@ -62,7 +62,8 @@ constexpr std::array<BinaryRow, 11> kBinary{{
     {"less_equal", dnnl_binary_le},
 }};
 
-/// Is newer than the headers we compile with (3.4): asked for by name.
+/// Sets the deterministic attribute by a function that is looked up by name. That function is newer
+/// than the headers we compile with (3.4).
 void set_deterministic(const dnnl::primitive_attr& attributes) {
   using Setter = dnnl_status_t (*)(dnnl_primitive_attr_t, int);
   void* const symbol = dlsym(RTLD_DEFAULT, "dnnl_primitive_attr_set_deterministic");

@@ -12,7 +12,7 @@
 
 namespace plumb::onednn {
 
-/// Is an element-wise function as oneDNN knows it.
+/// Element-wise function in oneDNN's terms.
 struct EltwiseAlgorithm {
   dnnl_alg_kind_t kind = dnnl_alg_kind_undef;
   float alpha = 0;
@@ -31,14 +31,14 @@ struct EltwiseAlgorithm {
 /// promises. Throws Unsupported if the library cannot keep that promise.
 [[nodiscard]] dnnl::primitive_attr attributes_of(const LayerSpec& spec);
 
-/// Is how a post-operation reads an operand, and how the operand lies in memory.
+/// Form in which a post-operation reads an operand, and the operand's layout in memory.
 struct OperandForm {
   dnnl::memory::desc read;
   dnnl::memory::desc view;
 };
 using OperandForms = std::function<OperandForm(const TensorType& type)>;
 
-/// Is an epilogue as post-operations, and the operands that these read.
+/// Epilogue as post-operations, with the operands that they read.
 struct PostOperations {
   dnnl::post_ops list;
   std::vector<Argument> arguments;

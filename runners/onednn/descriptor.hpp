@@ -10,7 +10,7 @@
 
 namespace plumb::onednn {
 
-/// Says in which order a layer's activations lie in memory.
+/// Memory layouts of a layer's activations.
 enum class Layout { kAny, kPlain, kChannelsLast, kBlocked16, kBlocked8 };
 [[nodiscard]] std::string to_text(
     Layout layout);  ///< "any", "plain", "channels_last", "blocked16", …

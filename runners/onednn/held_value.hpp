@@ -6,20 +6,20 @@
 
 namespace plumb::onednn {
 
-/// Tells whether elements lie at the same places in memory whichever of the two describes them:
-/// strides of extents of 1 do not count.
+/// Returns whether both descriptors place the elements at the same positions in memory. Strides of
+/// extents of 1 do not count.
 [[nodiscard]] bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
 
-/// Is one place where a value of a model lies, in one layout. Two empty descriptors: dense, in the
+/// One place where a value of a model lies, in one layout. Two empty descriptors: dense, in the
 /// value's own dimensions.
 struct HeldValue {
   std::size_t buffer = 0;
   dnnl::memory::desc view;    ///< how the dense value reads in the dimensions of who made it
   dnnl::memory::desc layout;  ///< how it lies
 
-  /// Tells whether the bytes are the dense value's.
+  /// Returns whether the bytes are the dense value's.
   [[nodiscard]] bool dense() const { return same_bytes(view, layout); }
-  /// Tells whether nothing lies between the elements, in whatever order.
+  /// Returns whether nothing lies between the elements, in whatever order.
   [[nodiscard]] bool packed() const { return layout.get_size() == view.get_size(); }
 };
 

@@ -9,7 +9,7 @@
 
 namespace plumb::onednn {
 
-/// Tells whether the library, on this CPU, accumulates 8-bit products without loss: with VNNI.
+/// Returns whether the library, on this CPU, accumulates 8-bit products without loss: with VNNI.
 [[nodiscard]] bool has_exact_integer_products();
 
 /// Ties the scales and zero points of an integer product to a primitive. oneDNN takes scales as f32

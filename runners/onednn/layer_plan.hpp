@@ -19,7 +19,7 @@ namespace plumb::onednn {
 /// Writes an operand's elements in another order or number, as a buffer's `view` describes them.
 using Pack = std::function<void(const std::byte* operand, std::byte* packed)>;
 
-/// Is one piece of memory of a plan, allocated once a slot.
+/// One piece of memory of a plan, allocated once a slot.
 struct Buffer {
   enum class Role { kInput, kOutput, kIntermediate };
   Role role = Role::kInput;
@@ -52,7 +52,8 @@ using KernelStep = std::function<void(std::span<std::byte* const> buffers)>;
 
 using Step = std::variant<PrimitiveStep, KernelStep>;
 
-/// Is a layer, or a model, ready to be given memory: what to allocate and what to run, in order.
+/// Plan of a layer or a model, ready to be given memory: what to allocate and what to run, in
+/// order.
 struct LayerPlan {
   std::string implementation;
   std::vector<Buffer> buffers;

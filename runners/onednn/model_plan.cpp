@@ -21,8 +21,8 @@
 namespace plumb::onednn {
 namespace {
 
-/// Tells whether the library chooses the layout of an operator's operands, rather than taking them
-/// as they come.
+/// Returns whether the library chooses the layout of an operator's operands. Otherwise it takes
+/// them as they come.
 bool chooses_layouts(const LayerSpec& spec) {
   constexpr std::array<std::string_view, 6> kOps{
       "conv", "conv_transpose", "gemm", "matmul", "conv_integer", "matmul_integer"};
@@ -35,8 +35,8 @@ std::string_view kind_of(const Offer& offer) {
   return details.starts_with("kind=") ? details.substr(0, details.find(';')) : "";
 }
 
-/// Tells whether a layer computes each output element from the elements at the same place, all of
-/// one type, and perhaps from single numbers.
+/// Returns whether a layer computes each output element from the elements at the same place. They
+/// are all of one type, and single numbers may be among the operands.
 bool is_elementwise(const LayerSpec& spec) {
   constexpr std::array<std::string_view, 5> kOps{"eltwise", "binary", "sum", "max", "min"};
   if (std::find(kOps.begin(), kOps.end(), spec.op) == kOps.end() || !spec.epilogue.empty() ||
@@ -50,7 +50,7 @@ bool is_elementwise(const LayerSpec& spec) {
   });
 }
 
-/// Tells whether an offer takes all operands dense.
+/// Returns whether an offer takes all operands dense.
 bool is_dense(const Offer& offer) {
   for (std::size_t i = 0; i < offer.arguments.size(); ++i) {
     if (!same_bytes(offer.arguments[i].view, offer.layouts[i])) {

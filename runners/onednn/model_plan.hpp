@@ -11,7 +11,7 @@
 
 namespace plumb::onednn {
 
-/// Is a whole model as one plan.
+/// One plan for a whole model.
 struct ModelPlan {
   LayerPlan plan;                     ///< its buffers' operands are indices into `operands`
   std::vector<StepOrigin> origins;    ///< of plan.steps, one to one

@@ -7,7 +7,7 @@ namespace plumb::onednn {
 
 /// Names the one symbol that the worker looks up in its module.
 inline constexpr const char* kModuleEntry = "plumb_onednn_make_backend";
-/// Is that symbol's type: returns a Backend that the caller owns. May throw Error.
+/// Type of that symbol: returns a Backend that the caller owns. May throw Error.
 using ModuleEntry = Backend* (*)();
 
 }  // namespace plumb::onednn

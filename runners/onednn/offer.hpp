@@ -13,14 +13,14 @@
 
 namespace plumb::onednn {
 
-/// Says that a layer cannot be executed here, and why. Becomes an Outcome at the backend's border,
-/// never leaves it.
+/// Error for a layer that cannot be executed here, with the reason. It becomes an Outcome at the
+/// backend's border and never leaves it.
 class Unsupported : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Is where layers run.
+/// Device on which layers run.
 struct Device {
   dnnl::engine engine;
 };
@@ -34,7 +34,7 @@ struct Argument {
   dnnl::memory::desc view;  ///< the dense operand in the primitive's dimensions
 };
 
-/// Is one way to execute a layer, not yet made.
+/// One way to execute a layer, not yet made.
 struct Offer {
   std::string implementation;  ///< the library's name, or "plumb:…"
   std::string details;     ///< "layout=any;algorithm=direct": all that tells it from its neighbours
@@ -45,7 +45,7 @@ struct Offer {
 
   [[nodiscard]] std::string text() const;   ///< "impl=NAME;DETAILS"
   [[nodiscard]] bool is_reference() const;  ///< the library's slow reference code
-  /// Tells whether it takes and leaves images, and all of them with their channels last.
+  /// Returns whether the offer takes and leaves images, all of them with their channels last.
   [[nodiscard]] bool has_channels_last() const;
 };
 
@@ -68,9 +68,9 @@ class OfferList {
 
   [[nodiscard]] const std::vector<Offer>& offers() const { return offers_; }
   [[nodiscard]] bool empty() const { return offers_.empty(); }
-  /// Tells whether there is nothing, or nothing but the library's slow reference code.
+  /// Returns whether the list has nothing but the library's slow reference code, or nothing at all.
   [[nodiscard]] bool only_references() const;
-  /// Says why the library refused last.
+  /// Returns the reason of the library's last refusal.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
  private:

@@ -11,8 +11,8 @@
 namespace plumb::onednn {
 namespace {
 
-/// Tells whether a primitive of a plan makes the buffer. Others may be counted on to hold what they
-/// were allocated with: zeros.
+/// Returns whether a primitive of a plan writes the buffer. Other buffers are sure to hold what
+/// they were allocated with: zeros.
 bool is_result_of_primitive(const LayerPlan& plan, std::size_t buffer) {
   return std::any_of(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
     const auto* primitive = std::get_if<PrimitiveStep>(&step);
@@ -195,7 +195,7 @@ void PlanBuilder::schedule() {
   model_.plan.schedule = schedule_branches(needs_, costs, lanes_);
 }
 
-/// Gives results that are not needed at the same time the same memory.
+/// Places results that are not needed at the same time in the same memory.
 void PlanBuilder::place_buffers() {
   const std::size_t end = model_.plan.steps.size();  // when results are handed out
   for (const std::size_t output : model_.plan.outputs) {

@@ -22,9 +22,9 @@ class PlanBuilder {
   PlanBuilder(const Graph& graph, const Device& device, std::size_t lanes = 1)
       : graph_(graph), device_(device), lanes_(lanes) {}
 
-  /// Says whose steps come next; absent: those that make the model's outputs dense.
+  /// Sets the layer of the next steps; absent: they make the model's outputs dense.
   void begin_layer(std::optional<LayerId> layer) { layer_ = layer; }
-  /// Says how the layer is executed.
+  /// Sets the variant by which the layer is executed.
   void set_variant(std::string variant);
 
   std::size_t add_buffer(Buffer buffer);
@@ -48,7 +48,7 @@ class PlanBuilder {
   /// Ends the plan: `outputs` are the buffers of the model's results.
   [[nodiscard]] ModelPlan finish(std::vector<std::size_t> outputs);
 
-  /// Tells whether a value is a weight, or made of weights only.
+  /// Returns whether a value is a weight, or made of weights only.
   [[nodiscard]] bool is_constant(ValueId value) const;
 
  private:
@@ -56,12 +56,13 @@ class PlanBuilder {
                        const dnnl::memory::desc& from,
                        const dnnl::memory::desc& to,
                        bool reorder);
-  /// Is what a step does to buffers. What it changes stands in both if it also reads it.
+  /// Buffers that a step reads and writes. A buffer that it changes is in both lists if it also
+  /// reads it.
   struct Touched {
     std::vector<std::size_t> read;
     std::vector<std::size_t> written;
   };
-  /// Is what steps have done to a buffer so far.
+  /// Uses of a buffer by the steps so far.
   struct Uses {
     std::vector<std::size_t> steps;    ///< ascending
     std::optional<std::size_t> maker;  ///< that wrote it last

@@ -71,7 +71,7 @@ class PlanProgram : public Program {
   void run_lane(Slot& slot, std::size_t lane);
   void run(Slot& slot, const BoundStep& step);
   [[nodiscard]] Seconds timed(Slot& slot, const BoundStep& step);
-  /// Gives the calling thread as many threads as a step has, as long as it lives.
+  /// Sets the calling thread's number of threads to that of a step, while the result lives.
   [[nodiscard]] std::optional<OpenmpThreads> threads_of_step() const;
   /// Reads what the steps before that at `place` of the sequence have used, round the model, in the
   /// order in which they used it last: the most recent `most` bytes.

@@ -10,8 +10,8 @@
 
 namespace plumb::onednn {
 
-/// Tells whether a value lies in an order of its own dimensions, `dims`, without blocks and gaps,
-/// that is not the dense one: channels last, for example.
+/// Returns whether a value lies in a permuted order of its own dimensions, `dims`. There are no
+/// blocks and gaps, and the order is not the dense one: channels last, for example.
 [[nodiscard]] bool lies_strided(const HeldValue& held, const dnnl::memory::dims& dims);
 
 /// Describes the same bytes under other extents. Empty: elements that are neighbours under the new
@@ -19,7 +19,7 @@ namespace plumb::onednn {
 [[nodiscard]] std::optional<dnnl::memory::desc> reshaped(const dnnl::memory::desc& layout,
                                                          const dnnl::memory::dims& dims);
 
-/// Is a transposition that keeps the order in which dimensions lie: those that move share the
+/// Transposition that keeps the order in which dimensions lie. The dimensions that move share the
 /// places in memory that they had, in the order of the result.
 struct StridedTranspose {
   dnnl::memory::desc from;    ///< the source's bytes in the result's dimensions

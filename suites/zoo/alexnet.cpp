@@ -7,7 +7,7 @@
 namespace plumb::zoo {
 namespace {
 
-/// Says where BVLC's two reference models differ.
+/// Differences between BVLC's two reference models.
 struct Variant {
   bool pool_first;  ///< CaffeNet pools before it normalises, AlexNet after
   Shape

@@ -50,7 +50,7 @@ Wire embedding(GraphBuilder& net,
   return net.node("Gather", {table, indices}, std::move(out), {}, net.next_name("Gather", label));
 }
 
-/// Holds what every layer shares: the heads and the scalars of the graph.
+/// Values that every layer shares: the heads and the scalars of the graph.
 struct Shared {
   std::int64_t heads = 1;
   Wire score_scale;

@@ -10,7 +10,7 @@
 namespace plumb::zoo {
 namespace {
 
-/// Is one categorical feature: the rows of its table, and how many of them one sample sums.
+/// One categorical feature: the rows of its table, and how many of them one sample sums.
 struct Feature {
   std::int64_t rows;
   std::int64_t hot;

@@ -9,7 +9,7 @@
 namespace plumb::zoo {
 namespace {
 
-/// Holds one inception row of Table 1 of Szegedy et al. (arXiv 1409.4842).
+/// One inception row of Table 1 of Szegedy et al. (arXiv 1409.4842).
 struct Row {
   const char* name;
   std::int64_t one;

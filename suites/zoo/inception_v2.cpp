@@ -12,7 +12,7 @@ namespace {
 
 enum class Pool { kAverage, kMax };
 
-/// Holds one inception row of Figure 5 of Ioffe and Szegedy (arXiv 1502.03167).
+/// One inception row of Figure 5 of Ioffe and Szegedy (arXiv 1502.03167).
 struct Row {
   const char* name;
   std::int64_t one;  ///< 0: the row strides, has no 1×1 branch and projects no pool

@@ -19,7 +19,7 @@ constexpr std::int64_t kHeadSize = kHidden / kHeads;
 constexpr std::int64_t kIntermediate = 14336;
 constexpr std::int64_t kVocabulary = 128256;
 
-/// Says what one call of the model computes.
+/// Shape of one call of the model.
 struct Call {
   std::string_view name;
   std::int64_t batch = 1;
@@ -146,7 +146,7 @@ class Llama {
     return present_.back();
   }
 
-  /// Gives each of the queries' heads its own copy of the keys or values that its group shares.
+  /// Copies the keys or values that a group shares to each head of the group's queries.
   Wire repeat(const Wire& x) {
     const std::int64_t group = kHeads / kKeyHeads;
     const std::int64_t length = x.shape()[2];

@@ -9,7 +9,7 @@
 namespace plumb::zoo {
 namespace {
 
-/// Holds one row of Table 2 of Sandler et al. (arXiv 1801.04381).
+/// One row of Table 2 of Sandler et al. (arXiv 1801.04381).
 struct Row {
   std::int64_t expansion;
   std::int64_t channels;

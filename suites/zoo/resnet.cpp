@@ -10,7 +10,7 @@
 namespace plumb::zoo {
 namespace {
 
-/// Holds one column of Table 1.
+/// One column of Table 1.
 struct Depth {
   int layers;
   bool bottleneck;

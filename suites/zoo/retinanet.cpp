@@ -91,7 +91,7 @@ std::vector<Wire> pyramid(GraphBuilder& net, const std::vector<Wire>& features) 
   return {p3, p4, p5, p6, p6.relu().conv(coarser)};
 }
 
-/// Is a 3×3 convolution whose weights all levels share.
+/// 3×3 convolution whose weights all levels share.
 class SharedConv {
  public:
   SharedConv(GraphBuilder& net, const std::string& name, std::int64_t filters)

@@ -8,7 +8,7 @@
 
 namespace plumb::zoo {
 
-/// Is one size of a model that its users may vary, beside the batch.
+/// One size of a model that its users may vary, beside the batch.
 struct Axis {
   std::string_view name;      ///< "sequence"
   std::int64_t standard = 1;  ///< where nobody asks
@@ -17,7 +17,7 @@ struct Axis {
   std::int64_t step = 1;  ///< extents are multiples of it
 };
 
-/// Is what a model is built for: the batch, and an extent for each of its axes.
+/// Sizes that a model is built for: the batch, and an extent for each of its axes.
 struct Sizes {
   std::int64_t batch = 1;
   std::map<std::string, std::int64_t, std::less<>> axes = {};

@@ -31,8 +31,9 @@ struct Entry {
   std::string_view deviations =
       {};  ///< how it differs from the benchmark's model; empty: it does not
 
-  /// Gives every axis its extent: what `asked` says, else its standard. Throws Error{kUser} for a
-  /// name that is no axis of the model, naming the nearest, and for an extent it cannot take.
+  /// Returns the extent of every axis: what `asked` sets, else its standard. Throws Error{kUser}
+  /// for a name that is no axis of the model, naming the nearest, and for an extent that it cannot
+  /// take.
   [[nodiscard]] Sizes sizes(std::int64_t batch,
                             const std::map<std::string, std::int64_t>& asked = {}) const;
   /// Builds the model for sizes(batch, asked).

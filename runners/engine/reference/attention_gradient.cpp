@@ -21,7 +21,7 @@ std::size_t size(std::int64_t extent) {
   return static_cast<std::size_t>(extent);
 }
 
-/// Is where a vector of numbers stands among those of its tensor.
+/// Position of a vector of numbers within its tensor.
 struct Place {
   std::size_t batch = 0;
   std::size_t head = 0;
@@ -80,7 +80,7 @@ class AttentionGradient {
   }
 
  private:
-  /// Is a query's weight on a key, and the gradient of their product before it was scaled.
+  /// Weight of a query on a key, and the gradient of their product before it was scaled.
   struct Pair {
     double weight = 0.0;
     double slope = 0.0;

@@ -39,7 +39,7 @@ class ImagePanel {
   }
 
  private:
-  /// Says for each kernel position which image element each column sees; -1: padding.
+  /// Computes for each kernel position which image element each column reads; -1: padding.
   void fill_offsets() {
     offsets_.clear();
     for (std::int64_t d = 0; d < shape_.kernel[0]; ++d) {

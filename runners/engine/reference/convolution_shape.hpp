@@ -8,9 +8,9 @@
 
 namespace plumb::reference {
 
-/// Are the extents of a convolution or transposed convolution, always with three spatial axes
-/// (depth, height, width); missing ones are 1. "image" is the larger side in the usual case: the
-/// input of a convolution, the output of a transposed one; "grid" is the other side. Image position
+/// Extents of a convolution or transposed convolution, always with three spatial axes. The axes are
+/// depth, height and width; missing ones are 1. "image" is the larger side in the usual case: the
+/// input of a convolution, the output of a transposed one. "grid" is the other side. Image position
 /// of grid position g and kernel position k: g·stride − pad + k·dilation.
 struct ConvolutionShape {
   using Spatial = std::array<std::int64_t, 3>;

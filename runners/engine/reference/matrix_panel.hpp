@@ -5,7 +5,7 @@
 
 namespace plumb::reference {
 
-/// Says how many columns of the right-hand matrix one call of multiply_panel handles.
+/// Number of columns of the right-hand matrix that one call of multiply_panel handles.
 inline constexpr std::size_t kPanelColumns = 16;
 
 /// Adds left × panel to `result`: the one hot loop of convolutions and matrix products, in float64.

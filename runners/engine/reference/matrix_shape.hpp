@@ -7,8 +7,7 @@
 
 namespace plumb::reference {
 
-/// Are the extents and strides (in elements) of a matrix product a[rows × depth] · b[depth ×
-/// columns].
+/// Extents and strides (in elements) of a matrix product a[rows × depth] · b[depth × columns].
 struct MatrixShape {
   std::size_t rows = 1;
   std::size_t depth = 1;

@@ -69,7 +69,7 @@ std::size_t checked_axis(const LayerSpec& spec) {
   return static_cast<std::size_t>(axis);
 }
 
-/// Tells whether two shapes differ at most along one axis.
+/// Returns whether two shapes differ at most along one axis.
 bool fits_beside(const Dims& part, const Dims& whole, std::size_t axis) {
   if (part.size() != whole.size()) {
     return false;

@@ -11,7 +11,7 @@ namespace {
 
 enum Operand : std::size_t { kGradient, kData, kScale, kMean, kVariance };
 
-/// Says which of the sets of numbers that share a mean, and which parameter, an element belongs to.
+/// Indices of an element's set and of its parameter. The numbers of a set share a mean.
 struct Membership {
   std::size_t set = 0;
   std::size_t parameter = 0;

@@ -13,13 +13,13 @@ namespace plumb::reference {
 
 using Dims = std::vector<std::int64_t>;
 
-/// Holds a dense tensor as float64; empty for an operand left out.
+/// Dense tensor as float64; empty for an operand left out.
 struct Numbers {
   Dims dims;
   std::vector<double> values;
 };
 
-/// Are a layer's operands in the key's order, sizes checked against the spec.
+/// Operands of a layer in the key's order, sizes checked against the spec.
 using Operands = std::span<const Numbers>;
 
 /// Throws Error{kUser} naming the layer's operator and what its shapes contradict.

@@ -8,7 +8,7 @@
 
 namespace plumb::reference {
 
-/// Are a pool's extents, always with three spatial axes; missing ones are 1.
+/// Extents of a pool, always with three spatial axes; missing ones are 1.
 struct PoolShape {
   std::int64_t planes = 1;  ///< batch × channels
   std::array<std::int64_t, 3> in{1, 1, 1};

@@ -29,7 +29,7 @@ class Recurrence {
   [[nodiscard]] const std::vector<double>& cell() const { return cell_; }
 
  private:
-  /// Is a matrix of `outputs` rows, packed so that vectors are multiplied with all of them.
+  /// Matrix of `outputs` rows, packed so that a vector is multiplied with all rows at once.
   struct Packed {
     std::size_t outputs = 0;
     std::size_t depth = 0;

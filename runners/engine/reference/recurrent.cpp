@@ -20,7 +20,7 @@ RecurrentShape checked_shape(const LayerSpec& spec) {
   return recurrent_shape(spec);
 }
 
-/// Says which part of a layer is computed to sample it.
+/// Part of a layer that is computed to sample it.
 struct Part {
   std::vector<std::size_t> entries;  ///< of the batch
   std::size_t steps = 0;             ///< from each direction's begin

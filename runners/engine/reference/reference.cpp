@@ -14,8 +14,8 @@
 namespace plumb {
 namespace {
 
-/// Says which function is an operator's reference: one that computes one output, one that moves
-/// bytes, or one that computes several outputs.
+/// Reference function of one operator. It computes one output, moves bytes, or computes several
+/// outputs.
 struct Row {
   std::string_view op;
   std::size_t inputs;  ///< that must be given

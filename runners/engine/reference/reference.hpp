@@ -11,14 +11,14 @@
 
 namespace plumb {
 
-/// Is one output element computed apart from all others.
+/// One output element computed apart from all others.
 struct SampledElement {
   std::size_t output = 0;   ///< index into LayerSpec::outputs
   std::size_t element = 0;  ///< index into the dense output
   double value = 0.0;       ///< float64, not rounded to the output's type
 };
 
-/// Tells whether there is a reference for the operator and its types; if not, kUnsupported and why.
+/// Returns kOk if there is a reference for the operator and its types, else kUnsupported and why.
 [[nodiscard]] Outcome reference_support(const LayerSpec& spec);
 
 /// Throws Error{kUser} unless there is a reference for the layer and the operands are what its key
@@ -34,9 +34,9 @@ void check_reference_operands(const LayerSpec& spec, std::span<const Tensor> ope
 [[nodiscard]] std::vector<Tensor> reference_outputs(const LayerSpec& spec,
                                                     std::span<const Tensor> operands);
 
-/// Tells whether some elements can be computed at a cost far below that of all: conv,
-/// conv_transpose and products one by one, attention by rows, recurrent layers by entries of the
-/// batch and steps.
+/// Returns whether some elements can be computed at a cost far below that of all. Layers of conv,
+/// conv_transpose and products are sampled one element at a time. Attention is sampled by rows,
+/// recurrent layers by entries of the batch and steps.
 [[nodiscard]] bool has_sampled_reference(const LayerSpec& spec);
 
 /// Computes `count` output elements (all, if there are fewer) of a layer with

@@ -7,7 +7,7 @@
 namespace plumb::reference {
 namespace {
 
-/// Says with what weight an input position counts at one output position of one axis.
+/// Weight of an input position at one output position of one axis.
 struct Tap {
   std::int64_t position;
   double weight;

@@ -8,7 +8,7 @@ namespace plumb::reference {
 
 namespace {
 
-/// Are the runs of elements that a softmax adds up to 1: `count` of `size` elements each.
+/// Runs of elements that a softmax adds up to 1: `count` of `size` elements each.
 struct Runs {
   std::size_t size = 1;
   std::size_t inner = 1;  ///< from one element of a run to the next

@@ -63,7 +63,7 @@ N divide(N a, N b) {
   }
 }
 
-/// Gives the remainder the sign of the dividend (C).
+/// Computes the remainder with the sign of the dividend (C).
 template <typename N>
 N remainder(N a, N b) {
   if constexpr (std::is_integral_v<N>) {
@@ -73,7 +73,7 @@ N remainder(N a, N b) {
   }
 }
 
-/// Gives the remainder the sign of the divisor (ONNX Mod, as Python).
+/// Computes the remainder with the sign of the divisor (ONNX Mod, as Python).
 template <typename N>
 N modulo(N a, N b) {
   const N rest = remainder(a, b);

@@ -15,7 +15,7 @@ class BroadcastRows {
  public:
   static constexpr std::size_t kMostOperands = 3;
 
-  /// Is where the operands stand at the beginning of one row, in elements.
+  /// Positions of the operands at the beginning of one row, in elements.
   struct Row {
     std::array<std::size_t, kMostOperands> start{};
     std::array<std::size_t, kMostOperands>

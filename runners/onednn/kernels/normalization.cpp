@@ -11,8 +11,8 @@
 namespace plumb::onednn {
 namespace {
 
-/// Is a normalization as rows of consecutive elements that share their statistics:
-/// y = (x − mean) ÷ √(variance + ε) · scale + bias, both chosen by row and position.
+/// Normalization as rows of consecutive elements that share their statistics. It computes y = (x −
+/// mean) ÷ √(variance + ε) · scale + bias, with scale and bias chosen by row and position.
 struct RowNormalization {
   std::size_t rows = 0;
   std::size_t length = 0;  ///< of a row

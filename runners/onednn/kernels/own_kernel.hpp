@@ -9,7 +9,7 @@
 
 namespace plumb::onednn {
 
-/// Gives a kernel of ours the addresses of a layer's dense operands and outputs.
+/// Addresses of a layer's dense operands and outputs, for a built-in kernel.
 class KernelOperands {
  public:
   KernelOperands(std::span<std::byte* const> buffers, std::size_t inputs)

@@ -47,7 +47,7 @@ class Interpolation {
   }
 
  private:
-  /// Is one axis, seen as the middle of three.
+  /// One axis, seen as the middle of three.
   struct Pass {
     std::vector<std::vector<ResizeTap>> taps;
     std::size_t outer;

@@ -10,7 +10,7 @@
 namespace plumb::onednn {
 namespace {
 
-/// Is one axis of a resize.
+/// One axis of a resize.
 struct Axis {
   double in = 0;   ///< extent
   double out = 0;  ///< extent

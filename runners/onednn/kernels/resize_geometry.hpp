@@ -9,7 +9,7 @@
 
 namespace plumb::onednn {
 
-/// Says that a source position counts with a weight.
+/// Source position with its weight.
 struct ResizeTap {
   std::int64_t position = 0;
   double weight = 0;

@@ -20,14 +20,14 @@ using Description = dnnl::primitive_desc_base;
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-/// Says how a layer is put together of a product, a softmax and a product.
+/// Decomposition of a layer into a product, a softmax and a product.
 struct Form {
   bool folded = false;      ///< heads that share a key are rows of one product
   bool mask_apart = false;  ///< the mask is added by a primitive of its own
   DataType scores = DataType::kF32;
 };
 
-/// Is a tensor to be added to the scores.
+/// Tensor that is added to the scores.
 struct Mask {
   std::size_t buffer = 0;
   Desc view;
@@ -66,7 +66,7 @@ class Composition {
     return (reference_ ? "ref+composed:" : "composed:") + names_;
   }
 
-  /// Tells whether a mask is added at all.
+  /// Returns whether a mask is added at all.
   [[nodiscard]] bool has_mask() const { return !masks_.empty(); }
 
  private:

@@ -32,7 +32,7 @@ void check_integers(const LayerSpec& spec) {
   }
 }
 
-/// Tells whether the bias is in the accumulator's unit, where oneDNN adds it to the real number.
+/// Returns whether the bias is in the accumulator's unit, while oneDNN adds it to the real number.
 bool has_unscaled_bias(const LayerSpec& spec) {
   return is_integer_product(spec) && spec.has_input(2) && !is_floating(spec.inputs[2]->dtype) &&
          spec.has_input(quantized_product(spec).x_scale);

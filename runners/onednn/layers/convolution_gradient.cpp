@@ -63,7 +63,7 @@ dnnl::primitive_desc_base forward_description(const LayerSpec& forward,
   return forward_hint(status, made);
 }
 
-/// Is a gradient's problem: the convolution's, in oneDNN's terms.
+/// Problem of a gradient: the convolution's, in oneDNN's terms.
 struct Gradient {
   LayerSpec forward;
   ConvolutionProblem problem;

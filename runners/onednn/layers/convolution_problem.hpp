@@ -7,7 +7,7 @@
 
 namespace plumb::onednn {
 
-/// Is a convolution in oneDNN's terms.
+/// Convolution in oneDNN's terms.
 struct ConvolutionProblem {
   dnnl::memory::dims strides, dilations, begins, ends;
   dnnl::memory::dims weights;  ///< with groups: [g, O/g, I/g, k…]

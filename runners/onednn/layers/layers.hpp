@@ -46,8 +46,8 @@ void offer_convolution_weights_gradient(const LayerSpec& spec,
                                         const Device& device,
                                         OfferList& list);
 void offer_product_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
-/// Tells whether a product has a bias gradient beside it or fused steps of training behind it: it
-/// is offer_product_gradient's.
+/// Returns whether a product has a bias gradient beside it or fused training steps behind it.
+/// offer_product_gradient handles such a product.
 [[nodiscard]] bool has_gradient_steps(const LayerSpec& spec);
 void offer_eltwise_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
 void offer_softmax_gradient(const LayerSpec& spec, const Device& device, OfferList& list);
@@ -83,8 +83,8 @@ void select_where(const LayerSpec& spec, const Device& device, OfferList& list);
 void fold_reduce(const LayerSpec& spec, const Device& device, OfferList& list);
 void find_extreme(const LayerSpec& spec, const Device& device, OfferList& list);
 
-/// Is one row of the table of operators: what the library does, and what our own kernel does where
-/// it has nothing.
+/// One row of the table of operators: the library's function, and the built-in kernel. The kernel
+/// serves where the library has nothing.
 struct LayerFamily {
   std::string_view op;
   OfferFunction library;  ///< null: the library has nothing of the kind

@@ -12,7 +12,7 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-/// Is D = post(A·B [+ bias]) in oneDNN's dimensions.
+/// Matrix product D = post(A·B [+ bias]) in oneDNN's dimensions.
 struct Product {
   dnnl::memory::desc a, b, c;  ///< as they lie in memory
   Dims a_dims, b_dims, c_dims;

@@ -14,7 +14,7 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-/// Is one reorder of a part of the input into the whole of an output.
+/// One reorder of a part of the input into the whole of an output.
 struct Part {
   std::size_t output = 0;
   dnnl::memory::desc from;

@@ -17,7 +17,7 @@
 namespace plumb::onednn {
 namespace {
 
-/// Is a layer behind the product, on buffers of its plan.
+/// Layer behind the product, on buffers of its plan.
 struct Part {
   LayerSpec spec;
   std::vector<std::size_t> buffers;  ///< of its operands, then of its output

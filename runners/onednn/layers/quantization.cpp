@@ -11,7 +11,7 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-/// Is what becomes of a tensor's layout on the way.
+/// Layouts of a tensor before and after the conversion.
 struct Way {
   Layout from;
   Layout to;

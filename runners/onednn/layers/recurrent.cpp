@@ -73,7 +73,7 @@ Pack adding(const LayerSpec& spec, const RecurrentShape& shape, bool keep_last) 
   };
 }
 
-/// Is everything that oneDNN is told about a layer. An empty description stands for "none".
+/// Description of a layer for oneDNN. An empty member description stands for "none".
 struct Recurrent {
   RecurrentShape shape;
   Desc x, h0, c0, w, r, peephole, bias, y, h, c;  ///< as the primitive is asked
@@ -230,8 +230,8 @@ class Builder {
   Recurrent layer_;
 };
 
-/// Gives the sequence's buffer its four dimensions: [steps, directions, batch, hidden], which lie
-/// as ONNX and as the primitive has them.
+/// Sets the four dimensions of the sequence's buffer: [steps, directions, batch, hidden]. They lie
+/// as ONNX and as the primitive have them.
 void view_sequence(const LayerSpec& spec, const RecurrentShape& s, Buffer& buffer) {
   const Dims library = buffer.layout.get_strides();
   const Dims dims{s.steps, s.directions, s.batch, s.hidden};

@@ -34,7 +34,7 @@ std::vector<std::int64_t> library_positions(std::int64_t in, std::int64_t out) {
   return positions;
 }
 
-/// Tells whether the library resizes as the key wants it. Batch and channels must stay.
+/// Returns whether the library resizes as the key wants it. Batch and channels must stay.
 bool library_resizes(const LayerSpec& spec) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& y = spec.outputs[0].dims;

@@ -9,7 +9,7 @@ namespace {
 
 using Dims = dnnl::memory::dims;
 
-/// Is A[rows, inner] · B[inner, columns].
+/// Matrix product A[rows, inner] · B[inner, columns].
 struct RowProduct {
   std::int64_t rows;
   std::int64_t inner;

@@ -7,8 +7,8 @@
 
 namespace plumb::onednn {
 
-/// Is how a gradient's primitive is asked for in C++: its class, and the arguments between engine
-/// and attributes, among them the descriptor of the layer itself.
+/// C++ text that asks for a gradient's primitive. It consists of the class and the arguments
+/// between engine and attributes, among them the descriptor of the layer itself.
 struct GradientText {
   std::string name;
   std::string arguments;

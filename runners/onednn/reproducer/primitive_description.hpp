@@ -99,7 +99,7 @@ class PrimitiveDescription {
   [[nodiscard]] dnnl_primitive_kind_t kind() const {
     return value<dnnl_primitive_kind_t>(dnnl_query_primitive_kind);
   }
-  /// Tells whether it computes a gradient.
+  /// Returns whether the primitive computes a gradient.
   [[nodiscard]] bool is_backward() const {
     dnnl_prop_kind_t propagation = dnnl_prop_kind_undef;
     const bool known =

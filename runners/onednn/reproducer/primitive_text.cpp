@@ -19,7 +19,7 @@ namespace {
 
 using Made = std::string (*)(const PrimitiveDescription&);
 
-/// Is one kind of primitive: its class, and the arguments between engine and attributes.
+/// One kind of primitive: its class, and the arguments between engine and attributes.
 struct Kind {
   dnnl_primitive_kind_t kind;
   std::string_view name;

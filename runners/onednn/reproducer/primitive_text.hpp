@@ -7,8 +7,8 @@
 
 namespace plumb::onednn {
 
-/// Says what of a primitive the library was left to choose: an implementation may offer itself only
-/// if it is asked that way.
+/// Layouts of a primitive that the library was left to choose. An implementation may be offered
+/// only if it is asked for in that way.
 struct LeftToLibrary {
   bool weights = false;
   bool activations = false;

@@ -12,14 +12,14 @@
 
 namespace plumb::onednn {
 
-/// Is one variant to be reproduced.
+/// One variant to be reproduced.
 struct ReproducedVariant {
   Measurement row;  ///< with its time
   LayerPlan plan;
   std::vector<std::pair<std::size_t, double>> expected;  ///< elements of the first output, by place
 };
 
-/// Is all that a reproducer is made of.
+/// Contents from which a reproducer is made.
 struct ReproducerSource {
   LayerSpec spec;
   std::string key;

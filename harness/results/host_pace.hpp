@@ -12,12 +12,10 @@ namespace plumb {
 /// piece of work took right before and after the block (`low`, `high`), and their mean.
 inline constexpr const char* kHostPace = "host_pace_seconds";
 
-/// Work that takes so many times its fastest is done on a host that is slowed down.
-///
-/// Of 4,355 rows on an idle virtual machine 2 % took 1.1 times their fastest or more where the pace
-/// was within 2 % of its fastest, 7 % at 3 %, 29 % at 5 % and half from 6 % on: a neighbour on the
-/// core.
-inline constexpr double kSlowPace = 1.05;
+/// Ratio to the fastest pace from which on a host counts as slowed down. On an idle virtual machine
+/// the pace stays within 1 % of its fastest, and a neighbour on the core makes it 1.5 to 1.8 times
+/// as long.
+inline constexpr double kSlowPace = 1.10;
 
 /// The fastest pace of a host that the rows of several processes saw.
 class FastestPace {

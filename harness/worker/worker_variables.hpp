@@ -14,7 +14,7 @@ inline constexpr const char* kThreadsVariable = "PLUMB_WORKER_THREADS";
 /// counts.
 inline constexpr const char* kProfileVariable = "PLUMB_WORKER_PROFILE";
 /// Set: the worker reads the device's counters beside its programs, and none of its times counts.
-/// Holds the names of metrics (parse_metric_names()), or kDefaultMetrics.
+/// The names of metrics (parse_metric_names()), or kDefaultMetrics.
 inline constexpr const char* kMetricsVariable = "PLUMB_WORKER_METRICS";
 inline constexpr const char* kDefaultMetrics = "default";
 

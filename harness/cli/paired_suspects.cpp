@@ -22,11 +22,14 @@ const SequentialDesign kDesign{{4, 8, 12}, 0.5};
 // Equivalent early only if that is clear: an undecided 3 % goes on to the last look.
 constexpr double kModelMargin = 0.03;
 constexpr double kLayerMargin = 0.05;
+// A neighbour who comes during the controls alone must not cost a round of the few that there are.
+constexpr double kControlDrift = 0.5;
 constexpr double kLevel = 0.01;  // of q, over the suspects of one kind
 constexpr SamplingPlan kModelSampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.1)};
 
 RoundLimits limits_of_suspects() {
   RoundLimits limits;
+  limits.control_drift = kControlDrift;
   limits.models.level = kLevel;
   limits.models.margin = kModelMargin;
   limits.layers.level = kLevel;

@@ -36,7 +36,7 @@ std::optional<Timestamp> oldest_reusable(const ReusePolicy& policy) {
   return std::nullopt;
 }
 
-constexpr Seconds kMinConfirmation{20.0};
+constexpr Seconds kMinConfirmation{45.0};
 constexpr double kConfirmationShare = 0.25;  // of a run's time
 
 Seconds now() {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,7 +22,8 @@ struct KindScores {
 
 KindScores scores_of(std::span<const RunTimes> runs, std::string_view kind) {
   KindScores scores{std::vector<double>(runs.size(), 0.0), 0};
-  for (const auto& [series, logs] : runs.front().logs) {
+  for (const auto& entry : runs.front().logs) {
+    const std::string& series = entry.first;
     const bool common =
         series.starts_with(kind) && std::all_of(runs.begin(), runs.end(), [&](const RunTimes& run) {
           const auto found = run.logs.find(series);

@@ -17,7 +17,7 @@ namespace plumb {
 namespace {
 
 // The run that raised the suspicion screened already, so that four pairs are enough for a look at
-// the direction; eight new ones find 5 % where a process differs from the next by 2 %.
+// the direction.
 const SequentialDesign kDesign{{4, 8, 12}, 0.5};
 // Equivalent early only if that is clear: an undecided 3 % goes on to the last look.
 constexpr double kModelMargin = 0.03;

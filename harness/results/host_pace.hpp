@@ -12,9 +12,9 @@ namespace plumb {
 /// piece of work took right before and after the block (`low`, `high`), and their mean.
 inline constexpr const char* kHostPace = "host_pace_seconds";
 
-/// Ratio to the fastest pace from which on a host counts as slowed down. On an idle virtual machine
-/// the pace stays within 1 % of its fastest, and a neighbour on the core makes it 1.5 to 1.8 times
-/// as long.
+/// Ratio to the fastest pace from which on a host counts as slowed down. On one virtual machine the
+/// pace was within 1 % of its fastest where code beside it was quick. A neighbour on the core made
+/// it 1.5 to 1.8 times as long.
 inline constexpr double kSlowPace = 1.10;
 
 /// The fastest pace of a host that the rows of several processes saw.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the one-way order of the modules over their #include lines (docs/ARCHITECTURE.md)."""
+"""Checks the one-way order of the modules over their #include lines (docs/design/architecture.md)."""
 
 import pathlib
 import re

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The single source of the dashboards. Change it, run generate.py, commit both. docs/METRICS.md says what each metric means."""
+"""The single source of the dashboards. Change it, run generate.py, commit both. docs/reference/metrics.md says what each metric means."""
 
 from elements import (BLUE, GREEN, MODEL, RED, RUN, SCRAPE, YELLOW, address, annotation, bars, choice, graph, history, latest, link, matrix,
                       series, source, stat, steps, table, timeline, variable)

@@ -17,7 +17,7 @@ namespace plumb {
 
 inline constexpr std::string_view kAnalysisVersion = "1";
 
-/// One bound or estimate (DESIGN §4; the kinds are in docs/BOUNDS.md).
+/// One bound or estimate (DESIGN §4; the kinds are in docs/reference/bounds.md).
 struct Bound {
   std::string kind;  ///< hardware, library, library_parallel, predicted, benanza_sequential,
                      ///< benanza_parallel

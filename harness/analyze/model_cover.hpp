@@ -38,7 +38,7 @@ struct StepSum {
 
 /// Adds up the medians. Different rows are independent: the halves of their intervals add as the
 /// root of the sum of squares, low and high apart. One row used n times is one measurement: n times
-/// its half (docs/BOUNDS.md).
+/// its half (docs/reference/bounds.md).
 [[nodiscard]] StepSum sum_of(const std::vector<CoverStep>& steps);
 
 /// Steps of a cover with their sum.

@@ -9,7 +9,7 @@
 namespace plumb {
 namespace {
 
-// The table of what-ifs: docs/ADDING-A-WHAT-IF.md.
+// The table of what-ifs: docs/guides/add-a-what-if.md.
 constexpr std::array kWhatIfs = std::to_array<WhatIf>({
     {"best_variant",
      "what if the library picked its fastest variant for every layer?",

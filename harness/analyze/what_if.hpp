@@ -37,8 +37,8 @@ struct WhatIfResult {
   };
   std::vector<LayerSaving> layers;  ///< largest saving first
   std::vector<std::string> prerequisites;
-  std::string why_not;                       ///< non-empty: no prediction, and why
-  std::string execution_mode;                ///< the mode that switches it on (docs/EXECUTION.md)
+  std::string why_not;         ///< non-empty: no prediction, and why
+  std::string execution_mode;  ///< the mode that switches it on (docs/reference/execution.md)
   std::optional<Seconds> realised_baseline;  ///< end to end, plain; absent: not executed
   Interval realised_baseline_interval{};
   std::optional<Seconds> realised;  ///< end to end with it switched on

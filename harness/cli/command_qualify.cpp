@@ -112,9 +112,10 @@ void add_qualify(CLI::App& app, CommandContext& context) {
   command->add_option("--baseline", options->upgrade.baseline, "the stack in use")->required();
   command->add_option("--candidate", options->upgrade.candidate, "the stack to change to")
       ->required();
-  command->add_option("--criteria",
-                      options->criteria,
-                      "a TOML file with what the upgrade must keep to (docs/QUALIFICATION.md)");
+  command->add_option(
+      "--criteria",
+      options->criteria,
+      "a TOML file with what the upgrade must keep to (docs/guides/qualify-an-upgrade.md)");
   command
       ->add_option("--pairs",
                    options->upgrade.pairs,

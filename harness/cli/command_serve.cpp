@@ -62,7 +62,7 @@ void serve(const CommandContext& context, const ServeOptions& options) {
   if (!server.is_loopback()) {
     spdlog::warn(
         "{} can be reached from other machines, without a password or encryption: put a reverse "
-        "proxy in front (docs/METRICS.md)",
+        "proxy in front (docs/reference/metrics.md)",
         to_text(server.address()));
   }
   publisher.wait_for_first(kFirstLook);

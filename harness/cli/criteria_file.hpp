@@ -8,10 +8,10 @@
 
 namespace plumb {
 
-/// Reads what an upgrade must keep to (docs/QUALIFICATION.md): `[criteria]` and `[[waiver]]`, with
-/// the file's SHA-256. What is left out has its default; unknown keys are errors that name the
-/// nearest known one. `today` ("2026-11-21") says which waivers have expired. Throws Error{kUser}
-/// with file and line.
+/// Reads what an upgrade must keep to (docs/guides/qualify-an-upgrade.md): `[criteria]` and
+/// `[[waiver]]`, with the file's SHA-256. What is left out has its default; unknown keys are errors
+/// that name the nearest known one. `today` ("2026-11-21") says which waivers have expired. Throws
+/// Error{kUser} with file and line.
 [[nodiscard]] QualificationCriteria read_criteria(const std::filesystem::path& file,
                                                   const std::string& today);
 

@@ -100,7 +100,8 @@ const Json& property(const fs::path& file, const Json& properties, std::string_v
   const auto found = properties.find(name);
   if (found == properties.end()) {
     fail(file,
-         fmt::format("the property '{}' is missing: cuDNN needs every one; see docs/PREVIEW.md",
+         fmt::format("the property '{}' is missing: cuDNN needs every one; see "
+                     "docs/guides/preview-an-upgrade.md",
                      name));
   }
   return *found;

@@ -5,7 +5,7 @@
 
 namespace plumb {
 
-/// Describes a GPU that need not be there (docs/PREVIEW.md).
+/// Describes a GPU that need not be there (docs/guides/preview-an-upgrade.md).
 struct GpuProfile {
   std::string name;        ///< as the driver calls it
   std::string properties;  ///< JSON, as cuDNN takes it

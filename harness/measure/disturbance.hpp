@@ -22,7 +22,7 @@ struct Disturbance {
 };
 
 /// Limits of an undisturbed block. A block beyond any one of them counts as disturbed. The reasons
-/// are in docs/MEASUREMENT.md.
+/// are in docs/reference/measurement.md.
 struct DisturbanceLimits {
   std::int64_t switches = 2;          ///< that any block may have…
   double switches_per_second = 40.0;  ///< …and so many more for each second it lasts

@@ -50,7 +50,7 @@ using Clock = std::function<Seconds()>;
 
 /// Warms up until executions stop getting faster, then samples until the plan is met: the median's
 /// interval is tight and the minimum has company, or the budget or the number of samples is used up
-/// (docs/MEASUREMENT.md).
+/// (docs/reference/measurement.md).
 [[nodiscard]] Samples sample(TimedRegion& region, const SamplingPlan& plan, const Clock& clock);
 
 /// Measures the smallest non-zero step of the clock and the cost of reading it.

@@ -37,7 +37,7 @@ class KeyParser {
     spec.op = word();
     const OpSchema* schema = find_op_schema(spec.op);
     if (schema == nullptr) {
-      fail(fmt::format("'{}' is no operator of docs/LAYER-KEYS.md", spec.op));
+      fail(fmt::format("'{}' is no operator of docs/reference/layer-keys.md", spec.op));
     }
     begin_field("in");
     spec.inputs = operands();

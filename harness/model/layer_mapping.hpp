@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Layer that a node computes, in the terms of docs/LAYER-KEYS.md.
+/// Layer that a node computes, in the terms of docs/reference/layer-keys.md.
 struct MappedLayer {
   LayerSpec spec;
   std::vector<std::size_t> operands;  ///< for each of spec.inputs, the node's input

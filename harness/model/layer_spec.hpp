@@ -19,8 +19,8 @@ namespace plumb {
 enum class MathClass { kStrict, kTf32, kDownConvert, kDeterministic };
 [[nodiscard]] std::string_view to_text(MathClass math);
 
-/// Value of one attribute. The operator's row in docs/LAYER-KEYS.md fixes which of the five types
-/// it has.
+/// Value of one attribute. The operator's row in docs/reference/layer-keys.md fixes which of the
+/// five types it has.
 using Attribute =
     std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
 
@@ -36,9 +36,9 @@ struct Epilogue {
 
 /// Describes everything that changes what a layer computes, and at what promise (DESIGN §3).
 ///
-/// `op` is one of the vocabulary in docs/LAYER-KEYS.md. Operands that only configure the layer (a
-/// Reshape's shape, a Slice's starts) stand in `attributes`, never in `inputs`. Attributes are
-/// complete: every default of the opset is written out. A value, comparable; its text is the
+/// `op` is one of the vocabulary in docs/reference/layer-keys.md. Operands that only configure the
+/// layer (a Reshape's shape, a Slice's starts) stand in `attributes`, never in `inputs`. Attributes
+/// are complete: every default of the opset is written out. A value, comparable; its text is the
 /// LayerKey.
 struct LayerSpec {
   std::string op;

@@ -19,7 +19,7 @@ struct AttributeSchema {
   std::string_view words;  ///< of kWord: the words allowed, "spatial|per_activation"
 };
 
-/// Describes one operator of the layer-key vocabulary (docs/LAYER-KEYS.md).
+/// Describes one operator of the layer-key vocabulary (docs/reference/layer-keys.md).
 struct OpSchema {
   std::string_view op;
   std::size_t min_inputs = 1;
@@ -44,7 +44,7 @@ struct OpSchema {
 [[nodiscard]] std::optional<std::string_view> function_of_gradient(std::string_view fn);
 
 /// Names the fused step that keeps the elements whose bit in its operand is set
-/// (docs/LAYER-KEYS.md).
+/// (docs/reference/layer-keys.md).
 inline constexpr std::string_view kBitMask = "bit_mask";
 
 /// Returns whether `fn` is a function of the `binary` operator.

@@ -97,7 +97,8 @@ Problem check_epilogue(const LayerSpec& spec) {
 std::optional<SpecProblem> check_spec(const LayerSpec& spec) {
   const OpSchema* schema = find_op_schema(spec.op);
   if (schema == nullptr) {
-    return problem("operator", fmt::format("'{}' is no operator of docs/LAYER-KEYS.md", spec.op));
+    return problem("operator",
+                   fmt::format("'{}' is no operator of docs/reference/layer-keys.md", spec.op));
   }
   if (Problem wrong = check_operands(spec, *schema)) {
     return wrong;

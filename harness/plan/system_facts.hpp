@@ -14,7 +14,7 @@ namespace plumb {
 [[nodiscard]] Environment read_system(const std::filesystem::path& root = "/");
 
 /// Joins the system with what a worker said of its library and device, the thread count and the
-/// version of the measurement method (docs/MEASUREMENT.md): the identity for reuse.
+/// version of the measurement method (docs/reference/measurement.md): the identity for reuse.
 [[nodiscard]] Environment join_environment(const Environment& system,
                                            const Environment& worker,
                                            int threads,

@@ -11,8 +11,8 @@
 namespace plumb {
 
 /// Facts that a backend knows about how a variant is executed, by name: "engine", "plan"…
-/// (docs/CUDA.md). They are the same for each row of a variant in a stack on a device. What differs
-/// from block to block is a reading.
+/// (docs/design/cuda.md). They are the same for each row of a variant in a stack on a device. What
+/// differs from block to block is a reading.
 using Attributes = std::map<std::string, std::string>;
 
 /// Names the attribute of a row at which the device was found to have erred, and what it did: no

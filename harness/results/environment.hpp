@@ -9,9 +9,9 @@ namespace plumb {
 /// Names and values, in order of name.
 using Facts = std::map<std::string, std::string>;
 
-/// Environment of a run. `identity` is short, documented (docs/STORE.md) and hashed. Two runs
-/// belong to one environment exactly when it is equal. `facts` is everything else: shown in diffs,
-/// never hashed.
+/// Environment of a run. `identity` is short, documented (docs/reference/store.md) and hashed. Two
+/// runs belong to one environment exactly when it is equal. `facts` is everything else: shown in
+/// diffs, never hashed.
 struct Environment {
   Facts identity;  ///< cpu.model, cpu.count, memory, virtualisation, stack (hash), driver, threads,
                    ///< cache modes, method

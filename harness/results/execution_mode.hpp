@@ -8,8 +8,9 @@
 
 namespace plumb {
 
-/// Mode of executing a whole model: the options that are switched on (docs/EXECUTION.md). Without
-/// options it is "plain": each layer as the library executes it when it is asked for nothing.
+/// Mode of executing a whole model: the options that are switched on (docs/reference/execution.md).
+/// Without options it is "plain": each layer as the library executes it when it is asked for
+/// nothing.
 struct ExecutionMode {
   bool best_variant = false;       ///< by the measured variants that take least together
   bool bf16 = false;               ///< tensors in bf16, accumulation in f32

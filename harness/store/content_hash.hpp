@@ -16,8 +16,8 @@
 namespace plumb {
 
 /// Hashes the content of a stored row: XXH64 of its fields, one after the other, each written so
-/// that neighbours cannot run into each other (docs/STORE.md). It guards against damage, not
-/// forgery.
+/// that neighbours cannot run into each other (docs/reference/store.md). It guards against damage,
+/// not forgery.
 class ContentHash {
  public:
   /// Adds bytes as they are.

@@ -48,7 +48,7 @@ struct ExportedEnd {
 using ExportLine = std::
     variant<ExportedHeader, ExportedRun, ExportedRow, ExportedReuse, ExportedDerived, ExportedEnd>;
 
-/// Writes one line of an export: a JSON object without a line break (docs/STORE.md).
+/// Writes one line of an export: a JSON object without a line break (docs/reference/store.md).
 [[nodiscard]] std::string to_json(const ExportLine& line);
 
 /// Reads one line. Throws Error{kUser} that names the field at fault.

@@ -34,8 +34,9 @@ struct SeriesPoint {
   SampleSummary corrected;
 };
 
-/// Keeps results: append-only, versioned, shared by several processes (docs/STORE.md). Raw samples
-/// are kept, to 10 ps of a sample's whole time. Each call is one transaction: all of it or nothing.
+/// Keeps results: append-only, versioned, shared by several processes (docs/reference/store.md).
+/// Raw samples are kept, to 10 ps of a sample's whole time. Each call is one transaction: all of it
+/// or nothing.
 ///
 /// Throws Error{kEnvironment} for a full disk, a read-only file or a store written by a newer
 /// version, saying which version and what to do; nothing already stored is ever harmed. Throws

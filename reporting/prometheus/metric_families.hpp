@@ -43,10 +43,10 @@ struct StoreHealth {
 /// Takes one family after the other; they may be moved from.
 using FamilySink = std::function<void(prometheus::MetricFamily&&)>;
 
-/// Makes the metrics of docs/METRICS.md, a family at a time, so that a large store is never in
-/// memory twice; families without a metric are left out. A model that several suites measured has
-/// the values of the run that started last. Gauges in base units; what is not known has no metric.
-/// Pure.
+/// Makes the metrics of docs/reference/metrics.md, a family at a time, so that a large store is
+/// never in memory twice; families without a metric are left out. A model that several suites
+/// measured has the values of the run that started last. Gauges in base units; what is not known
+/// has no metric. Pure.
 void metric_families(std::span<const SuiteMetrics> suites, const FamilySink& sink);
 
 /// Makes the metric that names this program's version.

@@ -14,8 +14,8 @@
 
 namespace plumb::cuda {
 
-/// Times executions by the GPU's own clock (docs/CUDA.md): N and 2N of them captured as graphs,
-/// each between two events; the difference by N. What a launch costs falls out.
+/// Times executions by the GPU's own clock (docs/design/cuda.md): N and 2N of them captured as
+/// graphs, each between two events; the difference by N. What a launch costs falls out.
 class ReplayClock {
  public:
   /// `enqueue` puts one execution of a slot into the stream.

@@ -29,7 +29,8 @@ struct BackendServiceOptions {
 };
 
 /// Implementation of a worker process over one backend. It verifies, races and times layers,
-/// executes models and loads them (docs/MEASUREMENT.md, docs/SCENARIOS.md). Not thread-safe.
+/// executes models and loads them (docs/reference/measurement.md, docs/guides/mlperf-scenarios.md).
+/// Not thread-safe.
 class BackendService final : public WorkerService {
  public:
   /// Keeps a reference to the backend.

@@ -16,7 +16,7 @@ namespace plumb {
 /// Measures one key as a request says: prepares, verifies, races and times its variants, and hands
 /// on each row.
 ///
-/// Use once. Steps and constants: docs/MEASUREMENT.md.
+/// Use once. Steps and constants: docs/reference/measurement.md.
 class LayerMeasurement {
  public:
   LayerMeasurement(Instruments instruments,

@@ -19,8 +19,8 @@ struct EltwiseAlgorithm {
   float beta = 0;
 };
 
-/// Maps a function of docs/LAYER-KEYS.md; empty if oneDNN has none that computes the same.
-/// Throws Unsupported if parameters are missing.
+/// Maps a function of docs/reference/layer-keys.md; empty if oneDNN has none that computes the
+/// same. Throws Unsupported if parameters are missing.
 [[nodiscard]] std::optional<EltwiseAlgorithm> eltwise_algorithm(
     const std::string& fn, const std::vector<double>& parameters);
 

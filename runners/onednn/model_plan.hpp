@@ -21,7 +21,7 @@ struct ModelPlan {
   Bytes reordered;           ///< that they read and write
 };
 
-/// Makes one plan of all layers in the graph's order (docs/EXECUTION.md).
+/// Makes one plan of all layers in the graph's order (docs/reference/execution.md).
 ///
 /// Each layer is the variant asked for or, where there is none of that name, the library's first
 /// choice, no reference implementation while there are others.

@@ -17,8 +17,8 @@ inline void PrintTo(const LayerCase& layer, std::ostream* out) {
   *out << layer.key;
 }
 
-/// Lists small layers of every operator kind of docs/LAYER-KEYS.md, in f32 and, for what is
-/// measured in it, bf16.
+/// Lists small layers of every operator kind of docs/reference/layer-keys.md, in f32 and, for what
+/// is measured in it, bf16.
 [[nodiscard]] std::span<const LayerCase> layer_cases();
 
 }  // namespace plumb::contract

@@ -62,7 +62,7 @@ class DashboardQueries(RunHistory):
                 self.run_ago(days - 0.4, "next")
 
     def reserved(self, exported, address):
-        """The metrics that docs/METRICS.md reserves, for nothing that runs here measures them yet."""
+        """The metrics that docs/reference/metrics.md reserves, for nothing that runs here measures them yet."""
         lines, where = [], f'job="plumb",instance="{address}",device="D",stack="current"'
         for name, labels, value in (
                 ("plumb_run_temperature_celsius", 'suite="nightly"', 61), ("plumb_run_throttled", 'suite="nightly"', 0)):

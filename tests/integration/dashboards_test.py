@@ -123,7 +123,7 @@ class Dashboards(unittest.TestCase):
 
     @of_each
     def test_every_metric_is_documented(self, dashboard):
-        documented = set(re.findall(r"\bplumb_\w+", (ROOT / "docs/METRICS.md").read_text(encoding="utf-8")))
+        documented = set(re.findall(r"\bplumb_\w+", (ROOT / "docs/reference/metrics.md").read_text(encoding="utf-8")))
         for place, query in queries(dashboard):
             self.assertLessEqual(metrics(query) - {"up"}, documented, place)
 

@@ -106,7 +106,7 @@ class Exporter(Command):
         self.assertEqual(self.get(headers={"Accept-Encoding": "gzip;q=0"})[2]["Content-Encoding"], None)
         _, nothing, headers = self.get(method="HEAD")
         self.assertEqual((nothing, int(headers["Content-Length"])), (b"", len(body)))
-        documented = set(re.findall(r"`(plumb_[a-z_]+)", (ROOT / "docs/METRICS.md").read_text().split("## Reserved")[0]))
+        documented = set(re.findall(r"`(plumb_[a-z_]+)", (ROOT / "docs/reference/metrics.md").read_text().split("## Reserved")[0]))
         served = set(self.metrics())
         self.assertEqual(served - documented, set())
         # Only with a later run, a clock that the system tells, or a first reading under way.

@@ -54,13 +54,13 @@ class Rules(unittest.TestCase):
             self.assertIn(name, tests)
 
     def test_every_alert_says_how_bad_what_and_where_to_read(self):
-        headings = set(re.findall(r"(?m)^### (\w+)$", (ROOT / "docs/RUNBOOK.md").read_text()))
-        self.assertEqual(headings, set(alerts()), "docs/RUNBOOK.md has one section for each alert")
+        headings = set(re.findall(r"(?m)^### (\w+)$", (ROOT / "docs/guides/runbook.md").read_text()))
+        self.assertEqual(headings, set(alerts()), "docs/guides/runbook.md has one section for each alert")
         for name, text in alerts().items():
             self.assertRegex(text, r"labels: \{severity: (critical|warning|info), topic: (regression|measurement|delivery|exporter)\}")
             for annotation in ("summary", "description"):
                 self.assertRegex(text, rf"{annotation}: '.{{20,}}'", name)
-            self.assertIn(f"runbook_url: docs/RUNBOOK.md#{name.lower()}\n", text)
+            self.assertIn(f"runbook_url: docs/guides/runbook.md#{name.lower()}\n", text)
 
     def test_only_confirmed_findings_page(self):
         paging = {name for name, text in alerts().items() if "severity: critical" in text}

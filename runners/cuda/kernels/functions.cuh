@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one and two numbers, by the names of docs/LAYER-KEYS.md. Comparisons stand so that
+// Functions of one and two numbers, by the names of docs/reference/layer-keys.md. Comparisons stand so that
 // what is not a number stays none.
 namespace plumb::cuda::kernels {
 

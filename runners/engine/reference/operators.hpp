@@ -9,9 +9,9 @@
 #include "runners/engine/reference/numbers.hpp"
 #include "runners/engine/reference/reference.hpp"
 
-/// The reference of each operator of docs/LAYER-KEYS.md, one file a family; the table that names
-/// them is in reference.cpp. All throw Error{kUser} for contradicting shapes; none applies the
-/// epilogue.
+/// The reference of each operator of docs/reference/layer-keys.md, one file a family; the table
+/// that names them is in reference.cpp. All throw Error{kUser} for contradicting shapes; none
+/// applies the epilogue.
 namespace plumb::reference {
 
 // convolution.cpp, convolution_transpose.cpp

@@ -10,8 +10,9 @@ namespace plumb::onednn {
 template <typename Number>
 using UnaryFunction = void (*)(Number* numbers, std::size_t count, const double* parameters);
 
-/// Finds an element-wise function of docs/LAYER-KEYS.md; null if there is none for the number type.
-/// Number is float, double or std::int64_t (relu, clip, abs, neg, sign, not, is_nan and roundings).
+/// Finds an element-wise function of docs/reference/layer-keys.md; null if there is none for the
+/// number type. Number is float, double or std::int64_t (relu, clip, abs, neg, sign, not, is_nan
+/// and roundings).
 template <typename Number>
 [[nodiscard]] UnaryFunction<Number> unary_function(std::string_view fn);
 

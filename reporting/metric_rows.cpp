@@ -33,6 +33,28 @@ std::string amount_text(const MetricComparison& metric, double amount) {
   return metric.ratio ? time_text(Seconds(amount)) : "–";
 }
 
+std::string levels_text(const LevelChange& levels) {
+  return fmt::format(
+      "two levels: {} in {} processes and {} in {}, suspected cause: {}; baseline {} and {}, "
+      "candidate {} and {}",
+      time_text(Seconds(levels.low_seconds)),
+      levels.known.low,
+      time_text(Seconds(levels.high_seconds)),
+      levels.known.high,
+      levels.suspected_cause,
+      levels.baseline.low,
+      levels.baseline.high,
+      levels.candidate.low,
+      levels.candidate.high);
+}
+
+std::string reason_text(const MetricComparison& metric) {
+  if (!metric.levels) {
+    return metric.reason;
+  }
+  return metric.reason + (metric.reason.empty() ? "" : "; ") + levels_text(*metric.levels);
+}
+
 }  // namespace
 
 std::string change_text(double ratio) {
@@ -60,7 +82,7 @@ std::string detectable_text(const MetricComparison& metric) {
 }
 
 std::string why_text(const MetricComparison& metric) {
-  std::string why = metric.reason;
+  std::string why = reason_text(metric);
   for (std::size_t i = 0; i < metric.causes.size(); ++i) {
     const Cause& cause = metric.causes[i];
     why +=
@@ -260,6 +282,17 @@ Json metric_json(const MetricComparison& metric) {
   if (!metric.reason.empty()) {
     row["reason"] = metric.reason;
   }
+  if (metric.levels) {
+    const auto count_json = [](const LevelCount& count) {
+      return Json{{"low", count.low}, {"high", count.high}};
+    };
+    row["levels"] = {{"low_seconds", metric.levels->low_seconds},
+                     {"high_seconds", metric.levels->high_seconds},
+                     {"known_processes", count_json(metric.levels->known)},
+                     {"baseline_processes", count_json(metric.levels->baseline)},
+                     {"candidate_processes", count_json(metric.levels->candidate)},
+                     {"suspected_cause", metric.levels->suspected_cause}};
+  }
   if (metric.output) {
     row["output"] = {{"same_bits", metric.output->same_bits},
                      {"baseline_maximum_error", number_or_null(metric.output->baseline_error)},
@@ -280,17 +313,18 @@ void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out)
   std::size_t quiet = 0;
   for (const MetricComparison& metric : metrics) {
     const bool output = metric.kind == "accuracy";
-    if (!is_changed(metric) && (output || (is_detail(metric) && ++quiet > kQuietDetails))) {
+    if (!is_changed(metric) && !metric.levels &&
+        (output || (is_detail(metric) && ++quiet > kQuietDetails))) {
       continue;
     }
-    const std::string reason = metric.reason.empty() ? "" : ": " + metric.reason;
+    const std::string reason = reason_text(metric);
     table.add({baseline_text(metric),
                candidate_text(metric),
                ratio_change_text(metric),
                change_interval_text(metric),
                metric.q ? fmt::format("{:.2g}", *metric.q) : "–",
                detectable_text(metric),
-               std::string(to_text(metric.verdict)) + reason,
+               std::string(to_text(metric.verdict)) + (reason.empty() ? "" : ": ") + reason,
                metric.series});
   }
   table.write(out);

@@ -51,6 +51,7 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
     for (const auto& [id, logs] : run.logs) {
       if (logs.size() >= kMinProcesses) {
         centres[id].push_back(centre_of(logs));
+        processes_[id].push_back(logs);
       }
     }
   }
@@ -83,6 +84,11 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
     const auto differences = static_cast<double>(runs_ > 0 ? runs_ - 1 : 0);
     kinds_[kind] = {std::max(median_of(variances), 0.0), kMedianEfficiency * differences};
   }
+}
+
+std::span<const std::vector<double>> LearnedNoise::processes(const std::string& series) const {
+  const auto found = processes_.find(series);
+  return found == processes_.end() ? std::span<const std::vector<double>>() : found->second;
 }
 
 RunDeviation LearnedNoise::of(const std::string& series) const {

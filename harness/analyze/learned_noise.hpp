@@ -37,6 +37,8 @@ class LearnedNoise {
   explicit LearnedNoise(std::span<const RunTimes> runs);
 
   [[nodiscard]] RunDeviation of(const std::string& series) const;
+  /// Returns ln(time) of a series' processes, one vector a run, oldest first.
+  [[nodiscard]] std::span<const std::vector<double>> processes(const std::string& series) const;
   /// Counts the runs that it was learned from.
   [[nodiscard]] std::size_t runs() const { return runs_; }
 
@@ -50,6 +52,7 @@ class LearnedNoise {
     double freedom = 0.0;
   };
   std::size_t runs_ = 0;
+  std::map<std::string, std::vector<std::vector<double>>> processes_;
   std::map<std::string, Estimate> series_;
   std::map<std::string, Estimate> kinds_;  ///< "layers", "models"
 };

@@ -8,6 +8,7 @@
 
 #include "harness/analyze/practical_floor.hpp"
 #include "harness/analyze/trimmed_mean.hpp"
+#include "harness/analyze/two_levels.hpp"
 
 namespace plumb {
 
@@ -43,6 +44,16 @@ struct OutputChange {
   std::optional<double> candidate_error;
 };
 
+/// Two levels of a compared metric, and how its sides' processes fall into them.
+struct LevelChange {
+  double low_seconds = 0.0;
+  double high_seconds = 0.0;
+  LevelCount known;  ///< processes of all runs that are known, both sides included
+  LevelCount baseline;
+  LevelCount candidate;
+  std::string suspected_cause = "unknown";
+};
+
 /// Comparison of one metric.
 struct MetricComparison {
   std::string series;  ///< "end_to_end", "layers/NAME", "models/NAME/…"
@@ -66,6 +77,7 @@ struct MetricComparison {
   std::string model;                    ///< subject_of() the instance; empty: of no one model
   std::optional<OutputChange> output;   ///< of kind "accuracy", which has no times
   std::optional<PracticalFloor> floor;  ///< smaller changes are none; absent: there is no limit
+  std::optional<LevelChange> levels;    ///< of a bistable series
   bool in_bytes = false;                ///< `baseline` and `candidate` are bytes, not seconds
 };
 

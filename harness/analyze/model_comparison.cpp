@@ -162,8 +162,12 @@ void compare_executions(const ModelBounds& before,
          "end_to_end",
          execution.mode,
          execution.scenario,
-         compare_execution(
-             execution, *other, own, {prior, floors.learned.of(series)}, limits, floor)});
+         compare_execution(execution,
+                           *other,
+                           own,
+                           {prior, floors.learned.of(series), floors.learned.processes(series)},
+                           limits,
+                           floor)});
     changes.back().metric.series = series;
   }
 }

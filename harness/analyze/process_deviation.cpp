@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>
@@ -19,6 +20,75 @@ constexpr double kNormal95 = 1.959964;
 /// Returns the relative standard error of a median from its 95% interval.
 double relative_error(const MeasuredTime& time) {
   return (time.interval.high - time.interval.low) / (2.0 * kNormal95) / time.median;
+}
+
+double test_sides(MetricComparison& metric,
+                  std::span<const double> before,
+                  std::span<const double> after,
+                  double alpha,
+                  const KnownNoise& known) {
+  const TrimmedMean left = moderated(trimmed_mean({before.begin(), before.end()}), known.processes);
+  const TrimmedMean right = moderated(trimmed_mean({after.begin(), after.end()}), known.processes);
+  double error = 0.0;
+  double squares = 0.0;  // of each part, over its degrees of freedom
+  const auto add = [&](double variance, double freedom) {
+    error += variance;
+    squares += freedom > 0.0 ? variance * variance / freedom : 0.0;
+  };
+  add(left.variance / left.kept, left.freedom);
+  add(right.variance / right.kept, right.freedom);
+  add(2.0 * known.runs.relative * known.runs.relative, known.runs.freedom);
+  const double freedom = squares > 0.0 ? error * error / squares : left.freedom + right.freedom;
+  metric.by_processes = true;
+  metric.baseline = std::exp(left.mean);
+  metric.candidate = std::exp(right.mean);
+  metric.delta = metric.candidate - metric.baseline;
+  metric.error = std::sqrt(error) * metric.baseline;
+  return test_change(
+      metric,
+      {.mean = right.mean - left.mean, .variance = error, .kept = 1.0, .freedom = freedom},
+      alpha);
+}
+
+std::vector<double> values_at(std::span<const double> logs, const TwoLevels& levels, bool high) {
+  std::vector<double> values;
+  std::copy_if(logs.begin(), logs.end(), std::back_inserter(values), [&](double log) {
+    return (log >= levels.between) == high;
+  });
+  return values;
+}
+
+double test_levels(MetricComparison& metric,
+                   const TwoLevels& levels,
+                   std::span<const double> before,
+                   std::span<const double> after,
+                   double alpha,
+                   const KnownNoise& known) {
+  // What is learned of runs holds their jumps between the levels, so that it cannot judge one.
+  constexpr double kGiven = 1e6;  // degrees of freedom of what is assumed
+  const KnownNoise of_level{known.processes, {LearnedNoise::kAssumed, kGiven, false}, {}};
+  metric.levels = LevelChange{std::exp(levels.low),
+                              std::exp(levels.high),
+                              levels.processes,
+                              levels.count(before),
+                              levels.count(after)};
+  double least = shares_p(metric.levels->baseline, metric.levels->candidate);
+  double tests = 1.0;
+  for (const bool high : {false, true}) {
+    const std::vector<double> left = values_at(before, levels, high);
+    const std::vector<double> right = values_at(after, levels, high);
+    if (std::min(left.size(), right.size()) < kLeastProcesses) {
+      continue;
+    }
+    MetricComparison level = metric;
+    const double p = test_sides(level, left, right, alpha, of_level);
+    tests += 1.0;
+    if (p < least) {
+      least = p;
+      metric = level;
+    }
+  }
+  return std::min(1.0, tests * least);
 }
 
 }  // namespace
@@ -96,27 +166,15 @@ double test_processes(MetricComparison& metric,
                       std::span<const double> after,
                       double alpha,
                       const KnownNoise& known) {
-  const TrimmedMean left = moderated(trimmed_mean({before.begin(), before.end()}), known.processes);
-  const TrimmedMean right = moderated(trimmed_mean({after.begin(), after.end()}), known.processes);
-  double error = 0.0;
-  double squares = 0.0;  // of each part, over its degrees of freedom
-  const auto add = [&](double variance, double freedom) {
-    error += variance;
-    squares += freedom > 0.0 ? variance * variance / freedom : 0.0;
-  };
-  add(left.variance / left.kept, left.freedom);
-  add(right.variance / right.kept, right.freedom);
-  add(2.0 * known.runs.relative * known.runs.relative, known.runs.freedom);
-  const double freedom = squares > 0.0 ? error * error / squares : left.freedom + right.freedom;
-  metric.by_processes = true;
-  metric.baseline = std::exp(left.mean);
-  metric.candidate = std::exp(right.mean);
-  metric.delta = metric.candidate - metric.baseline;
-  metric.error = std::sqrt(error) * metric.baseline;
-  return test_change(
-      metric,
-      {.mean = right.mean - left.mean, .variance = error, .kept = 1.0, .freedom = freedom},
-      alpha);
+  const double p = test_sides(metric, before, after, alpha, known);
+  std::vector<std::vector<double>> runs(known.history.begin(), known.history.end());
+  const std::vector<double> baseline(before.begin(), before.end());
+  if (std::find(runs.begin(), runs.end(), baseline) == runs.end()) {
+    runs.push_back(baseline);
+  }
+  runs.emplace_back(after.begin(), after.end());
+  const auto levels = find_two_levels(runs);
+  return levels ? test_levels(metric, *levels, before, after, alpha, known) : p;
 }
 
 }  // namespace plumb

@@ -46,12 +46,19 @@ inline constexpr std::size_t kLeastProcesses = 3;
 struct KnownNoise {
   VariancePrior processes = {};  ///< what other metrics of the comparison say of its scatter
   RunDeviation runs = {};        ///< how much its runs differ
+  /// ln(time) of its processes in earlier runs, one vector a run.
+  std::span<const std::vector<double>> history = {};
 };
 
 /// Compares restarted processes of two sides, kLeastProcesses each at least: trimmed means with
 /// Yuen's errors, moderated by the prior, and twice the deviation of runs; the degrees of freedom
 /// of Welch and Satterthwaite (Biometrika 34, 1947). Fills in what test_times() does, and returns
 /// the two-sided p.
+///
+/// Where the history and both sides show two levels (find_two_levels()), each level that three
+/// processes of either side are at is compared instead, and the shares by Fisher's exact test. The
+/// result is the least of these p-values, times their number. The times are those of the level that
+/// it belongs to. `metric.levels` tells of them.
 double test_processes(MetricComparison& metric,
                       std::span<const double> before,
                       std::span<const double> after,

@@ -14,6 +14,7 @@
 #include "harness/analyze/model_comparison.hpp"
 #include "harness/analyze/numerical_drift.hpp"
 #include "harness/analyze/run_attribution.hpp"
+#include "harness/results/host_pace.hpp"
 
 namespace plumb {
 namespace {
@@ -39,6 +40,12 @@ const Measurement* row_of(const ResultSet& results, const LayerKey& key, const K
     }
   }
   return nullptr;
+}
+
+/// Tells whether the row has a reading of the host's pace, so that one taken on a slow host would
+/// be disturbed.
+bool is_paced(const Measurement* row) {
+  return row != nullptr && row->readings.contains(kHostPace);
 }
 
 void mark_disturbed(MetricComparison& metric,
@@ -111,7 +118,15 @@ void test_variant(MetricComparison& metric,
   const double least = std::max(noise.limits.layer_floor, kLeastLayerFloor);
   if (std::min(left.size(), right.size()) >= kLeastProcesses) {
     metric.p = test_processes(
-        metric, left, right, noise.limits.alpha, {noise.prior, noise.floors.learned.of(series)});
+        metric,
+        left,
+        right,
+        noise.limits.alpha,
+        {noise.prior, noise.floors.learned.of(series), noise.floors.learned.processes(series)});
+    if (metric.levels && is_paced(row_of(baseline.results, key, before)) &&
+        is_paced(row_of(candidate.results, key, after))) {
+      metric.levels->suspected_cause = "placement in memory";
+    }
     metric.floor = run_floor(noise.floors, series, least);
   } else {
     metric.p =

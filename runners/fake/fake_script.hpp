@@ -43,7 +43,7 @@ struct Rule {
   Readings counted{};     ///< readings that only a worker that counts sees
 };
 
-/// Script of a fake worker (`runners/fake/README.md` describes the file).
+/// Script of a fake worker (`docs/reference/fake-backend.md` describes the file).
 struct Script {
   Environment environment;  ///< what describe() says
   Calibration calibration;

@@ -44,6 +44,7 @@ def main():
                 )
                 statuses[stack][done.returncode] += 1
                 seconds.append(time.monotonic() - start)
+                print(f"{stack}: exit status {done.returncode} after {seconds[-1]:.0f} s", file=sys.stderr, flush=True)
     for stack, counts in statuses.items():
         print(f"{options.model}, {stack}: exit statuses {dict(counts)}; failed {share_text(counts[1], options.gates)}")
     print(f"a gate took {statistics.median(seconds):.1f} s in the median")

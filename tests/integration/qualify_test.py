@@ -151,7 +151,7 @@ class Qualify(Command):
         self.assertEqual(layer["test"]["verdict"], "regressed", json.dumps(layer["test"]))
         self.assertIn("instruction set changed", document["findings"][0]["cause"])
         self.assertIn("sse41", document["findings"][0]["cause"])
-        self.assertEqual((layer["replay"]["finding"], layer["replay"]["bound"]), ("removed", "capability_lost"))
+        self.assertEqual((layer["replay"]["finding"], layer["replay"]["bound"]), ("removed", "capability_lost"), json.dumps(layer))
 
 
 if __name__ == "__main__":

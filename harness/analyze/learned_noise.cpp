@@ -13,6 +13,9 @@ constexpr std::size_t kMaxLag = 5;        // runs apart
 constexpr std::size_t kTrustedRuns = 10;  // from which less noise than assumed is believed
 constexpr double kAssumedOfModels = 0.015;
 constexpr double kGiven = 1e6;  // degrees of freedom of what is assumed, not estimated
+constexpr std::size_t kMinTailSteps = 5;
+constexpr double kTail = 0.8;
+constexpr double kNormalAtTail = 1.2815516;     // quantile of |x| of a normal variable there
 constexpr double kMedianChiSquare = 0.4549364;  // median of chi-square with one degree of freedom
 constexpr double kMedianEfficiency = 0.37;      // of that median, against the mean square
 constexpr double kVarianceOfMedian = 1.5708;    // of n normal values, times n: pi/2
@@ -41,6 +44,24 @@ RunCentre centre_of(const std::vector<double>& logs) {
   }
   result.variance *= kVarianceOfMedian;
   return result;
+}
+
+/// Returns the variance of a run by the 80th percentile of its differences from the run before.
+///
+/// The median square does not see runs that a neighbour slowed down while they are fewer than half.
+/// They make the tail that comparisons meet. One step makes one difference among many.
+double tail_variance(std::span<const RunCentre> of_series) {
+  std::vector<double> steps;
+  for (std::size_t i = 1; i < of_series.size(); ++i) {
+    steps.push_back(std::abs(of_series[i].centre - of_series[i - 1].centre));
+  }
+  if (steps.size() < kMinTailSteps) {
+    return 0.0;
+  }
+  std::sort(steps.begin(), steps.end());
+  const auto place = static_cast<std::size_t>(std::ceil(kTail * static_cast<double>(steps.size())));
+  const double deviation = steps[place - 1] / kNormalAtTail;
+  return deviation * deviation / 2.0;
 }
 
 }  // namespace
@@ -77,7 +98,7 @@ LearnedNoise::LearnedNoise(std::span<const RunTimes> runs) : runs_(runs.size()) 
       of_kinds[kind_of(id)].push_back((square / kMedianChiSquare - scatter / n) / 2.0);
     }
     const double variance = (median_of(squares) / kMedianChiSquare - scatter / n) / 2.0;
-    series_[id] = {std::max(variance, 0.0),
+    series_[id] = {std::max(variance, tail_variance(of_series)),
                    kMedianEfficiency * static_cast<double>(of_series.size() - 1)};
   }
   for (const auto& [kind, variances] : of_kinds) {

@@ -25,8 +25,9 @@ struct RunDeviation {
 
 /// The noise between runs of one environment, as its history shows it.
 ///
-/// Of each series the differences of runs side by side are looked at, by their median square, so
-/// that a step in the history counts as one difference among many. What scatter between processes
+/// Of each series the differences of runs side by side are looked at, by their median square and by
+/// their 80th percentile, whichever says more. A step in the history counts as one difference among
+/// many in both. What scatter between processes
 /// explains is taken off. The rest is shrunk towards what all series of its kind have in common,
 /// and that towards an assumed value, each prior being worth kPriorFreedom degrees (empirical
 /// Bayes: Efron and Morris, JASA 70, 1975).

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/analyze/process_deviation.hpp"
-
 #include <gmock/gmock.h>
 
 #include <cmath>
 #include <random>
+
+#include "harness/analyze/process_deviation.hpp"
 
 namespace plumb {
 namespace {
@@ -37,11 +37,8 @@ double share_of_alarms(double slower, double share) {
       log += std::log(slower);
     }
     MetricComparison metric;
-    const double p = test_processes(metric,
-                                    history.back(),
-                                    candidate.front(),
-                                    0.01,
-                                    {{}, {0.009, 1e6, false}, history});
+    const double p = test_processes(
+        metric, history.back(), candidate.front(), 0.01, {{}, {0.009, 1e6, false}, history});
     if (metric.levels) {
       alarms += p < 0.01 ? 1 : 0;
       ++comparisons;
@@ -60,8 +57,8 @@ TEST(TestProcesses, tells_the_times_of_the_level_that_changed) {
   const Runs history{{0.0, 0.01, 0.5, 0.51, 0.005}, {0.0, 0.5, 0.01, 0.005, 0.008}};
   const std::vector<double> candidate{0.100, 0.101, 0.099, 0.1, 0.102};
   MetricComparison metric;
-  const double p = test_processes(
-      metric, history.back(), candidate, 0.01, {{}, {0.009, 1e6, false}, history});
+  const double p =
+      test_processes(metric, history.back(), candidate, 0.01, {{}, {0.009, 1e6, false}, history});
   ASSERT_TRUE(metric.levels);
   EXPECT_EQ(metric.levels->baseline.low, 4U);
   EXPECT_EQ(metric.levels->candidate.low, 5U);

@@ -119,5 +119,31 @@ TEST(LearnedNoise, is_written_and_read_back) {
       static_cast<void>(run_times_from_json(R"({"series":[{"id":"a","log_seconds":["x"]}]})")));
 }
 
+// A neighbour slows three runs of ten down: the median difference does not see it, the tail does.
+TEST(LearnedNoise, sees_runs_that_a_neighbour_slowed_down) {
+  const std::string series = "models/m0|1|f32/end_to_end";
+  std::vector<RunTimes> runs = runs_of(10, 10, 0.002, 0.002, 5);
+  const double quiet = LearnedNoise(runs).of(series).relative;
+  for (const std::size_t slowed : {2U, 5U, 8U}) {
+    for (double& log : runs[slowed].logs[series]) {
+      log += 0.06;
+    }
+  }
+  EXPECT_LT(quiet, 0.012);
+  EXPECT_GT(LearnedNoise(runs).of(series).relative, 0.025);
+}
+
+TEST(LearnedNoise, takes_one_step_for_no_noise) {
+  const std::string series = "models/m0|1|f32/end_to_end";
+  std::vector<RunTimes> runs = runs_of(12, 10, 0.002, 0.002, 6);
+  const double before = LearnedNoise(runs).of(series).relative;
+  for (std::size_t run = 6; run < runs.size(); ++run) {
+    for (double& log : runs[run].logs[series]) {
+      log += 0.2;
+    }
+  }
+  EXPECT_LT(LearnedNoise(runs).of(series).relative, before + 0.01);
+}
+
 }  // namespace
 }  // namespace plumb

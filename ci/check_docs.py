@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Checks the documents: links and their anchors lead somewhere, lines of prose fit, READMEs stay short.
+The target of a link such as [`Store::append`](store.hpp) has these words, if it is a source.
 
 ci/check_docs.py [FILE…]: without a file, all that git knows. Prose is what is neither a table row nor
 in a code block; a line without a space but its indent may be longer, for a link cannot be broken.
@@ -16,6 +17,8 @@ MAX_COLUMNS = 100
 MAX_LINES = {"README.md": 150}
 MAX_MODULE_README_LINES = 40
 LINK = re.compile(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)")
+NAME_LINK = re.compile(r"\[`([A-Za-z_]\w*(?:::[A-Za-z_]\w*)*)`\]\(([^)#\s]+)\)")
+SOURCES = (".cpp", ".cuh", ".hpp", ".proto", ".py", ".sql")
 
 
 def tracked(pattern: str):
@@ -66,11 +69,23 @@ def broken_links(name: str, text: str):
                 yield f"{name}:{number}: {target or name} has no heading for #{anchor}"
 
 
+def missing_names(name: str, text: str):
+    for number, line in prose_lines(text):
+        for names, target in NAME_LINK.findall(line):
+            source = (ROOT / name).parent / target
+            if source.suffix in SOURCES and source.is_file():
+                words = set(re.findall(r"\w+", source.read_text(encoding="utf-8")))
+                for word in names.split("::"):
+                    if word not in words:
+                        yield f"{name}:{number}: {target} has no word {word}"
+
+
 def faults_of(name: str):
     text = (ROOT / name).read_text(encoding="utf-8")
     yield from broken_links(name, text)
     if is_frozen(name):
         return
+    yield from missing_names(name, text)
     for number, line in prose_lines(text):
         if len(line) > MAX_COLUMNS and not line.lstrip().startswith("|") and " " in line.strip():
             yield f"{name}:{number}: {len(line)} columns, at most {MAX_COLUMNS}"

@@ -1,96 +1,204 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks the one-way order of the modules over their #include lines (docs/design/architecture.md)."""
+"""Checks the order of the code's folders, as ci/modules.toml states it, over their #include lines.
 
+For each folder with sources modules.toml has a table: its purpose and what it sees. A right to see a folder covers the
+folders below it. Refused are an include without such a right, a right that no include uses, a cycle between folders,
+a header of another module that its CMakeLists.txt lists neither under HEADERS nor PROJECT_HEADERS, a target that links less or more than
+its folders see, and a folder with more than 40 sources at one level.
+
+ci/check_layers.py [--edges]: --edges prints who sees whom, with the number of includes."""
+
+import collections
 import pathlib
 import re
 import sys
+import tomllib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CORE = ["base", "model", "rewrite", "measure", "scenario", "results"]
-SEES = {
-    "base": [],
-    "model": ["base"],
-    "rewrite": ["base", "model"],
-    "measure": ["base"],
-    "scenario": ["base", "measure"],
-    "results": ["base", "model", "rewrite", "measure", "scenario"],
-    "suite": CORE,
-    "worker": CORE,
-    "store": CORE,
-    "analyze": CORE,
-    "plan": CORE + ["suite", "worker", "store", "analyze"],
-    "reporting": CORE + ["analyze"],
-    "zoo": ["base", "model"],
-    "engine": CORE + ["worker"],
-    "runner": CORE + ["worker", "engine"],
-    "cli": None,
-    "tests": None,
-}
-# Heavy or foreign headers stay where they belong.
+HOUSE = ("harness", "runners", "reporting", "suites")
+SOURCES = (".cpp", ".hpp", ".cuh")
+MAX_FILES = 40
+# Heavy or foreign headers stay where they belong: the pattern, and the folders that may include it.
 FOREIGN = [
-    (re.compile(r"^(oneapi/)?dnnl"), {"runner"}),
-    (re.compile(r"^cuda|^cudnn|^cublas"), {"runner", "tests"}),
-    (re.compile(r"^sqlite3"), {"store"}),
-    (re.compile(r"^CLI/"), {"cli"}),
-    (re.compile(r"^benchmark/"), {"engine", "measure", "tests"}),
-    (re.compile(r"^prometheus/"), {"reporting", "cli", "tests"}),
-    (re.compile(r"^(boost/(asio|beast)/|curl/|zlib\.h)"), {"cli", "tests"}),
-    (re.compile(r"^onnx/"), {"model", "zoo", "cli", "tests", "engine"}),
+    (r"(oneapi/)?dnnl", ("runners/onednn",)),
+    (r"cuda|cudnn|cublas", ("runners/cuda", "tests")),
+    (r"sqlite3", ("harness/store/sqlite",)),
+    (r"CLI/", ("harness/cli",)),
+    (r"benchmark/", ("runners/engine/bench", "tests")),
+    (r"prometheus/", ("reporting/prometheus", "harness/cli", "tests")),
+    (r"(boost/(asio|beast)/|curl/|zlib\.h)", ("harness/cli", "tests")),
+    (r"onnx/", ("harness/model/onnx", "suites/zoo", "harness/cli", "tests", "runners/engine")),
 ]
-HEAVY_IN_HEADERS = re.compile(r"^(nlohmann/json\.hpp|toml\+\+|CLI/|onnx/|google/protobuf|(oneapi/)?dnnl|sqlite3)")
+HEAVY_IN_HEADERS = re.compile(r"(nlohmann/json\.hpp|toml\+\+|CLI/|onnx/|google/protobuf|(oneapi/)?dnnl|sqlite3)")
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.MULTILINE)
 
 
-def module_of(path: str):
-    parts = path.split("/")
-    if parts[0] == "harness":
-        return parts[1] if len(parts) > 2 else None
-    if parts[0] == "runners":
-        return "engine" if parts[1] == "engine" else "runner"
-    if parts[0] == "suites":
-        return "zoo"
-    return parts[0] if parts[0] in ("reporting", "tests") else None
+def is_within(folder: str, other: str) -> bool:
+    return folder == other or folder.startswith(other + "/")
 
 
-def is_public(path: pathlib.Path) -> bool:
-    """Tells whether the module's CMakeLists.txt lists the header under HEADERS."""
-    listing = path.parent / "CMakeLists.txt"
-    if path.suffix != ".hpp" or not listing.exists() or module_of(path.relative_to(ROOT).as_posix()) in ("runner", "tests"):
-        return False
-    headers = re.search(r"HEADERS(.*?)(SOURCES|DEPENDS|\))", listing.read_text(encoding="utf-8"), re.DOTALL)
-    return bool(headers) and path.name in headers.group(1).split()
+def folder_of(path: str) -> str:
+    return path.rpartition("/")[0]
 
 
-def faults_of(path: pathlib.Path):
-    relative = path.relative_to(ROOT).as_posix()
-    module = module_of(relative)
-    if module is None:
-        return
-    sees = SEES[module] if module in SEES else []
-    for include in INCLUDE.findall(path.read_text(encoding="utf-8")):
-        target = module_of(include) if "/" in include else None
-        if target and target != module and sees is not None and target not in sees:
-            yield f"{relative}: '{module}' must not include '{include}' of '{target}'"
-        if target == "runner" and module == "runner" and include.split("/")[1] != relative.split("/")[1]:
-            yield f"{relative}: one backend must not include another: '{include}'"
-        for pattern, allowed in FOREIGN:
-            if pattern.search(include) and module not in allowed:
-                yield f"{relative}: '{include}' is only for {', '.join(sorted(allowed))}"
-        if is_public(path) and HEAVY_IN_HEADERS.search(include):
-            yield f"{relative}: '{include}' is too heavy for a public header; keep it in a .cpp"
+def read_sources():
+    """Returns the text of each source of the house, by its path."""
+    texts = {}
+    for top in HOUSE:
+        for path in sorted((ROOT / top).rglob("*")):
+            if path.suffix in SOURCES or path.name.endswith((".cpp.in", ".hpp.in")):
+                texts[path.relative_to(ROOT).as_posix()] = path.read_text(encoding="utf-8")
+    return texts
+
+
+def listed_under(keyword: str, text: str):
+    """Returns what a call of plumb_module() lists under a keyword."""
+    found = re.search(rf"(?<!\w){keyword}(.*?)(?=\b(?:PROJECT_HEADERS|SOURCES|DEPENDS|PRIVATE_DEPENDS)\b|$)", text, re.DOTALL)
+    return found.group(1).split() if found else []
+
+
+class Modules:
+    """The CMake targets of the house: their folders, headers and links."""
+
+    def __init__(self):
+        self.public = {}  # folder of the CMakeLists.txt: headers that are installed
+        self.headers = {}  # likewise: those and the ones that other modules of the project may include
+        self.links = {}  # likewise: folders of the targets that it links
+        names = {}
+        texts = {}
+        for top in HOUSE:
+            for listing in sorted((ROOT / top).rglob("CMakeLists.txt")):
+                text = listing.read_text(encoding="utf-8")
+                module = re.search(r"plumb_module\((\w+)(.*?)\n?\)", text, re.DOTALL)
+                if module:
+                    folder = folder_of(listing.relative_to(ROOT).as_posix())
+                    names[module.group(1)] = folder
+                    texts[folder] = module.group(2)
+        for folder, text in texts.items():
+            public, shared = listed_under("HEADERS", text), listed_under("PROJECT_HEADERS", text)
+            self.public[folder] = {f"{folder}/{name}" for name in public}
+            self.headers[folder] = self.public[folder] | {f"{folder}/{name}" for name in shared}
+            self.links[folder] = {names[name] for name in re.findall(r"plumb::(\w+)", text) if name in names}
+
+    def of(self, folder: str):
+        """Returns the folder of the module that a folder belongs to."""
+        return max((each for each in self.headers if is_within(folder, each)), key=len, default=None)
+
+    def reach(self, module: str):
+        """Returns all modules that a module links, directly or not."""
+        found, left = set(), [module]
+        while left:
+            for each in self.links[left.pop()] - found:
+                found.add(each)
+                left.append(each)
+        return found
+
+
+def cycles(edges):
+    """Yields the strongly connected parts of more than one folder (Tarjan, 1972)."""
+    index, low, stack = {}, {}, []
+
+    def visit(node):
+        index[node] = low[node] = len(index)
+        stack.append(node)
+        for other in edges[node]:
+            if other not in index:
+                yield from visit(other)
+            if other in stack:
+                low[node] = min(low[node], low[other])
+        if low[node] == index[node]:
+            part = stack[stack.index(node) :]
+            del stack[stack.index(node) :]
+            if len(part) > 1:
+                yield sorted(part)
+
+    for node in sorted(edges):
+        if node not in index:
+            yield from visit(node)
+
+
+def faults_of_rights(table, edges):
+    used = collections.defaultdict(set)
+    for (folder, target), files in sorted(edges.items()):
+        rights = [each for each in table.get(folder, {}).get("sees", []) if is_within(target, each)]
+        used[folder].update(rights)
+        if folder in table and not rights:
+            yield f"{folder} has no right to see {target}: {files[0]}" + (f" and {len(files) - 1} more" if files[1:] else "")
+    for folder, entry in table.items():
+        for right in sorted(set(entry["sees"]) - used[folder]):
+            yield f"ci/modules.toml: {folder} sees {right} without an include"
+
+
+def faults_of_folders(table, texts):
+    counts = collections.Counter(folder_of(path) for path in texts)
+    for folder, count in sorted(counts.items()):
+        if folder not in table:
+            yield f"ci/modules.toml: {folder} is missing"
+            continue
+        limit = table[folder].get("max_files", MAX_FILES)
+        if count > limit:
+            yield f"{folder}: {count} sources at one level, at most {limit}"
+    for folder in sorted(set(table) - set(counts)):
+        yield f"ci/modules.toml: {folder} has no sources"
+
+
+def faults_of_headers(texts, modules):
+    for path, text in texts.items():
+        own = modules.of(folder_of(path))
+        for include in INCLUDE.findall(text):
+            other = modules.of(folder_of(include)) if include.startswith(HOUSE) else None
+            if other and other != own and include in texts and include not in modules.headers[other]:
+                yield f"{path}: '{include}' is private to {other}"
+            for pattern, allowed in FOREIGN:
+                if re.match(pattern, include) and not any(is_within(folder_of(path), each) for each in allowed):
+                    yield f"{path}: '{include}' is only for {', '.join(allowed)}"
+            if own and path in modules.public[own] and not own.startswith("runners/") and HEAVY_IN_HEADERS.match(include):
+                yield f"{path}: '{include}' is too heavy for a public header; keep it in a .cpp"
+
+
+def faults_of_links(edges, modules):
+    seen = collections.defaultdict(set)
+    for folder, target in edges:
+        own, other = modules.of(folder), modules.of(target)
+        if own and other and own != other:
+            seen[own].add(other)
+    for module in sorted(modules.links):
+        for other in sorted(seen[module] - modules.reach(module)):
+            yield f"{module}/CMakeLists.txt: includes {other} and does not link it"
+        for other in sorted(modules.links[module]):
+            if other not in seen[module]:
+                yield f"{module}/CMakeLists.txt: links {other} and includes nothing of it"
 
 
 def main() -> int:
-    count = 0
-    faults = []
-    for folder in ("harness", "runners", "reporting", "suites", "tests"):
-        for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in (".cpp", ".hpp"):
-                count += 1
-                faults.extend(faults_of(path))
-    print("\n".join(faults) if faults else f"include order: {count} files, no fault")
-    return 1 if faults or count == 0 else 0
+    texts = read_sources()
+    edges = collections.defaultdict(list)
+    for path, text in texts.items():
+        for include in INCLUDE.findall(text):
+            folder, target = folder_of(path), folder_of(include)
+            if include.startswith(HOUSE) and folder != target:
+                edges[(folder, target)].append(f"{path} includes {include}")
+    if "--edges" in sys.argv:
+        for (folder, target), files in sorted(edges.items()):
+            print(f"{folder} -> {target}: {len(files)}")
+        return 0
+    with (ROOT / "ci/modules.toml").open("rb") as file:
+        table = tomllib.load(file)
+    modules = Modules()
+    graph = collections.defaultdict(set)
+    for folder, target in edges:
+        graph[folder].add(target)
+        graph.setdefault(target, set())
+    faults = [
+        *faults_of_folders(table, texts),
+        *faults_of_rights(table, edges),
+        *(f"a cycle of folders: {' '.join(part)}" for part in cycles(graph)),
+        *faults_of_headers(texts, modules),
+        *faults_of_links(edges, modules),
+    ]
+    print("\n".join(faults) if faults else f"order of folders: {len(table)} folders, {len(texts)} files, no fault")
+    return 1 if faults or not texts else 0
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ endif()
 set(PLUMB_BUNDLE_LINK_OPTIONS "LINKER:--disable-new-dtags")
 
 # The pure core is what an outside project may link; the rest serves the program.
-set(PLUMB_PUBLIC_MODULES base model rewrite measure scenario results analyze)
+set(PLUMB_PUBLIC_MODULES base stats model rewrite measure loadgen results analysis)
 
 # Nothing of such a target is timed: full optimisation would only make its build half as long again.
 function(plumb_compile_quickly target)
@@ -32,7 +32,7 @@ endfunction()
 
 # plumb_module(NAME [COMPILE_QUICKLY] HEADERS a.hpp… SOURCES a.cpp… DEPENDS plumb::base… PRIVATE_DEPENDS fmt::fmt…)
 function(plumb_module name)
-  cmake_parse_arguments(arg "COMPILE_QUICKLY" "" "HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "COMPILE_QUICKLY" "" "HEADERS;PROJECT_HEADERS;SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   if(NOT arg_SOURCES)
     file(WRITE "${CMAKE_CURRENT_BINARY_DIR}/empty.cpp" "")
     set(arg_SOURCES "${CMAKE_CURRENT_BINARY_DIR}/empty.cpp")

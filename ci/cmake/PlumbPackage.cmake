@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Makes the installed tree a CMake package: find_package(plumb), targets plumb::model, plumb::analyze…
+# Makes the installed tree a CMake package: find_package(plumb), targets plumb::model, plumb::analysis…
 include(CMakePackageConfigHelpers)
 
 set(package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/plumb")

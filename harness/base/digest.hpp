@@ -10,7 +10,8 @@ namespace plumb {
 /// Returns the SHA-256 of `content` as 64 lower-case hex digits.
 [[nodiscard]] std::string sha256(std::string_view content);
 
-/// Returns the SHA-256 of a file, read in pieces. Throws Error{kEnvironment} if it cannot be read.
+/// Returns the SHA-256 of a file, which is read in pieces. Throws Error{kEnvironment} if it cannot
+/// be read.
 [[nodiscard]] std::string sha256_of_file(const std::filesystem::path& path);
 
 }  // namespace plumb

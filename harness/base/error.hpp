@@ -6,13 +6,14 @@
 
 namespace plumb {
 
-/// Makes a command impossible. A failure to measure is never an Error: it is an Outcome in a row.
+/// Exception that makes a command impossible. A failure to measure is never an Error: it is an
+/// Outcome in a row.
 ///
-/// Text: what happened, then the values, then what to do; lower case, no trailing dot.
-/// Caught only in the two `main`s, where the kind becomes the exit status.
+/// The text says what happened, then the values, then what to do. It is in lower case, without a
+/// final dot. Only the two `main`s catch it. There the kind becomes the exit status.
 class Error : public std::runtime_error {
  public:
-  /// Kinds of errors, by who must act. The value is the exit status of the command (DESIGN §6).
+  /// Kinds of errors, by who must act. The value is the exit status of the command.
   enum class Kind {
     kUser = 2,         ///< the input is wrong: a file, a name, an option
     kEnvironment = 3,  ///< the machine lacks something: a library, a device, disk space
@@ -30,12 +31,12 @@ class Error : public std::runtime_error {
   Kind kind_;
 };
 
-/// Throws Error{kInternal} with the place and the condition. Stays on in release builds.
+/// Throws Error{kInternal} with the place and the condition. Also in release builds.
 [[noreturn]] void fail_check(const char* condition, const char* file, int line);
 
 }  // namespace plumb
 
-/// Guards against programmer errors, never against bad input.
+/// Checks against programmer errors, never against bad input.
 #define PLUMB_CHECK(condition)                             \
   do {                                                     \
     if (!(condition)) {                                    \

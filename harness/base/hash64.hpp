@@ -7,8 +7,9 @@
 
 namespace plumb {
 
-/// Returns XXH64 of the bytes (Y. Collet's xxHash, 64 bits): several bytes a cycle, the same on
-/// every little-endian machine and in every version. To tell contents apart, never for security.
+/// Returns XXH64 of the bytes (Y. Collet's xxHash, 64 bits). It handles several bytes a cycle. The
+/// result is the same on every little-endian machine and in every version. It tells contents apart
+/// and is no use for security.
 [[nodiscard]] std::uint64_t hash64(std::span<const std::byte> bytes, std::uint64_t seed = 0);
 
 }  // namespace plumb

@@ -27,8 +27,8 @@ namespace plumb {
   return row.back();
 }
 
-/// Finds the candidate most like `name`, the first of equals; empty if there is no candidate.
-/// Only the first 256 characters of `name` count, so that hostile names cost little.
+/// Finds the candidate most like `name`; of equals, the first. Empty if there is no candidate. Only
+/// the first 256 characters of `name` count, so that hostile names cost little.
 template <typename Range>
 [[nodiscard]] std::optional<std::string_view> nearest_name(std::string_view name,
                                                            const Range& candidates) {

@@ -10,7 +10,7 @@ namespace plumb {
 /// Escapes text for a segment of a URL's path or a value of its query (RFC 3986 §2).
 [[nodiscard]] std::string percent_encoded(std::string_view text);
 
-/// Reads escapes back. Absent: a wrong one.
+/// Decodes percent escapes. Absent: an escape is malformed.
 [[nodiscard]] std::optional<std::string> percent_decoded(std::string_view text);
 
 }  // namespace plumb

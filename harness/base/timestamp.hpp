@@ -7,16 +7,16 @@
 
 namespace plumb {
 
-/// Marks a moment in UTC, with microseconds.
+/// Moment in UTC, in microseconds.
 using Timestamp = std::chrono::time_point<std::chrono::system_clock, std::chrono::microseconds>;
 
-/// Reads the system's clock. For the rim only: the core is given its time.
+/// Reads the system's clock. Only outer code calls it: the core is given its time.
 [[nodiscard]] Timestamp current_time();
 
-/// Formats RFC 3339 in UTC: 2026-11-21T01:02:03.000004Z.
+/// Formats a moment by RFC 3339 in UTC: 2026-11-21T01:02:03.000004Z.
 [[nodiscard]] std::string to_text(Timestamp time);
 
-/// Parses what to_text wrote; fraction optional. Throws Error{kUser}.
+/// Parses what to_text wrote; the fraction is optional. Throws Error{kUser}.
 [[nodiscard]] Timestamp parse_timestamp(std::string_view text);
 
 }  // namespace plumb

@@ -7,10 +7,10 @@
 
 namespace plumb {
 
-/// Carries every duration inside the program; at the edges names end in `_seconds`.
+/// Duration in seconds, for all times inside the program. At the edges names end in `_seconds`.
 using Seconds = std::chrono::duration<double>;
 
-/// Tags a number with its unit, so that bytes are not added to operations.
+/// Number with its unit as a type, so that bytes cannot be added to operations.
 template <typename Tag, typename Number>
 struct Quantity {
   Number value{};

@@ -10,6 +10,7 @@
 #include "harness/cli/gate.hpp"
 #include "harness/cli/report_files.hpp"
 #include "harness/cli/stored_comparison.hpp"
+#include "reporting/content/comparison/comparison_report.hpp"
 
 namespace plumb {
 
@@ -142,7 +143,7 @@ void compare_with_baseline(CommandContext& context,
         continue;
       }
       if (!context.json) {
-        write_run_comparison(*comparison, Style::kText, std::cout);
+        write_run_comparison(*comparison, OutputMode::kText, std::cout);
       }
       const int gate = baseline.status_of(*comparison);
       if (gate == 1 || context.exit_status == 0) {

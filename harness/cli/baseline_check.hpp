@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/analyze/confirmation.hpp"
+#include "harness/analysis/compare/rounds/confirmation.hpp"
+#include "harness/analysis/report/comparison_report.hpp"
+#include "harness/analysis/report/run_report.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/store/store.hpp"
-#include "reporting/comparison_report.hpp"
 
 namespace CLI {
 class App;
@@ -27,35 +28,34 @@ struct BaselineOptions {
 };
 void add_baseline_options(CLI::App& command, BaselineOptions& options);
 
-/// Compares new runs with a baseline.
+/// Comparison of new runs with one baseline. Without a baseline it compares nothing.
 class BaselineCheck {
  public:
-  /// Finds the baseline and the reports' formats before anything is measured: `@latest` is the
-  /// newest run of now. Throws Error{kUser} if there is no such run or format, or if several runs
-  /// were to have one report.
+  /// Finds the baseline and the reports' formats, before anything is measured. `@latest` is the
+  /// newest run at that time. Throws Error{kUser} if there is no such run or format, or if several
+  /// runs would have one report. Keeps a reference to `options`.
   BaselineCheck(const BaselineOptions& options, const Store& store, std::size_t runs);
 
-  /// Compares a run that is kept already; writes its reports and the store's record. Absent: there
-  /// is no baseline. Throws Error{kRefused} for unlike environments or suites.
+  /// Compares a stored run, writes its reports, and stores the comparison. Absent: there is no
+  /// baseline. Throws Error{kRefused} for unlike environments or suites.
   [[nodiscard]] std::optional<RunComparisonReport> check(Store& store, const RunId& run) const;
-  /// Returns how many fresh processes measure suspects again; 0: none do.
+  /// Returns how many fresh processes measure suspects again; 0: none.
   [[nodiscard]] std::size_t confirming_processes() const;
-  /// Finds what a run that is measured already must confirm; nothing where it cannot be compared,
-  /// which check() says.
+  /// Finds what a stored run must confirm. Empty if it cannot be compared, which check() reports.
   [[nodiscard]] Suspects suspects(const Store& store, const RunId& run, SuspectRule rule) const;
   /// Returns the baseline's header. There must be a baseline.
   [[nodiscard]] RunHeader header(const Store& store) const;
-  /// Keeps what was measured again, from the process after `after_process` on.
+  /// Stores that processes after `after_process` measured the suspects again.
   void put(Store& store,
            const RunId& run,
            std::int64_t after_process,
            const Suspects& suspects) const;
-  /// Keeps what pairs of processes measured of the suspects.
+  /// Stores what pairs of processes measured of the suspects.
   void put(Store& store,
            const RunId& run,
            const PairedConfirmation& pairs,
            const Suspects& suspects) const;
-  /// Returns the gate's exit status of a comparison; 0 without a gate.
+  /// Returns the gate's exit status for a comparison; 0 without a gate.
   [[nodiscard]] int status_of(const RunComparisonReport& report) const;
 
  private:
@@ -63,9 +63,9 @@ class BaselineCheck {
   std::optional<RunId> baseline_;
 };
 
-/// Compares each run with the baseline, if there is one, and sets the gate's exit status. Prints
-/// what `--json` promises: one document, of which the comparisons are part, even if the last of
-/// them is refused; else the comparisons alone. Throws as BaselineCheck::check() does.
+/// Compares each run with the baseline, if there is one, and sets the gate's exit status. With
+/// `--json` it prints one document of the runs and their comparisons, even if the last one is
+/// refused. Otherwise it prints the comparisons alone. Throws as BaselineCheck::check() does.
 void compare_with_baseline(CommandContext& context,
                            const BaselineCheck& baseline,
                            Store& store,

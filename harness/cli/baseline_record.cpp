@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
-#include "harness/plan/run_record.hpp"
+#include "harness/session/run_record.hpp"
 
 namespace plumb {
 namespace {

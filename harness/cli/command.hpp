@@ -10,7 +10,7 @@ class App;
 
 namespace plumb {
 
-/// The context that all commands share: the global options and the user's request to stop.
+/// Context that all commands share: the global options and the user's request to stop.
 struct CommandContext {
   std::string version;            ///< of this program
   std::string store_url;          ///< `--store`, PLUMB_STORE or the default
@@ -19,7 +19,8 @@ struct CommandContext {
   int exit_status = 0;            ///< of the command that ran
 };
 
-/// Each adds one command with its options to the program; one file each.
+/// Adds a command with its options to the program. Each command has a file of its own, except
+/// bound, whatif and report (command_analysis.cpp).
 void add_baseline(CLI::App& app, CommandContext& context);
 void add_bisect(CLI::App& app, CommandContext& context);
 void add_calibrate(CLI::App& app, CommandContext& context);

@@ -14,7 +14,9 @@
 #include "harness/cli/stored_comparison.hpp"
 #include "harness/cli/stored_qualification.hpp"
 #include "harness/cli/whole_file.hpp"
-#include "reporting/documents.hpp"
+#include "reporting/content/comparison/comparison_report.hpp"
+#include "reporting/content/qualification/qualification_report.hpp"
+#include "reporting/content/run/documents.hpp"
 
 namespace plumb {
 namespace {
@@ -70,7 +72,9 @@ void add_bound(CLI::App& app, CommandContext& context) {
       app.add_subcommand("bound", "lower bounds of a run's models, and what they are made of");
   add_run_options(*command, *options);
   command->callback([&context, options] {
-    write_bounds(analyze(context, *options), context.json ? Style::kJson : Style::kText, std::cout);
+    write_bounds(analyze(context, *options),
+                 context.json ? OutputMode::kJson : OutputMode::kText,
+                 std::cout);
   });
 }
 
@@ -79,8 +83,9 @@ void add_whatif(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand("whatif", "what each optimisation would bring");
   add_run_options(*command, *options);
   command->callback([&context, options] {
-    write_what_ifs(
-        analyze(context, *options), context.json ? Style::kJson : Style::kText, std::cout);
+    write_what_ifs(analyze(context, *options),
+                   context.json ? OutputMode::kJson : OutputMode::kText,
+                   std::cout);
   });
 }
 

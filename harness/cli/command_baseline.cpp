@@ -9,14 +9,15 @@
 #include <memory>
 #include <vector>
 
-#include "harness/analyze/middle_run.hpp"
-#include "harness/analyze/run_times.hpp"
+#include "harness/analysis/compare/middle_run.hpp"
+#include "harness/analysis/compare/run_times.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/baseline_record.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/requested_suite.hpp"
 #include "harness/cli/run_analysis.hpp"
+#include "reporting/content/comparison/baseline_documents.hpp"
 
 namespace plumb {
 namespace {
@@ -35,9 +36,9 @@ std::string user_name() {
   return user == nullptr ? fmt::format("uid {}", ::geteuid()) : std::string(user->pw_name);
 }
 
-/// Measures a suite several times and returns the run in the middle. Each run teaches the store how
-/// much runs of unchanged code differ. Throws Error{kTryAgain} if the user stopped it, or a run has
-/// no times.
+/// Measures a suite several times and returns the run in the middle (middle_run()). From each run
+/// the store learns how much runs of unchanged code differ. Throws Error{kTryAgain} if one of them
+/// is not finished.
 RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& options, Store& store) {
   RunOptions run;
   run.suite = options.run;
@@ -108,7 +109,7 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   CLI::App* const list = baseline->add_subcommand("list", "baselines now and before, newest first");
   list->callback([&context] {
     write_baselines(baselines_in(*open_store(context.store_url)),
-                    context.json ? Style::kJson : Style::kText,
+                    context.json ? OutputMode::kJson : OutputMode::kText,
                     std::cout);
   });
 }

@@ -13,13 +13,13 @@
 #include "harness/cli/command.hpp"
 #include "harness/cli/paired_run.hpp"
 #include "harness/cli/progress_line.hpp"
-#include "harness/cli/stack_probe.hpp"
-#include "harness/cli/stored_noise.hpp"
-#include "harness/cli/user_paths.hpp"
-#include "harness/cli/worker_choice.hpp"
-#include "harness/model/layer_spec.hpp"
-#include "harness/plan/sequential_rounds.hpp"
-#include "reporting/bisection.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/session/sequential_rounds.hpp"
+#include "harness/session/stored_noise.hpp"
+#include "harness/session/user_paths.hpp"
+#include "harness/session/worker_choice.hpp"
+#include "harness/stacks/stack_probe.hpp"
+#include "reporting/content/comparison/bisection.hpp"
 
 namespace plumb {
 namespace {
@@ -40,7 +40,7 @@ struct VersionedStack {
   std::string version;
 };
 
-/// Splits "3.11.2" into numbers, so that 3.9 comes before 3.11; what is no number counts as zero.
+/// Splits "3.11.2" into numbers, so that 3.9 comes before 3.11. What is no number counts as zero.
 std::vector<std::uint64_t> numbers_of(const std::string& version) {
   std::vector<std::uint64_t> numbers;
   std::istringstream parts(version);
@@ -56,7 +56,7 @@ std::string version_of(const std::string& stack, int threads) {
   return version != environment.facts.end() ? version->second : "";
 }
 
-/// One bisection.
+/// Search for the first stack on which a layer is worse.
 class Search {
  public:
   Search(CommandContext& context, const BisectOptions& options, Store& store)
@@ -118,8 +118,8 @@ class Search {
   }
 
  private:
-  /// Lists the stacks between the two by version: those named, or all that there are of the same
-  /// backend.
+  /// Lists the stacks from good to bad by version, both included. Those between are named by the
+  /// user, or are all of the same backend.
   [[nodiscard]] std::vector<VersionedStack> candidates() const {
     const VersionedStack good{options_.good, version_of(options_.good, options_.threads)};
     const VersionedStack bad{options_.bad, version_of(options_.bad, options_.threads)};
@@ -138,8 +138,7 @@ class Search {
     std::vector<VersionedStack> between;
     for (const std::string& name : names) {
       const VersionedStack stack{name, version_of(name, options_.threads)};
-      // Either of the two may be the newer one: an upgrade that is to be taken back is a question
-      // too.
+      // Either may be the newer one: after a downgrade the question is the same.
       const bool inside =
           (older(good, stack) && older(stack, bad)) || (older(bad, stack) && older(stack, good));
       if (inside) {
@@ -216,7 +215,7 @@ class Search {
 void bisect(CommandContext& context, const BisectOptions& options) {
   const auto store = open_store(context.store_url);
   const Bisection bisection = Search(context, options, *store).run();
-  write_bisection(bisection, context.json ? Style::kJson : Style::kText, std::cout);
+  write_bisection(bisection, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   const bool open =
       std::any_of(bisection.steps.begin(), bisection.steps.end(), [](const BisectionStep& step) {
         return step.test.verdict == ComparisonVerdict::kInconclusive;
@@ -240,7 +239,7 @@ void add_bisect(CLI::App& app, CommandContext& context) {
                       options->stacks,
                       "a stack that may lie between; may be repeated; default: all of the backend");
   command->add_option("--pairs", options->pairs, "pairs of restarted processes a stack, at most")
-      ->check(CLI::Range(kLeastDesign, std::size_t{200}))
+      ->check(CLI::Range(kMinDesign, std::size_t{200}))
       ->capture_default_str();
   command
       ->add_option("--control-drift",

@@ -13,14 +13,14 @@
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/paired_run.hpp"
 #include "harness/cli/progress_line.hpp"
-#include "harness/cli/replicated_metrics.hpp"
-#include "harness/cli/run_lock.hpp"
-#include "harness/cli/stack_watch.hpp"
-#include "harness/cli/stored_noise.hpp"
-#include "harness/cli/upgrade_test.hpp"
-#include "harness/cli/user_paths.hpp"
-#include "harness/plan/run_record.hpp"
-#include "reporting/noise_documents.hpp"
+#include "harness/cli/qualification_session.hpp"
+#include "harness/session/replicated_metrics.hpp"
+#include "harness/session/run_lock.hpp"
+#include "harness/session/run_record.hpp"
+#include "harness/session/stack_watch.hpp"
+#include "harness/session/stored_noise.hpp"
+#include "harness/session/user_paths.hpp"
+#include "reporting/content/comparison/noise_documents.hpp"
 
 namespace plumb {
 namespace {
@@ -40,7 +40,7 @@ Seconds now() {
   return std::chrono::steady_clock::now().time_since_epoch();
 }
 
-/// Measures one stack against itself and reads its noise from that.
+/// Measurement of one stack against itself, from which its noise is read.
 class SelfMeasurement {
  public:
   SelfMeasurement(CommandContext& context, const CalibrateOptions& options, Store& store)
@@ -75,7 +75,7 @@ class SelfMeasurement {
         .calibrations = calibrations.size(),
         .noise = calibrate_noise(replicated_metrics(store_, calibrations), options_.plan)};
     std::ostringstream document;
-    write_noise(report, Style::kJson, document);
+    write_noise(report, OutputMode::kJson, document);
     put_run_record(store_, first.header.id, kNoiseRecord, suite_.name, document.str());
     return report;
   }
@@ -102,7 +102,7 @@ class SelfMeasurement {
     return run;
   }
 
-  /// Returns whether every pair was measured.
+  /// Measures the pairs, up to the end of the budget. Returns false if the user stopped it.
   bool measure(const PairedSide& first, const PairedSide& second) {
     PairedOptions limits;
     limits.row_timeout = parse_duration(options_.row_timeout);
@@ -112,18 +112,18 @@ class SelfMeasurement {
     Progress progress;
     progress.unit = "pairs";
     progress.total = options_.pairs;
-    const Seconds began = now();
+    const Seconds start = now();
     while (progress.done < options_.pairs) {
       static_cast<void>(rounds.measure(work, [&](const std::string& current) {
         progress.current = current;
-        progress.elapsed = now() - began;
+        progress.elapsed = now() - start;
         line.show(progress);
       }));
       if (context_.stop.load()) {
         return false;
       }
       ++progress.done;
-      progress.elapsed = now() - began;
+      progress.elapsed = now() - start;
       progress.left = progress.elapsed * (static_cast<double>(options_.pairs - progress.done) /
                                           static_cast<double>(progress.done));
       if (!options_.budget.empty() && progress.elapsed >= parse_duration(options_.budget)) {
@@ -153,7 +153,7 @@ void add_calibrate(CLI::App& app, CommandContext& context) {
   command->add_option("--stack", options->stack, "library version to measure with")
       ->capture_default_str();
   command->add_option("--pairs", options->pairs, "pairs of restarted processes")
-      ->check(CLI::Range(kLeastCalibrationPairs, std::size_t{500}))
+      ->check(CLI::Range(kMinCalibrationPairs, std::size_t{500}))
       ->capture_default_str();
   command->add_option("--budget", options->budget, "no pair begins after this time, such as 30m");
   command->add_option("--only", options->only, "layers: leave the models end to end out")
@@ -169,7 +169,7 @@ void add_calibrate(CLI::App& app, CommandContext& context) {
   command->callback([&context, options] {
     const auto store = open_store(context.store_url);
     const NoiseReport report = SelfMeasurement(context, *options, *store).run();
-    write_noise(report, context.json ? Style::kJson : Style::kText, std::cout);
+    write_noise(report, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   });
 }
 

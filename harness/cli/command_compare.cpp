@@ -10,9 +10,9 @@
 #include "harness/cli/sample_file.hpp"
 #include "harness/cli/stored_boots.hpp"
 #include "harness/cli/stored_comparison.hpp"
-#include "reporting/change_documents.hpp"
-#include "reporting/comparison_report.hpp"
-#include "reporting/paired_report.hpp"
+#include "reporting/content/comparison/change_documents.hpp"
+#include "reporting/content/comparison/comparison_report.hpp"
+#include "reporting/content/comparison/paired_report.hpp"
 
 namespace plumb {
 namespace {
@@ -28,8 +28,9 @@ struct CompareOptions {
   ComparisonLimits limits;
 };
 
-/// Compares the paired rounds of a file; returns one verdict a question.
-std::vector<ComparisonVerdict> compare_samples(const CompareOptions& options, Style style) {
+/// Compares the paired rounds of a file and writes the reports. Returns one verdict for each
+/// question.
+std::vector<ComparisonVerdict> compare_samples(const CompareOptions& options, OutputMode style) {
   PairedReport report{.file = options.samples,
                       .limits = options.limits,
                       .sequential = options.sequential,
@@ -49,7 +50,7 @@ std::vector<ComparisonVerdict> compare_samples(const CompareOptions& options, St
 
 ComparisonVerdict compare_stored(const CompareOptions& options,
                                  const std::string& store_url,
-                                 Style style) {
+                                 OutputMode style) {
   const auto store = open_store(store_url);
   const bool boots = names_several_runs(options.baseline) || names_several_runs(options.candidate);
   const RunComparisonReport report =
@@ -125,7 +126,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
     if (options->samples.empty() && options->candidate.empty()) {
       throw Error(Error::Kind::kUser, "name two runs, or a file: plumb compare --samples FILE");
     }
-    const Style style = context.json ? Style::kJson : Style::kText;
+    const OutputMode style = context.json ? OutputMode::kJson : OutputMode::kText;
     const std::vector<ComparisonVerdict> verdicts =
         options->samples.empty() ? std::vector{compare_stored(*options, context.store_url, style)}
                                  : compare_samples(*options, style);

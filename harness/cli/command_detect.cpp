@@ -7,13 +7,13 @@
 #include <memory>
 
 #include "harness/base/error.hpp"
-#include "harness/cli/change_book.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/sample_file.hpp"
 #include "harness/cli/stored_history.hpp"
-#include "reporting/change_documents.hpp"
-#include "reporting/evaluation_documents.hpp"
-#include "reporting/history_documents.hpp"
+#include "harness/session/change_triage.hpp"
+#include "reporting/content/comparison/change_documents.hpp"
+#include "reporting/content/comparison/evaluation_documents.hpp"
+#include "reporting/content/comparison/history_documents.hpp"
 
 namespace plumb {
 namespace {
@@ -51,7 +51,7 @@ SeriesDetection detect_in(const NamedSeries& series, const DetectionOptions& wan
   }
 }
 
-void detect_in_file(const DetectOptions& options, Style style) {
+void detect_in_file(const DetectOptions& options, OutputMode style) {
   std::vector<SeriesDetection> found;
   for (const NamedSeries& series : read_series(options.input)) {
     found.push_back(detect_in(series, options.wanted));
@@ -59,7 +59,7 @@ void detect_in_file(const DetectOptions& options, Style style) {
   write_detections(found, style, std::cout);
 }
 
-void evaluate(const std::string& file, Style style) {
+void evaluate(const std::string& file, OutputMode style) {
   AnnotatedSet set = read_annotated_series(file);
   Evaluation evaluation;
   evaluation.skipped = std::move(set.skipped);
@@ -116,7 +116,8 @@ std::vector<SeriesFinding> judge(const StoredHistory& history,
   return findings;
 }
 
-/// Reads "SERIES@RUN", or "@RUN" for all that changed in a run, and returns the entries.
+/// Returns the entries for the changes that "SERIES@RUN" names; "@RUN" names all changes in a run.
+/// Throws Error{kUser} if there is none.
 std::vector<ChangeRecord> decided(const Store& store,
                                   std::span<const SeriesFinding> findings,
                                   const std::string& text,
@@ -164,7 +165,7 @@ int gate_status(std::span<const SeriesFinding> findings) {
   return suspicious ? static_cast<int>(Error::Kind::kTryAgain) : 0;
 }
 
-void detect_in_store(CommandContext& context, const DetectOptions& options, Style style) {
+void detect_in_store(CommandContext& context, const DetectOptions& options, OutputMode style) {
   const auto store = open_store(context.store_url);
   StoredHistory history = read_history(*store, options.query);
   const RunHeader& newest = history.runs.back().header;
@@ -253,7 +254,7 @@ void add_detect(CLI::App& app, CommandContext& context) {
       ->excludes(input)
       ->excludes(annotated);
   command->callback([&context, options] {
-    const Style style = context.json ? Style::kJson : Style::kText;
+    const OutputMode style = context.json ? OutputMode::kJson : OutputMode::kText;
     if (!options->annotated.empty()) {
       evaluate(options->annotated, style);
     } else if (!options->input.empty()) {

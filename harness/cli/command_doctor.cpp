@@ -14,19 +14,19 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/user_paths.hpp"
-#include "harness/cli/worker_choice.hpp"
 #include "harness/measure/cache_facts.hpp"
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/parallel_efficiency.hpp"
 #include "harness/measure/sampler.hpp"
-#include "harness/plan/system_facts.hpp"
+#include "harness/session/system_facts.hpp"
+#include "harness/session/user_paths.hpp"
+#include "harness/session/worker_choice.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb {
 namespace {
 
-/// The result of one check by the doctor.
+/// Result of one check by the doctor.
 struct Finding {
   enum class Verdict { kGood, kNote, kNotQuiet, kMissing };
   Verdict verdict = Verdict::kGood;
@@ -49,7 +49,7 @@ std::string_view to_text(Finding::Verdict verdict) {
   return "";
 }
 
-/// Runs a check that may find something lacking; the Error's text is the advice.
+/// Runs a check. If it throws, something is missing, and the error's text is the advice.
 Finding check(const std::string& what, const std::function<Finding()>& look) {
   try {
     Finding finding = look();

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "harness/cli/command.hpp"
-#include "harness/cli/worker_choice.hpp"
-#include "harness/plan/system_facts.hpp"
-#include "reporting/documents.hpp"
+#include "harness/session/system_facts.hpp"
+#include "harness/session/worker_choice.hpp"
+#include "reporting/content/run/documents.hpp"
 
 namespace plumb {
 
@@ -28,7 +28,7 @@ void add_env(CLI::App& app, CommandContext& context) {
     WorkerProcess worker(worker_options(options->stack, options->threads));
     write_environment(
         join_environment(read_system(), worker.describe(), options->threads, options->stack),
-        context.json ? Style::kJson : Style::kText,
+        context.json ? OutputMode::kJson : OutputMode::kText,
         options->explain,
         std::cout);
   });

@@ -29,7 +29,8 @@ struct ExportOptions {
   std::vector<std::string> labels;
 };
 
-/// Reads NAME=VALUE pairs. Throws Error{kUser} for what Prometheus would not take.
+/// Reads NAME=VALUE pairs. Throws Error{kUser} for a name that Prometheus does not accept, or one
+/// that is there twice.
 MetricLabels parse_labels(const std::vector<std::string>& texts) {
   MetricLabels labels;
   for (const std::string& text : texts) {

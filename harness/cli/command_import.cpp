@@ -12,21 +12,21 @@
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/foreign_run.hpp"
-#include "harness/cli/google_benchmark_file.hpp"
-#include "harness/cli/nvbench_file.hpp"
+#include "harness/importers/google_benchmark_file.hpp"
+#include "harness/importers/imported_run.hpp"
+#include "harness/importers/nvbench_file.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb {
 namespace {
 
-constexpr std::uintmax_t kFileAtMost = std::uintmax_t{64} << 20U;
-constexpr std::size_t kFilesAtMost = 1000;
+constexpr std::uintmax_t kMaxFile = std::uintmax_t{64} << 20U;
+constexpr std::size_t kMaxFiles = 1000;
 
 struct ImportOptions {
   std::vector<std::string> files;
   std::string at;
-  ForeignName name;
+  ImportedName name;
 };
 
 std::string bytes_of(const std::filesystem::path& file, std::uintmax_t at_most) {
@@ -51,9 +51,9 @@ std::string bytes_of(const std::filesystem::path& file, std::uintmax_t at_most) 
 }
 
 /// Reads one file. Sample files are looked for beside it, by the last two parts of their path.
-ForeignResults read_file(const std::string& format,
-                         const std::string& file,
-                         const std::string& text) {
+ImportedResults read_file(const std::string& format,
+                          const std::string& file,
+                          const std::string& text) {
   try {
     if (format == "google-benchmark") {
       return read_google_benchmark(text);
@@ -71,7 +71,7 @@ ForeignResults read_file(const std::string& format,
   }
 }
 
-/// Throws if the same files make up a stored run: a history has each result once.
+/// Throws Error{kUser} if a stored run was made of the same files: a history has each result once.
 void check_new(const Store& store, const RunHeader& header) {
   for (const RunRecord& run : store.runs()) {
     const Facts& facts = run.header.environment.facts;
@@ -86,23 +86,22 @@ void check_new(const Store& store, const RunHeader& header) {
 }
 
 void import_results(const CommandContext& context, const ImportOptions& options) {
-  if (options.files.size() > kFilesAtMost) {
-    throw Error(
-        Error::Kind::kUser,
-        fmt::format("{} files; a run takes at most {}", options.files.size(), kFilesAtMost));
+  if (options.files.size() > kMaxFiles) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("{} files; a run takes at most {}", options.files.size(), kMaxFiles));
   }
-  std::vector<ForeignResults> processes;
+  std::vector<ImportedResults> processes;
   std::string digests;
   for (const std::string& file : options.files) {
-    const std::string text = bytes_of(file, kFileAtMost);
+    const std::string text = bytes_of(file, kMaxFile);
     processes.push_back(read_file(options.name.format, file, text));
     digests += sha256(text) + "\n";
   }
-  ForeignName name = options.name;
+  ImportedName name = options.name;
   if (!options.at.empty()) {
     name.started = parse_timestamp(options.at);
   }
-  ForeignRun run = make_foreign_run(name, processes, options.files, current_time());
+  ImportedRun run = make_imported_run(name, processes, options.files, current_time());
   run.header.environment.facts["import.sha256"] = sha256(digests);
   run.header.command = {"plumb", "import", name.format};
   run.header.command.insert(run.header.command.end(), options.files.begin(), options.files.end());

@@ -8,14 +8,14 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/reproducer_folder.hpp"
-#include "harness/cli/second_look.hpp"
-#include "harness/cli/worker_choice.hpp"
-#include "harness/model/layer_spec.hpp"
-#include "harness/plan/system_facts.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/session/profiling_pass.hpp"
+#include "harness/session/system_facts.hpp"
+#include "harness/session/worker_choice.hpp"
 #include "harness/suite/suite.hpp"
-#include "harness/worker/metric_names.hpp"
-#include "harness/worker/worker_variables.hpp"
-#include "reporting/documents.hpp"
+#include "harness/worker/protocol/metric_names.hpp"
+#include "harness/worker/protocol/worker_variables.hpp"
+#include "reporting/content/run/documents.hpp"
 
 namespace plumb {
 namespace {
@@ -27,12 +27,12 @@ struct LayerOptions {
   std::string timeout = "60s";
   std::string variant;
   std::string emit;
-  std::string metrics;  ///< "true": those that are not named
+  std::string metrics;  ///< "true": kDefaultMetrics
   int threads = 1;
   bool force = false;
 };
 
-/// Returns what the worker is asked for; empty: nothing.
+/// Returns the metrics that the worker is asked for; empty: none.
 std::string metrics_of(const LayerOptions& options) {
   if (options.metrics == "true") {
     return kDefaultMetrics;
@@ -91,8 +91,11 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
   } else if (!metrics.empty()) {
     miss_counters("the backend of this stack has no counters to read, or no device", rows);
   }
-  write_layer(
-      request.key, rows, environment, context.json ? Style::kJson : Style::kText, std::cout);
+  write_layer(request.key,
+              rows,
+              environment,
+              context.json ? OutputMode::kJson : OutputMode::kText,
+              std::cout);
   if (!options.emit.empty()) {
     if (!worker) {
       worker.emplace(worker_settings);

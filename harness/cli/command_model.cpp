@@ -11,8 +11,8 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/model_source.hpp"
-#include "harness/model/weights.hpp"
-#include "reporting/documents.hpp"
+#include "harness/model/onnx/weights.hpp"
+#include "reporting/content/run/documents.hpp"
 #include "suites/zoo/zoo.hpp"
 
 namespace plumb {
@@ -91,7 +91,7 @@ void add_model(CLI::App& app, CommandContext& context) {
       }
       listings.push_back(std::move(listing));
     }
-    write_model_list(listings, context.json ? Style::kJson : Style::kText, std::cout);
+    write_model_list(listings, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   });
 
   const auto options = std::make_shared<ModelOptions>();
@@ -103,7 +103,7 @@ void add_model(CLI::App& app, CommandContext& context) {
   show->add_option("--dim", options->dims, kDimHelp);
   show->callback([&context, options] {
     write_model(load_graph(options->model, read_options(*options)),
-                context.json ? Style::kJson : Style::kText,
+                context.json ? OutputMode::kJson : OutputMode::kText,
                 std::cout);
   });
 

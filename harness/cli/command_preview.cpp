@@ -16,12 +16,12 @@
 #include "harness/cli/gpu_profile.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/progress_line.hpp"
-#include "harness/cli/stack_inquiry.hpp"
-#include "harness/cli/user_paths.hpp"
 #include "harness/cli/whole_file.hpp"
-#include "harness/cli/worker_choice.hpp"
-#include "harness/model/layer_spec.hpp"
-#include "reporting/preview_documents.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/session/user_paths.hpp"
+#include "harness/session/worker_choice.hpp"
+#include "harness/stacks/stack_inquiry.hpp"
+#include "reporting/content/stack/preview_documents.hpp"
 
 namespace plumb {
 namespace {
@@ -37,7 +37,8 @@ struct PreviewOptions {
   bool gate = false;
 };
 
-/// Reads the suite; a type on the command line replaces the suite's, and a model is then read once.
+/// Reads the suite. A type on the command line replaces the suite's types, and each model is then
+/// read once.
 ResolvedSuite suite_in(const PreviewOptions& options) {
   ResolvedSuite suite = resolve_suite(read_suite(find_suite(options.suite)));
   if (!options.dtype.empty()) {
@@ -58,7 +59,7 @@ LayerKey with_tf32(const LayerKey& key) {
   return to_key(spec);
 }
 
-/// Lists every key of the suite once, fused forms included, with the models that use it.
+/// Lists every key of the suite once, fused keys included, with the models that use it.
 std::vector<PreviewedLayer> layers_of(const PreviewOptions& options, const ResolvedSuite& suite) {
   std::vector<PreviewedLayer> layers;
   std::map<LayerKey, std::size_t> places;
@@ -92,7 +93,7 @@ std::vector<PreviewedLayer> layers_of(const PreviewOptions& options, const Resol
   return layers;
 }
 
-/// Asks one stack about every layer; returns what its worker says of itself.
+/// Asks one stack about every layer, and returns the environment that its worker describes.
 Environment ask_all(const std::string& stack,
                     const GpuProfile& gpu,
                     std::vector<PreviewedLayer>& layers,
@@ -120,13 +121,13 @@ Environment ask_all(const std::string& stack,
   return inquiry.environment();
 }
 
-void print(const PreviewReport& report, const PreviewOptions& options, Style style) {
+void print(const PreviewReport& report, const PreviewOptions& options, OutputMode style) {
   if (options.output.empty()) {
     return write_preview(report, style, std::cout);
   }
   const bool json = std::filesystem::path(options.output).extension() == ".json";
   write_whole_file(options.output, [&](std::ostream& out) {
-    write_preview(report, json ? Style::kJson : style, out);
+    write_preview(report, json ? OutputMode::kJson : style, out);
   });
 }
 
@@ -146,7 +147,7 @@ void preview(CommandContext& context, const PreviewOptions& options) {
       ask_all(options.from, gpu, layers, &PreviewedLayer::from, progress, context);
   report.to.environment = ask_all(options.to, gpu, layers, &PreviewedLayer::to, progress, context);
   report.preview = preview_engines(layers);
-  print(report, options, context.json ? Style::kJson : Style::kText);
+  print(report, options, context.json ? OutputMode::kJson : OutputMode::kText);
   const bool bad = std::any_of(report.preview.comparisons.begin(),
                                report.preview.comparisons.end(),
                                [](const EngineComparison& one) {

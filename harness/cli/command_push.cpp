@@ -27,7 +27,8 @@ struct PushOptions {
   std::size_t layers = 10;
 };
 
-/// Returns the state of a run's series after that run.
+/// Returns the state of a run's series after that run. Throws Error{kUser} if the run is not
+/// finished.
 SuiteMetrics state_after(const Store& store, const std::string& name, std::size_t layers) {
   const RunRecord run = store.find_run(name);
   if (run.state != RunState::kFinished) {

@@ -6,16 +6,17 @@
 #include <iostream>
 #include <memory>
 
-#include "harness/analyze/sequential_comparison.hpp"
+#include "harness/analysis/compare/rounds/sequential_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/criteria_file.hpp"
 #include "harness/cli/model_source.hpp"
+#include "harness/cli/qualification_session.hpp"
 #include "harness/cli/report_files.hpp"
 #include "harness/cli/stored_qualification.hpp"
-#include "harness/cli/upgrade_test.hpp"
-#include "harness/cli/user_paths.hpp"
-#include "reporting/qualification_summary.hpp"
+#include "harness/session/user_paths.hpp"
+#include "reporting/content/qualification/qualification_report.hpp"
+#include "reporting/content/qualification/qualification_summary.hpp"
 
 namespace plumb {
 namespace {
@@ -96,7 +97,8 @@ void qualify(CommandContext& context, QualifyOptions options) {
   const Qualification qualification =
       test_upgrade(context, *store, suite, models, criteria, options.upgrade);
   write_reports(with_history(*store, qualification), qualification_formats(), options.outputs);
-  write_qualification(qualification, context.json ? Style::kJson : Style::kText, std::cout);
+  write_qualification(
+      qualification, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   if (options.gate && context.exit_status == 0) {
     context.exit_status = gate_status(qualification.verdict);
   }
@@ -120,7 +122,7 @@ void add_qualify(CLI::App& app, CommandContext& context) {
       ->add_option("--pairs",
                    options->upgrade.pairs,
                    "pairs of restarted processes, at most: fewer where all is decided")
-      ->check(CLI::Range(kLeastDesign, std::size_t{200}))
+      ->check(CLI::Range(kMinDesign, std::size_t{200}))
       ->capture_default_str();
   command->add_option("--budget", options->budget, "no pair begins after this time, such as 30m");
   command->add_option("--model", options->models, "only this model of the suite; may be repeated");

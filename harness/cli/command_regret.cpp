@@ -6,7 +6,7 @@
 #include "harness/cli/command.hpp"
 #include "harness/cli/report_files.hpp"
 #include "harness/store/store.hpp"
-#include "reporting/regret_report.hpp"
+#include "reporting/content/stack/regret_report.hpp"
 
 namespace plumb {
 namespace {
@@ -25,7 +25,7 @@ void report_regret(const CommandContext& context, const RegretOptions& options) 
     report.runs.push_back(heuristic_regret(
         run, store->measurements(run.header.id), parse_cache_mode(options.cache).value()));
   }
-  write_regret(report, context.json ? Style::kJson : Style::kText, std::cout);
+  write_regret(report, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   write_reports(report, regret_formats(), options.outputs);
 }
 

@@ -12,14 +12,14 @@
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/load_options.hpp"
-#include "harness/cli/model_loads.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/requested_suite.hpp"
 #include "harness/cli/run_analysis.hpp"
+#include "harness/cli/scenario_runs.hpp"
 #include "harness/cli/suite_run.hpp"
-#include "harness/cli/user_paths.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
-#include "reporting/documents.hpp"
+#include "harness/session/user_paths.hpp"
+#include "reporting/content/run/documents.hpp"
 
 namespace plumb {
 namespace {
@@ -60,7 +60,7 @@ void run_suite(CommandContext& context, RunOptions options) {
       context.exit_status = exit_status_of(loads_of(*store, id));
     }
     if (!context.json) {
-      write_bounds(reports.back(), Style::kText, std::cout);
+      write_bounds(reports.back(), OutputMode::kText, std::cout);
     }
     if (options.only != "layers" && options.loads.scenarios.empty()) {
       warn_of_missing(reports.back());

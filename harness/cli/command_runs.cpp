@@ -4,7 +4,7 @@
 
 #include "harness/cli/command.hpp"
 #include "harness/store/store.hpp"
-#include "reporting/documents.hpp"
+#include "reporting/content/run/documents.hpp"
 
 namespace plumb {
 
@@ -12,7 +12,7 @@ void add_runs(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand("runs", "list the runs in the store, newest first");
   command->callback([&context] {
     const auto store = open_store(context.store_url);
-    write_runs(store->runs(), context.json ? Style::kJson : Style::kText, std::cout);
+    write_runs(store->runs(), context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   });
 }
 

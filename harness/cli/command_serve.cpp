@@ -56,7 +56,7 @@ void serve(const CommandContext& context, const ServeOptions& options) {
       respond(text_reply(400, "this is no address\n"));
     }
   });
-  // After the server, so that no page is made for one that is gone.
+  // Declared after the server and destroyed before it: no page is made for a server that is gone.
   WebPages made(context.store_url, [&] { return publisher.snapshot(); });
   pages = &made;
   if (!server.is_loopback()) {

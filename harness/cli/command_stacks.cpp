@@ -10,25 +10,27 @@
 #include "harness/cli/command.hpp"
 #include "harness/cli/gpu_profile.hpp"
 #include "harness/cli/model_source.hpp"
-#include "harness/cli/stack_contents.hpp"
-#include "harness/cli/stack_fetch.hpp"
-#include "harness/cli/stack_probe.hpp"
-#include "harness/cli/user_paths.hpp"
-#include "harness/cli/worker_choice.hpp"
-#include "harness/plan/planner.hpp"
-#include "reporting/stack_difference_documents.hpp"
+#include "harness/session/planner.hpp"
+#include "harness/session/user_paths.hpp"
+#include "harness/session/worker_choice.hpp"
+#include "harness/stacks/stack_contents.hpp"
+#include "harness/stacks/stack_fetch.hpp"
+#include "harness/stacks/stack_probe.hpp"
+#include "reporting/content/stack/stack_difference_documents.hpp"
+#include "reporting/content/stack/stack_documents.hpp"
 
 namespace plumb {
 namespace {
 
-constexpr std::size_t kLayersExplained = 20;  // those that the text shows; 0.1 s for each side
+constexpr std::size_t kLayersExplained = 20;  // as many as the text shows; 0.1 s for each side
 
 std::filesystem::path stacks_folder() {
   return data_folder() / "stacks";
 }
 
-/// Probes each; what cannot be started is a problem of that stack. Returns whether all are sound.
-bool probe(const std::vector<std::string>& names, Style style) {
+/// Probes stacks and prints the reports. What cannot be started is a problem of its stack; a single
+/// stack throws instead. Returns whether all are sound.
+bool probe(const std::vector<std::string>& names, OutputMode style) {
   std::vector<StackReport> reports;
   for (const std::string& name : names) {
     try {
@@ -49,7 +51,7 @@ bool probe(const std::vector<std::string>& names, Style style) {
   });
 }
 
-/// Lists every key that a suite needs, fused ones too; none without a suite.
+/// Lists every key that a suite needs, fused keys included; none without a suite.
 std::vector<LayerKey> keys_of(const std::string& suite) {
   std::vector<LayerKey> keys;
   if (!suite.empty()) {
@@ -70,8 +72,9 @@ void add_stacks(CLI::App& app, CommandContext& context) {
 
   stacks->add_subcommand("list", "the stacks there are, and what their files name")
       ->callback([&context] {
-        write_stacks(
-            list_stacks(stacks_folder()), context.json ? Style::kJson : Style::kText, std::cout);
+        write_stacks(list_stacks(stacks_folder()),
+                     context.json ? OutputMode::kJson : OutputMode::kText,
+                     std::cout);
       });
 
   CLI::App* const probing = stacks->add_subcommand(
@@ -85,7 +88,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
         wanted.push_back(stack.name);
       }
     }
-    if (!probe(wanted, context.json ? Style::kJson : Style::kText)) {
+    if (!probe(wanted, context.json ? OutputMode::kJson : OutputMode::kText)) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
   });
@@ -114,7 +117,8 @@ void add_stacks(CLI::App& app, CommandContext& context) {
     StackDifference difference =
         stack_difference(stack_contents(from, {keys, device}), stack_contents(to, {keys, device}));
     explain_choices(from, to, kLayersExplained, difference);
-    write_stack_difference(difference, context.json ? Style::kJson : Style::kText, std::cout);
+    write_stack_difference(
+        difference, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   });
 
   CLI::App* const fetching = stacks->add_subcommand(
@@ -135,7 +139,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
       fmt::print(stderr, "{}\n", line);
     });
     fmt::print(stderr, "the stack '{}' is in '{}'\n", name, (stacks_folder() / name).string());
-    if (!probe({name}, context.json ? Style::kJson : Style::kText)) {
+    if (!probe({name}, context.json ? OutputMode::kJson : OutputMode::kText)) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
   });

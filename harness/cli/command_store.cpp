@@ -16,7 +16,7 @@
 namespace plumb {
 namespace {
 
-/// Prints what a store command did: text, or one JSON document.
+/// Prints what a store command did, as text or as one JSON document.
 void say(const CommandContext& context, const std::string& text, nlohmann::json facts) {
   if (context.json) {
     facts["schema_version"] = 1;

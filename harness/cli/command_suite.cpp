@@ -6,7 +6,7 @@
 
 #include "harness/cli/command.hpp"
 #include "harness/cli/model_source.hpp"
-#include "harness/cli/user_paths.hpp"
+#include "harness/session/user_paths.hpp"
 
 namespace plumb {
 

@@ -14,13 +14,14 @@
 namespace plumb {
 namespace {
 
-constexpr double kMostGrowth = 1000.0;
+constexpr double kMaxGrowth = 1000.0;
+// Both limits of TomlSection::real() are excluded, and 0 is allowed.
 constexpr double kBelowZero = -std::numeric_limits<double>::denorm_min();
 constexpr std::array<std::string_view, 2> kUnsupported{"none", "allowed"};
 
 void read_limits(TomlSection& section, QualificationCriteria& criteria) {
   const auto growth = [&](std::string_view key, double& limit) {
-    limit = section.real(key, kBelowZero, kMostGrowth).value_or(limit);
+    limit = section.real(key, kBelowZero, kMaxGrowth).value_or(limit);
   };
   growth("model_slowdown", criteria.model_slowdown);
   growth("layer_slowdown", criteria.layer_slowdown);
@@ -30,7 +31,7 @@ void read_limits(TomlSection& section, QualificationCriteria& criteria) {
   growth("control_drift", criteria.control_drift);
   criteria.geometric_mean =
       section.real("geometric_mean", 0.0, 2.0).value_or(criteria.geometric_mean);
-  criteria.maximum_error = section.real("maximum_error", 0.0, kMostGrowth);
+  criteria.maximum_error = section.real("maximum_error", 0.0, kMaxGrowth);
   if (const auto words = section.choices("new_unsupported", kUnsupported)) {
     if (words->size() != 1) {
       section.fail("'new_unsupported' is one of none, allowed");

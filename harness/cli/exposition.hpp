@@ -12,8 +12,8 @@
 
 namespace plumb {
 
-/// A part of a text exposition, plain and compressed (raw deflate, ending on a byte). Immutable,
-/// made once and sent many times.
+/// A part of a text exposition, plain and compressed. Compressed it is raw deflate that ends on a
+/// byte. Immutable: made once and sent many times.
 struct ExpositionPart {
   std::string plain;
   std::string deflated;
@@ -21,7 +21,7 @@ struct ExpositionPart {
   std::size_t series = 0;
 };
 
-/// Writes families as they come, so that the text and never all families are in memory.
+/// Writer of one part, family by family. So the text is in memory, but never all families.
 class ExpositionWriter {
  public:
   ExpositionWriter();
@@ -32,7 +32,8 @@ class ExpositionWriter {
   ~ExpositionWriter();
 
   void add(prometheus::MetricFamily&& family);
-  /// Ends the part; `last` ends the compressed stream as well. The writer is of no more use.
+  /// Ends the part and returns it. `last` ends the compressed stream as well. The writer cannot be
+  /// used afterwards.
   [[nodiscard]] std::shared_ptr<const ExpositionPart> finish(bool last);
 
  private:
@@ -45,10 +46,10 @@ class ExpositionWriter {
 /// A response body in pieces that are sent one after the other.
 using BodyPieces = std::vector<std::shared_ptr<const std::string>>;
 
-/// Joins two parts, of which only the second is the last, without copying or compressing again.
+/// Joins two parts without copying or compressing them again. Only the second is the last.
 [[nodiscard]] BodyPieces plain_body(const std::shared_ptr<const ExpositionPart>& first,
                                     const std::shared_ptr<const ExpositionPart>& last);
-/// The same as one gzip stream (RFC 1952).
+/// Joins two parts likewise into one gzip stream (RFC 1952).
 [[nodiscard]] BodyPieces gzip_body(const std::shared_ptr<const ExpositionPart>& first,
                                    const std::shared_ptr<const ExpositionPart>& last);
 

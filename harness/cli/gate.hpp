@@ -3,12 +3,12 @@
 
 #include <span>
 
-#include "harness/analyze/metric_test.hpp"
+#include "harness/analysis/compare/metric_test.hpp"
 
 namespace plumb {
 
-/// Returns the exit status of a gate: 1 for a break or a regression, else 75 if something stays
-/// open or nothing was judged, else 0.
+/// Returns the exit status of a gate. It is 1 for a break or a regression, else 75 if something
+/// stays open or nothing was judged, else 0.
 [[nodiscard]] int gate_status(std::span<const ComparisonVerdict> verdicts);
 
 }  // namespace plumb

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/cli/user_paths.hpp"
+#include "harness/session/user_paths.hpp"
 
 namespace plumb {
 namespace {

@@ -5,16 +5,16 @@
 
 namespace plumb {
 
-/// Describes a GPU that need not be there (docs/guides/preview-an-upgrade.md).
+/// Description of a GPU that need not be present (docs/guides/preview-an-upgrade.md).
 struct GpuProfile {
   std::string name;        ///< as the driver calls it
   std::string properties;  ///< JSON, as cuDNN takes it
   std::string file;
 };
 
-/// Reads a profile: a name that comes with the program ("H200") or a path to a JSON file, which
-/// holds the properties alone, as cuDNN writes them on a real GPU, or under `properties`. Throws
-/// Error{kUser} naming the profiles there are, or what is missing or wrong in the file.
+/// Reads a GPU profile by path, or by name ("H200") if it comes with the program. The JSON file has
+/// the properties as cuDNN writes them on a real GPU, alone or under `properties`. Throws
+/// Error{kUser} with the names of all profiles, or with what is missing or wrong in the file.
 [[nodiscard]] GpuProfile read_gpu_profile(const std::string& name);
 
 }  // namespace plumb

@@ -44,7 +44,7 @@ bool accepts_gzip(beast::string_view encodings) {
   return false;
 }
 
-/// One connection. It lives as long as an operation on it is in progress.
+/// One connection. It lives while an operation on it is in progress.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(tcp::socket socket,
@@ -174,7 +174,7 @@ class Session : public std::enable_shared_from_this<Session> {
   beast::tcp_stream stream_;
   const HttpServer::Handler& handler_;
   const HttpLimits& limits_;
-  // A page's thread may be the last to hold a connection.
+  // Shared: a page's thread may be the last to hold a connection.
   std::shared_ptr<std::atomic<std::size_t>> open_;
   beast::flat_buffer buffer_{65536};
   std::optional<http::request_parser<http::empty_body>> parser_;
@@ -193,7 +193,7 @@ struct HttpServer::Listener {
   void accept() {
     acceptor.async_accept([this](beast::error_code error, tcp::socket socket) {
       if (error) {
-        // Out of descriptors, say: others may end meanwhile.
+        // Perhaps no descriptor is free: other connections may end meanwhile.
         pause.expires_after(std::chrono::milliseconds(100));
         pause.async_wait([this](beast::error_code stopped) {
           if (!stopped) {

@@ -6,7 +6,7 @@
 
 namespace plumb {
 
-/// The address that a server listens on.
+/// Address that a server listens on.
 struct ListenAddress {
   std::string host;  ///< a name or an address
   std::uint16_t port = 0;

@@ -11,7 +11,7 @@
 namespace plumb {
 namespace {
 
-/// Of MLPerf Inference v6.1: the same arrivals for the same rate as everybody's.
+/// Seeds of MLPerf Inference v6.1. With them a rate has the same arrivals as in every MLPerf run.
 constexpr LoadSeeds kMlperfSeeds{2747215439041700203U, 16159082839903944936U};
 constexpr Seconds kWarmUp{1.0};       // at most
 constexpr double kWarmUpShare = 0.1;  // of the duration, at most
@@ -37,7 +37,7 @@ void override_by(const std::optional<Value>& value, std::optional<Value>& settin
   }
 }
 
-/// Returns a scenario with the model's own limits where it lists it, else MLPerf's.
+/// Returns the scenario as the model lists it, or else with MLPerf's percentile.
 Scenario scenario_for(const ResolvedSuite::Model& model, const std::string& name) {
   const auto known = std::find_if(model.scenarios.begin(),
                                   model.scenarios.end(),
@@ -122,7 +122,7 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
       ->group("Scenarios");
   run.add_option("--lanes",
                  options.lanes,
-                 "batches executed at a time, each by --threads threads; default 1")
+                 "batches executed at a time, which share the --threads threads; default 1")
       ->check(CLI::Range(1, 1024))
       ->group("Scenarios");
   run.add_option("--mlperf-logs",

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/suite/suite.hpp"
-#include "harness/worker/load_request.hpp"
+#include "harness/worker/protocol/load_request.hpp"
 
 namespace CLI {
 class App;
@@ -16,7 +16,7 @@ class App;
 
 namespace plumb {
 
-/// The command line's options for scenarios.
+/// Options of the command line for scenarios.
 struct LoadOptions {
   std::vector<std::string> scenarios;
   std::string duration;
@@ -32,23 +32,24 @@ struct LoadOptions {
 /// Adds the options of `run` that concern scenarios.
 void add_load_options(CLI::App& run, LoadOptions& options);
 
-/// Applies the options to a suite: `--scenario` replaces those of every model, the others change
-/// how they are executed. Throws Error{kUser} for an option without a scenario that it applies to.
+/// Applies the options to a suite. `--scenario` replaces the scenarios of every model, and the
+/// others change how they are executed. Throws Error{kUser} for an option without a scenario that
+/// it applies to.
 void apply(const LoadOptions& options, ResolvedSuite& suite);
 
-/// Returns the load that a scenario of a suite asks for, without budget. Limits on tokens make it
-/// absent: they are not judged here.
+/// Returns the load that a scenario of a suite asks for, without budget. Absent if its only limits
+/// are on tokens: these are not judged here.
 [[nodiscard]] std::optional<RequestedLoad> load_of(const Scenario& scenario);
 
-/// Returns the batch sizes that are prepared for a scenario: one sample, the largest batch, and,
-/// where batches are of any size, the powers of two between.
+/// Returns the batch sizes that are prepared for a scenario: one sample and the largest batch.
+/// Where batches are of any size, the powers of two between are added.
 [[nodiscard]] std::vector<std::size_t> buckets_of(const Scenario& scenario);
 
-/// Returns how a scenario batches.
+/// Returns the batching policy of a scenario.
 [[nodiscard]] BatchPolicy batches_of(const Scenario& scenario);
 
-/// Checks every scenario of a suite before anything is measured. Throws Error{kUser} that names the
-/// model and the scenario.
+/// Checks every scenario of a suite before anything is measured. Throws Error{kUser} with the model
+/// and the scenario.
 void check_loads(const ResolvedSuite& suite);
 
 }  // namespace plumb

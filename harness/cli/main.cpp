@@ -10,15 +10,15 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/user_paths.hpp"
-#include "harness/plan/build_facts.hpp"
+#include "harness/session/build_facts.hpp"
+#include "harness/session/user_paths.hpp"
 
 namespace {
 
 std::atomic<bool> stop_wanted{false};
 volatile std::sig_atomic_t stop_signal = 0;
 
-/// The first signal asks the run to end after the key in progress; a second one kills at once.
+/// Asks the run to end after the key in progress. A second signal kills the program at once.
 void on_signal(int signal) {
   stop_wanted.store(true);
   stop_signal = signal;

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// The data that scrapes and pages are answered with. Immutable.
+/// Data that scrapes and pages are answered with. Immutable.
 struct MetricsSnapshot {
   bool up = false;                                ///< the store could be read
   std::shared_ptr<const ExpositionPart> health;   ///< of the store and this program
@@ -20,20 +20,21 @@ struct MetricsSnapshot {
   std::shared_ptr<const std::vector<RunRecord>> runs;  ///< newest first
 };
 
-/// Reads a store in a thread of its own and keeps the newest metrics ready to be sent. Text and
-/// gzip are made again only when the runs changed; what is said of the store itself, every time.
+/// Publisher of a store's newest metrics, which it reads in a thread of its own. Text and gzip of
+/// the results are made again only when the runs changed. What is said of the store itself is made
+/// again every time.
 class MetricsPublisher {
  public:
-  /// Looks at the store now and then every `interval`.
+  /// Starts to look at the store, now and then every `interval`.
   MetricsPublisher(CollectorSettings settings, std::chrono::milliseconds interval);
   MetricsPublisher(const MetricsPublisher&) = delete;
   MetricsPublisher& operator=(const MetricsPublisher&) = delete;
   MetricsPublisher(MetricsPublisher&&) = delete;
   MetricsPublisher& operator=(MetricsPublisher&&) = delete;
-  /// Waits for a reading in progress.
+  /// Ends after the reading in progress.
   ~MetricsPublisher();
 
-  /// Returns the newest metrics; from any thread, at once.
+  /// Returns the newest metrics, at once. From any thread.
   [[nodiscard]] std::shared_ptr<const MetricsSnapshot> snapshot() const;
   /// Waits until the store has been looked at once, but not for longer than `most`.
   void wait_for_first(std::chrono::milliseconds most);

@@ -12,22 +12,22 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/cli/mode_requests.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/progress_line.hpp"
-#include "harness/plan/random_order.hpp"
-#include "harness/plan/run_record.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
+#include "harness/session/mode_requests.hpp"
+#include "harness/session/random_order.hpp"
+#include "harness/session/run_record.hpp"
 
 namespace plumb {
 namespace {
 
-// Of each mode. The processes after the first are many, so that each need not be exact.
+// For each mode. Many processes follow the first, so each of them may be less exact.
 constexpr SamplingPlan kFirstSampling{.budget = Seconds(0.6)};
 constexpr SamplingPlan kRepeatedSampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.1)};
 
-/// Lists the processes of a run that executed a model, by mode; without a time, none.
+/// Lists the processes of a run that timed a model, by mode.
 std::map<std::string, std::set<std::int64_t>> processes_by_mode(const Store& store,
                                                                 const RunId& run,
                                                                 const std::string& subject) {
@@ -54,7 +54,7 @@ bool has_all(const std::map<std::string, std::set<std::int64_t>>& done,
   });
 }
 
-/// Executes a model and shows how far it is. Nothing: the user stopped it.
+/// Executes a model and shows its progress. Empty: the user stopped it.
 std::vector<Execution> executed_model(Executor& executor, const ExecuteRequest& request) {
   ProgressLine line;
   return executor.execute_model(request, [&](const ExecuteProgress& progress) {
@@ -103,7 +103,7 @@ ModelRuns::ModelRuns(Executor& executor,
       modes_(std::move(modes)) {
   PLUMB_CHECK(suite.models.size() == models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
-    // In 8 bits it is a mode of the f32 model, which the scales are made of.
+    // An int8 model is executed as a mode of the f32 model, from which its scales are made.
     if (i % shard.count == shard.index - 1 && models[i].instance.dtype != kInt8) {
       mine_.push_back(i);
     }
@@ -113,6 +113,7 @@ ModelRuns::ModelRuns(Executor& executor,
 bool ModelRuns::execute(std::size_t processes, const std::function<bool()>& stopped) {
   std::vector<std::size_t> order = mine_;
   if (processes > 1) {
+    // A new order in each process spreads the times of a model over the run.
     shuffle_for(run_, processes, order);
   }
   return std::all_of(order.begin(), order.end(), [&](std::size_t index) {

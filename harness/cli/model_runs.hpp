@@ -7,19 +7,20 @@
 #include <span>
 #include <vector>
 
-#include "harness/plan/executor.hpp"
-#include "harness/plan/planner.hpp"
+#include "harness/session/executor.hpp"
+#include "harness/session/planner.hpp"
 
 namespace plumb {
 
-/// Asks for a model of a suite to be executed, in the mode plain. Throws Error{kUser} if it cannot
-/// be built.
+/// Makes a request to execute a model of a suite in the mode plain. Throws Error{kUser} if it
+/// cannot be built.
 [[nodiscard]] ExecuteRequest execute_request_of(const ResolvedSuite::Model& model);
 
-/// The models of one run, executed end to end in several restarted processes each.
+/// Models of one run, executed end to end in several restarted processes each.
 class ModelRuns {
  public:
-  /// Keeps references to all but the modes. Models of other shards are left out.
+  /// Keeps references to the executor, store, run and suite, and the span of models. Models of
+  /// other shards are left out.
   ModelRuns(Executor& executor,
             Store& store,
             const RunId& run,
@@ -28,14 +29,15 @@ class ModelRuns {
             const Shard& shard,
             std::vector<ExecutionMode> modes);
 
-  /// Executes each model that fewer than `processes` processes of the run have executed, in one
-  /// more worker process of its own, in the modes of mode_requests(). Stores what comes of it as
-  /// records of kind "execution". The first process of a model also times the steps of its plan;
-  /// those after it take less time, and a random order. `stopped` is asked before each model;
-  /// returns false if it ended the work.
+  /// Executes each model in one more worker process, unless `processes` processes of the run have
+  /// timed it. Returns false if `stopped`, asked before each model, or the user ended the work.
+  ///
+  /// The modes are those of mode_requests(). Results are stored as records of kind "execution". The
+  /// first process of a model also times the steps of its plan. Later ones take less time, and the
+  /// models in a random order.
   bool execute(std::size_t processes, const std::function<bool()>& stopped);
   /// Executes the models of these subjects once more, each in a fresh process, as execute() does
-  /// after the first.
+  /// after the first. Returns false if the work was ended as there.
   bool execute_again(const std::set<std::string>& subjects,
                      std::size_t round,
                      const std::function<bool()>& stopped);

@@ -5,13 +5,13 @@
 
 #include <utility>
 
-#include "harness/analyze/run_comparison.hpp"
+#include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/cli/run_analysis.hpp"
-#include "harness/cli/worker_choice.hpp"
-#include "harness/plan/system_facts.hpp"
+#include "harness/session/system_facts.hpp"
+#include "harness/session/worker_choice.hpp"
 
 namespace plumb {
 

@@ -5,24 +5,24 @@
 
 #include <utility>
 
-#include "harness/analyze/environment_difference.hpp"
+#include "harness/analysis/compare/environment_difference.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/model_runs.hpp"
 #include "harness/cli/progress_line.hpp"
-#include "harness/cli/worker_choice.hpp"
-#include "harness/plan/sequential_rounds.hpp"
-#include "harness/plan/system_facts.hpp"
+#include "harness/session/sequential_rounds.hpp"
+#include "harness/session/system_facts.hpp"
+#include "harness/session/worker_choice.hpp"
 
 namespace plumb {
 namespace {
 
-// The run that raised the suspicion screened already, so that four pairs are enough for a look at
+// The run that raised the suspicion has screened already. So four pairs are enough for a look at
 // the direction.
 const SequentialDesign kDesign{{4, 8, 12}, 0.5};
-// Equivalent early only if that is clear: an undecided 3 % goes on to the last look.
+// A metric is equivalent early only if that is clear: an undecided 3 % goes on to the last look.
 constexpr double kModelMargin = 0.03;
 constexpr double kLayerMargin = 0.05;
-// A neighbour who comes during the controls alone must not cost a round of the few that there are.
+// A neighbour who comes during the controls alone must not cost one of the few rounds.
 constexpr double kControlDrift = 0.5;
 constexpr double kLevel = 0.01;  // of q, over the suspects of one kind
 constexpr SamplingPlan kModelSampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.1)};

@@ -4,23 +4,22 @@
 #include <atomic>
 #include <span>
 
-#include "harness/analyze/confirmation.hpp"
-#include "harness/plan/paired_rounds.hpp"
-#include "harness/plan/planner.hpp"
+#include "harness/analysis/compare/rounds/confirmation.hpp"
+#include "harness/session/paired_rounds.hpp"
+#include "harness/session/planner.hpp"
 #include "harness/store/store.hpp"
 #include "harness/suite/suite.hpp"
 
 namespace plumb {
 
-/// Returns whether the stack of a stored run still is what it was. This is so if a worker started
-/// on it now executes the same files with the same settings on the same machine
-/// (is_same_software()). Logs why not.
+/// Returns whether the stack of a stored run still is what it was. It is if a worker started on it
+/// now has the same files, settings and machine (is_same_software()). Logs why not.
 [[nodiscard]] bool is_at_hand(const RunHeader& run, int threads);
 
-/// The suspects of a gate, measured in pairs of restarted processes by the sequential rule.
+/// Suspects of a gate, measured in pairs of restarted processes by the sequential rule.
 class PairedSuspects {
  public:
-  /// Keeps references to all.
+  /// Keeps references to all arguments.
   PairedSuspects(Store& store,
                  const ResolvedSuite& suite,
                  std::span<const PlannedModel> models,
@@ -28,8 +27,9 @@ class PairedSuspects {
                  const std::atomic<bool>& stop)
       : store_(store), suite_(suite), models_(models), suspects_(suspects), stop_(stop) {}
 
-  /// Measures both sides until every suspect is decided, the rule's last look is past, the budget
-  /// ended or the user stopped. Throws Error{kEnvironment} if a worker cannot be started.
+  /// Measures both sides until every suspect is decided, or the rule's last look is past. It also
+  /// ends when the budget ends or the user stops. Throws Error{kEnvironment} if a worker cannot be
+  /// started.
   [[nodiscard]] PairedConfirmation measure(PairedSide baseline, PairedSide candidate) const;
 
   Seconds row_timeout{60.0};  ///< of silence from a worker

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/plan/executor.hpp"
+#include "harness/session/executor.hpp"
 
 namespace plumb {
 
-/// Shows progress on stderr: one line that rewrites itself on a terminal, a plain line every ten
-/// seconds when not.
+/// Display of progress on stderr. On a terminal it is one line that rewrites itself, otherwise a
+/// plain line every ten seconds.
 class ProgressLine {
  public:
   ProgressLine();

@@ -9,7 +9,7 @@
 #include <memory>
 
 #include "harness/base/error.hpp"
-#include "reporting/printable_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
 
 namespace plumb {
 namespace {
@@ -128,7 +128,7 @@ void push_to_gateway(const std::string& url, const GroupingKey& group, const std
                 fmt::format("the gateway '{}' refused with status {}: {}",
                             without_password(url),
                             status,
-                            printable(words)));
+                            sanitize_utf8(words)));
   }
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/cli/whole_file.hpp"
-#include "reporting/output_format.hpp"
+#include "reporting/formats/output_format.hpp"
 
 namespace plumb {
 
@@ -35,8 +35,8 @@ void write_reports(const Report& report,
   }
 }
 
-/// Returns a check of an option's value, made before the command runs: a file whose extension names
-/// a format. It throws Error{kUser}.
+/// Returns a check that a file's extension names a format, for an option's value. It is made before
+/// the command runs, and throws Error{kUser}.
 template <typename Report>
 [[nodiscard]] auto check_format(std::span<const OutputFormat<Report>> formats) {
   return [formats](const std::string& file) { static_cast<void>(format_for(formats, file)); };

@@ -10,13 +10,13 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/whole_file.hpp"
-#include "reporting/documents.hpp"
-#include "reporting/reproducer_documents.hpp"
+#include "reporting/content/run/documents.hpp"
+#include "reporting/content/run/reproducer_documents.hpp"
 
 namespace plumb {
 namespace {
 
-/// Keeps the library's lines of a worker's log.
+/// Returns the lines of a worker's log that the library wrote: they begin with `prefix`.
 std::string lines_of(const std::string& log, const std::string& prefix) {
   std::istringstream lines(log);
   std::string kept;
@@ -28,7 +28,7 @@ std::string lines_of(const std::string& log, const std::string& prefix) {
   return kept;
 }
 
-/// Repeats the calls in a worker whose library logs them.
+/// Repeats the calls in a worker whose library logs them, and returns that log.
 std::string api_log(const ReproducerRequest& request,
                     const Reproducer& reproducer,
                     WorkerOptions options) {
@@ -108,9 +108,9 @@ void write_reproducer(const std::filesystem::path& folder,
         request.key, request.rows, environment, options.stack.name, reproducer.instructions, out);
   });
   write_whole_file(folder / "row.json", [&](std::ostream& out) {
-    write_layer(request.key, request.rows, environment, Style::kJson, out);
+    write_layer(request.key, request.rows, environment, OutputMode::kJson, out);
   });
-  // Without a log of the worker's the instructions say how the program makes one.
+  // If no variable makes the library log, the instructions say how the program makes a log.
   if (!reproducer.log_variables.empty()) {
     const std::string log = api_log(request, reproducer, options);
     write_whole_file(folder / "api.log", [&](std::ostream& out) { out << log; });

@@ -8,10 +8,10 @@
 namespace plumb {
 namespace {
 
-constexpr std::size_t kMostBytes = 4096;
-constexpr std::size_t kMostParts = 32;
+constexpr std::size_t kMaxBytes = 4096;
+constexpr std::size_t kMaxParts = 32;
 
-/// Reads escapes; absent where they are wrong or stand for control characters.
+/// Decodes escapes. Absent if one is wrong or stands for a control character.
 std::optional<std::string> decoded(std::string_view text) {
   std::optional<std::string> plain = percent_decoded(text);
   const bool clean = plain && std::none_of(plain->begin(), plain->end(), [](char c) {
@@ -20,7 +20,7 @@ std::optional<std::string> decoded(std::string_view text) {
   return clean ? plain : std::nullopt;
 }
 
-/// The same for a part of a query, where a plus is a space.
+/// Decodes a part of a query, where a plus is a space.
 std::optional<std::string> decoded_query(std::string_view text) {
   std::string spaced(text);
   std::replace(spaced.begin(), spaced.end(), '+', ' ');
@@ -29,7 +29,7 @@ std::optional<std::string> decoded_query(std::string_view text) {
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
-  while (parts.size() <= kMostParts) {
+  while (parts.size() <= kMaxParts) {
     const std::size_t end = text.find(separator);
     parts.push_back(text.substr(0, end));
     if (end == std::string_view::npos) {
@@ -42,7 +42,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 bool read_path(std::string_view text, RequestTarget& target) {
   const std::vector<std::string_view> segments = split(text, '/');
-  if (segments.size() > kMostParts) {
+  if (segments.size() > kMaxParts) {
     return false;
   }
   for (const std::string_view segment : segments) {
@@ -57,7 +57,7 @@ bool read_path(std::string_view text, RequestTarget& target) {
 
 bool read_query(std::string_view text, RequestTarget& target) {
   const std::vector<std::string_view> pairs = split(text, '&');
-  if (pairs.size() > kMostParts) {
+  if (pairs.size() > kMaxParts) {
     return false;
   }
   for (const std::string_view pair : pairs) {
@@ -82,7 +82,7 @@ std::string RequestTarget::value(const std::string& name) const {
 }
 
 std::optional<RequestTarget> parse_request_target(std::string_view text) {
-  if (text.size() > kMostBytes || !text.starts_with('/')) {
+  if (text.size() > kMaxBytes || !text.starts_with('/')) {
     return std::nullopt;
   }
   text.remove_prefix(1);

@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// The decoded target of a request.
+/// Decoded target of a request.
 struct RequestTarget {
   std::vector<std::string> path;  ///< segments; none for "/"
   std::multimap<std::string, std::string> query;
@@ -19,7 +19,7 @@ struct RequestTarget {
 };
 
 /// Reads the target of a request: a path and perhaps a query, at most 4,096 bytes and 32 parts.
-/// Absent: it is not one, or holds an empty segment, control characters or a wrong escape.
+/// Absent: it is not one, or has an empty segment, control characters or a wrong escape.
 [[nodiscard]] std::optional<RequestTarget> parse_request_target(std::string_view text);
 
 }  // namespace plumb

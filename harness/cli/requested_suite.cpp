@@ -11,7 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/load_options.hpp"
 #include "harness/cli/model_source.hpp"
-#include "harness/cli/user_paths.hpp"
+#include "harness/session/user_paths.hpp"
 
 namespace plumb {
 namespace {

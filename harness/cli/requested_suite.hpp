@@ -6,8 +6,9 @@
 
 namespace plumb {
 
-/// Reads the suite that a run asks for, or makes one of the models asked for, and applies what the
-/// options override. Throws Error{kUser} where they name neither, or say what cannot be read.
+/// Reads the suite that the options name, or makes one of the models that they name. What the
+/// options override is applied. Throws Error{kUser} if they name neither, or what they name cannot
+/// be read.
 [[nodiscard]] ResolvedSuite requested_suite(const RunOptions& options);
 
 }  // namespace plumb

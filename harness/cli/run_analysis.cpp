@@ -9,15 +9,15 @@
 #include <set>
 #include <sstream>
 
-#include "harness/analyze/realised_saving.hpp"
-#include "harness/analyze/run_times.hpp"
+#include "harness/analysis/compare/run_times.hpp"
+#include "harness/analysis/whatif/realised_saving.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/cli/model_loads.hpp"
 #include "harness/cli/model_source.hpp"
+#include "harness/cli/scenario_runs.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/rewrite/rewrite.hpp"
-#include "reporting/documents.hpp"
+#include "reporting/content/run/documents.hpp"
 
 namespace plumb {
 namespace {
@@ -31,7 +31,7 @@ ModelInstance instance_of(const Json& graph) {
           .dims = graph.at("dims").get<std::map<std::string, std::int64_t>>()};
 }
 
-/// Identifies what a graph computes and how it is wired: keys and edges, without names.
+/// Returns a digest of what a graph computes and how it is wired: keys and edges, without names.
 std::string digest_of(const Graph& graph) {
   std::string text;
   for (const Layer& layer : graph.layers) {
@@ -69,11 +69,11 @@ std::map<ModelInstance, std::vector<std::string>> wanted_scenarios(const RunReco
   return wanted;
 }
 
-/// Adds a finding to a model that names the scenarios that the run has not executed.
+/// Adds a finding to a model with the wanted scenarios that the run has not executed.
 void add_missing_scenarios(const std::vector<std::string>& wanted, ModelBounds& model) {
   std::vector<std::string> missing;
   for (const std::string& name : wanted) {
-    if (std::none_of(model.loads.begin(), model.loads.end(), [&](const LoadExecution& load) {
+    if (std::none_of(model.loads.begin(), model.loads.end(), [&](const ScenarioResult& load) {
           return load.scenario == name;
         })) {
       missing.push_back(name);
@@ -181,7 +181,7 @@ RunReport analyze_run(const Store& store,
   }
   const ResultSet results(report.rows, report.calibration);
   const std::map<ModelInstance, std::vector<std::string>> wanted = wanted_scenarios(run);
-  std::map<std::string, std::vector<LoadExecution>> loads = loads_of(store, run.header.id);
+  std::map<std::string, std::vector<ScenarioResult>> loads = loads_of(store, run.header.id);
   for (PlannedModel& model : models_of_run(run)) {
     if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
       continue;
@@ -222,9 +222,10 @@ void store_analysis(Store& store, const RunReport& report) {
     for (const Bound& bound : model.bounds.bounds) {
       inputs.insert(bound.inputs.begin(), bound.inputs.end());
     }
-    const auto add = [&](const char* kind, void (*write)(const RunReport&, Style, std::ostream&)) {
+    const auto add = [&](const char* kind,
+                         void (*write)(const RunReport&, OutputMode, std::ostream&)) {
       std::ostringstream text;
-      write(one, Style::kJson, text);
+      write(one, OutputMode::kJson, text);
       records.push_back({.run = report.run.header.id,
                          .kind = kind,
                          .subject = subject_of(model.bounds.instance),

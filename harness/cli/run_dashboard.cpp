@@ -21,7 +21,7 @@ Dashboard dashboard_of(const Store& store, Timestamp now, std::optional<Seconds>
     if (runs[i].state != RunState::kFinished) {
       continue;
     }
-    // What was known when this run finished, judged as it was judged then.
+    // This run and older ones: it is judged by what was known when it finished.
     std::vector<SuiteMetrics> suites = history.suites(store, runs.subspan(i));
     const auto own = std::find_if(suites.begin(), suites.end(), [&](const SuiteMetrics& suite) {
       return suite.newest && suite.newest->run.header.id == runs[i].header.id;

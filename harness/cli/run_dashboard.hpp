@@ -4,12 +4,12 @@
 #include <optional>
 
 #include "harness/store/store.hpp"
-#include "reporting/dashboard.hpp"
+#include "reporting/content/store/dashboard.hpp"
 
 namespace plumb {
 
-/// Follows the runs of a store that started within `max_age` (absent: ever) before `now`. Each is
-/// analysed once. Throws what the store throws.
+/// Makes a dashboard of the runs that started within `max_age` before `now`; absent: of all runs.
+/// Each is analysed once. Throws what the store throws.
 [[nodiscard]] Dashboard dashboard_of(const Store& store,
                                      Timestamp now,
                                      std::optional<Seconds> max_age);

@@ -16,7 +16,8 @@ bool has_tag(const RunRecord& run, const std::string& tag) {
   return std::find(run.tags.begin(), run.tags.end(), tag) != run.tags.end();
 }
 
-/// Finds the newest of comparable runs that is tagged as the baseline of its suite, or of all.
+/// Finds the newest run that is tagged as the baseline of its suite, or else as that of all suites.
+/// The runs must be comparable.
 const RunRecord* tagged_baseline(std::span<const RunRecord* const> newest_first) {
   for (const bool for_suite : {true, false}) {
     for (const RunRecord* run : newest_first) {
@@ -82,6 +83,7 @@ void RunHistory::judge(const Store& store,
   if (alike.empty()) {
     return;  // The newest run is the baseline: there is nothing to judge it by.
   }
+  // After a baseline, the newest two runs confirm a regression (regressions_of()).
   alike.resize(std::min(alike.size(), baseline ? std::size_t{2} : kRunsLookedAt));
   std::vector<std::shared_ptr<const RunMetrics>> runs;
   std::vector<ComparableRun> compared;

@@ -13,11 +13,11 @@
 
 namespace plumb {
 
-/// Turns the runs of a store into the present state of each series of runs. A finished run never
-/// changes, so each is analysed once and remembered while it is needed. For one thread.
+/// History of a store's runs, as the present state of each series. A finished run never changes, so
+/// each is analysed once and remembered while it is needed. For one thread.
 class RunHistory {
  public:
-  /// Comparable runs that regressions look back over, the newest included.
+  /// Number of comparable runs that regressions look back over, the newest included.
   static constexpr std::size_t kRunsLookedAt = 10;
 
   explicit RunHistory(std::size_t slowest_layers) : slowest_layers_(slowest_layers) {}
@@ -29,7 +29,7 @@ class RunHistory {
   [[nodiscard]] std::vector<SuiteMetrics> suites(const Store& store,
                                                  std::span<const RunRecord> runs);
 
-  /// Counts the runs among those looked at last that could not be analysed.
+  /// Returns how many of the runs looked at last could not be analysed.
   [[nodiscard]] std::size_t unreadable() const;
 
  private:

@@ -17,11 +17,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uintmax_t kFileAtMost = std::uintmax_t{256} << 20;
-constexpr std::size_t kEntriesAtMost = 100'000;
-constexpr std::size_t kValuesAtMost = 20'000;
+constexpr std::uintmax_t kMaxFile = std::uintmax_t{256} << 20;
+constexpr std::size_t kMaxEntries = 100'000;
+constexpr std::size_t kMaxValues = 20'000;
 
-/// A place in a file. fail() throws an error that names the place and what is wrong there.
+/// A place in a file, for messages. fail() throws an error that names the place and what is wrong.
 struct Place {
   std::string text;
   [[noreturn]] void fail(const std::string& what) const {
@@ -38,11 +38,11 @@ Json read_json(const std::filesystem::path& file) {
     throw Error(Error::Kind::kUser,
                 fmt::format("cannot read '{}': check the path and its permissions", file.string()));
   }
-  if (size > kFileAtMost) {
+  if (size > kMaxFile) {
     throw Error(
         Error::Kind::kUser,
         fmt::format(
-            "'{}' has {} bytes; at most {} are read: split it", file.string(), size, kFileAtMost));
+            "'{}' has {} bytes; at most {} are read: split it", file.string(), size, kMaxFile));
   }
   try {
     return Json::parse(in);
@@ -57,8 +57,8 @@ const Json& list_in(const Json& document, const char* name, const Place& place) 
   if (found == document.end() || !found->is_array()) {
     place.fail(fmt::format("expected an object with a list '{}'", name));
   }
-  if (found->size() > kEntriesAtMost) {
-    place.fail(fmt::format("{} entries in '{}'; at most {}", found->size(), name, kEntriesAtMost));
+  if (found->size() > kMaxEntries) {
+    place.fail(fmt::format("{} entries in '{}'; at most {}", found->size(), name, kMaxEntries));
   }
   return *found;
 }
@@ -79,8 +79,8 @@ std::vector<double> numbers(const Json& entry,
   if (found == entry.end() || !found->is_array()) {
     place.fail(fmt::format("expected a list of numbers '{}'", name));
   }
-  if (found->size() > kValuesAtMost) {
-    place.fail(fmt::format("{} values in '{}'; at most {}", found->size(), name, kValuesAtMost));
+  if (found->size() > kMaxValues) {
+    place.fail(fmt::format("{} values in '{}'; at most {}", found->size(), name, kMaxValues));
   }
   std::vector<double> result;
   for (const Json& value : *found) {
@@ -177,9 +177,9 @@ std::vector<PairedQuestion> read_paired_samples(const std::filesystem::path& fil
       question.end_to_end = pairs_in(*whole, "end_to_end", place.at("end_to_end"));
     }
     if (const auto layers = entry.find("layers"); layers != entry.end()) {
-      if (!layers->is_object() || layers->size() > kEntriesAtMost) {
-        place.fail(fmt::format("expected an object 'layers' of at most {} layers by name",
-                               kEntriesAtMost));
+      if (!layers->is_object() || layers->size() > kMaxEntries) {
+        place.fail(
+            fmt::format("expected an object 'layers' of at most {} layers by name", kMaxEntries));
       }
       for (const auto& [name, samples] : layers->items()) {
         question.layers.push_back(pairs_in(samples, name, place.at("layers/" + name)));

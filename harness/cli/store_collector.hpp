@@ -13,7 +13,7 @@
 
 namespace plumb {
 
-/// Settings of a collector: what it reads.
+/// Settings of a collector.
 struct CollectorSettings {
   std::string store_url;
   std::size_t slowest_layers = 10;  ///< of each model
@@ -21,14 +21,15 @@ struct CollectorSettings {
   std::optional<Seconds> max_age;   ///< runs that started longer ago are left out
 };
 
-/// Keeps the metrics of a store that others write to. What was read last stays when the store
-/// cannot be read. For one thread.
+/// Collector of the metrics of a store that others write to. When the store cannot be read, what
+/// was read last stays. For one thread.
 class StoreCollector final : public prometheus::Collectable {
  public:
   explicit StoreCollector(CollectorSettings settings) : settings_(std::move(settings)) {}
 
-  /// Reads what changed since the last call; returns whether the runs' metrics may have. A store
-  /// that is gone, locked or damaged is no error here: see health() and problem(). `now` ages runs.
+  /// Reads what changed since the last call, and returns whether the runs' metrics may have
+  /// changed. A store that is gone, locked or damaged is no error here: see health() and problem().
+  /// `now` ages runs.
   bool refresh(Timestamp now);
 
   [[nodiscard]] const std::shared_ptr<const std::vector<SuiteMetrics>>& suites() const {
@@ -36,7 +37,7 @@ class StoreCollector final : public prometheus::Collectable {
   }
   /// Returns all runs, newest first, as Store::runs() gives them.
   [[nodiscard]] const std::shared_ptr<const std::vector<RunRecord>>& runs() const { return runs_; }
-  /// `series` and `rebuild` are left to whoever serves the metrics.
+  /// Returns the state of the store. `series` and `rebuild` are left to whoever serves the metrics.
   [[nodiscard]] StoreHealth health() const;
   /// Returns why the store cannot be read; empty if it can.
   [[nodiscard]] const std::string& problem() const { return problem_; }

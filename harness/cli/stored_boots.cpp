@@ -8,15 +8,15 @@
 #include <set>
 #include <utility>
 
-#include "harness/analyze/boot_comparison.hpp"
-#include "harness/analyze/model_comparison.hpp"
+#include "harness/analysis/compare/model_comparison.hpp"
+#include "harness/analysis/compare/rounds/boot_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/run_analysis.hpp"
 #include "harness/cli/stored_comparison.hpp"
-#include "harness/cli/stored_noise.hpp"
 #include "harness/results/paired_round.hpp"
-#include "reporting/metric_rows.hpp"
-#include "reporting/quantity_text.hpp"
+#include "harness/session/stored_noise.hpp"
+#include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/document/quantity_text.hpp"
 
 namespace plumb {
 namespace {
@@ -106,6 +106,7 @@ BootSide read_side(const Store& store, const std::string& name) {
     BootRun run;
     run.run = record.header.id;
     std::set<std::string> boots;
+    // The control is a geometric mean, since times are compared by their ratio to it.
     double logs = 0.0;
     const std::vector<DerivedRecord> controls = store.derived(run.run, kControlsRecord);
     for (const DerivedRecord& each : controls) {
@@ -126,7 +127,7 @@ BootSide read_side(const Store& store, const std::string& name) {
   return side;
 }
 
-/// Refuses runs of one side that are not of one environment and suite.
+/// Checks that the runs of one side are of one environment and suite. Throws Error{kRefused}.
 void check_one_side(const BootSide& side) {
   for (const RunRecord& run : side.records) {
     check_alike(side.records.front(), run, {});
@@ -195,7 +196,7 @@ RunComparisonReport compare_stored_boots(const Store& store,
   check_alike(before.records.front(), after.records.front(), varied);
   const std::size_t boots_before = boots_of(before.runs).size();
   const std::size_t boots_after = boots_of(after.runs).size();
-  if (std::min(boots_before, boots_after) < kLeastBoots) {
+  if (std::min(boots_before, boots_after) < kMinBoots) {
     throw Error(
         Error::Kind::kTryAgain,
         fmt::format("not enough evidence: {} boots of '{}' and {} of '{}'; {} a side are the "
@@ -204,7 +205,7 @@ RunComparisonReport compare_stored_boots(const Store& store,
                     baseline,
                     boots_after,
                     candidate,
-                    kLeastBoots,
+                    kMinBoots,
                     before.left_out,
                     after.left_out));
   }

@@ -4,8 +4,8 @@
 #include <span>
 #include <string>
 
+#include "harness/analysis/report/comparison_report.hpp"
 #include "harness/store/store.hpp"
-#include "reporting/comparison_report.hpp"
 
 namespace plumb {
 
@@ -13,10 +13,10 @@ namespace plumb {
 /// for all runs whose tag begins with "TAG/".
 [[nodiscard]] bool names_several_runs(const std::string& name);
 
-/// Compares two sets of runs boot by boot (compare_boots()). Throws Error{kRefused} where runs of
-/// one side are unlike each other, or the sides differ in more than `varied` names;
-/// Error{kTryAgain} where a side has fewer than kLeastBoots boots whose machine was measured too,
-/// saying which runs were left out and why; Error{kUser} for a run that is not there.
+/// Compares two sets of runs boot by boot (compare_boots()). Throws Error{kRefused} if runs of one
+/// side are unlike each other, or if the sides differ in more than `varied` names. Throws
+/// Error{kTryAgain} if a side has fewer than kMinBoots boots with measured controls, and says which
+/// runs were left out and why. Throws Error{kUser} for a run that is not there.
 [[nodiscard]] RunComparisonReport compare_stored_boots(const Store& store,
                                                        const std::string& baseline,
                                                        const std::string& candidate,

@@ -10,13 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "harness/analyze/model_comparison.hpp"
-#include "harness/analyze/process_pool.hpp"
-#include "harness/analyze/run_series.hpp"
+#include "harness/analysis/bounds/process_pool.hpp"
+#include "harness/analysis/compare/model_comparison.hpp"
+#include "harness/analysis/history/run_series.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/run_analysis.hpp"
-#include "harness/cli/stored_noise.hpp"
-#include "harness/plan/run_record.hpp"
+#include "harness/session/run_record.hpp"
+#include "harness/session/stored_noise.hpp"
+#include "reporting/content/comparison/comparison_report.hpp"
 
 namespace plumb {
 namespace {
@@ -59,7 +60,7 @@ std::map<std::string, std::string> places_in(const RunReport& left, const RunRep
           add(layer.key.text, layer, model);
         }
       }
-      for (const CoverStep& step : model.bounds.cover) {
+      for (const PartitionStep& step : model.bounds.cover) {
         if (!step.rewrite.empty()) {
           add(step.key.text, model.graph.layers[step.layers.front()], model);
         }
@@ -104,13 +105,13 @@ std::vector<Seconds> execution_samples(
   return samples;
 }
 
-/// What the raw times of one run are read from.
+/// Sources of the raw times of one run.
 struct Measured {
   const ResultSet& results;
   const ModelExecutions& executions;
 };
 
-/// Gathers the raw times of what changed, where there are any.
+/// Collects the raw times of the metrics that changed, if both sides have any.
 std::vector<MetricSamples> samples_of_changes(const RunComparisonReport& report,
                                               const Measured& left,
                                               const Measured& right) {
@@ -137,8 +138,8 @@ std::vector<MetricSamples> samples_of_changes(const RunComparisonReport& report,
   return all;
 }
 
-/// Reads both runs' results. Where both are of one machine, a host that was slow all through one of
-/// them shows against the other.
+/// Reads both runs' results. If they are of one machine, a host that was slow all through one run
+/// shows against the other.
 std::pair<RunResults, RunResults> read_both(const Store& store,
                                             const RunRecord& baseline,
                                             const RunRecord& candidate) {
@@ -155,11 +156,11 @@ std::pair<RunResults, RunResults> read_both(const Store& store,
   return {std::move(left), std::move(right)};
 }
 
-/// What a run measured again of what looked slower against a baseline.
+/// Second measurement of what looked slower against a baseline.
 struct StoredConfirmation {
   Suspects suspects;
-  std::int64_t after_process = 0;           ///< the fresh processes are those after it; or…
-  std::optional<PairedConfirmation> pairs;  ///< …pairs beside the baseline's stack
+  std::int64_t after_process = 0;           ///< fresh processes come after it
+  std::optional<PairedConfirmation> pairs;  ///< absent: fresh processes
 };
 
 std::optional<StoredConfirmation> read_confirmation(const Store& store,
@@ -193,14 +194,14 @@ void keep_processes_after(std::int64_t last, RunResults& results) {
   }
 }
 
-/// The evidence that a comparison uses in addition to the rows of both runs.
+/// Evidence that a comparison uses in addition to the rows of both runs.
 enum class Judged {
   kAlone,               ///< nothing: to find suspects
   kWithAllThatIsKnown,  ///< what was confirmed, and that the same software ran
 };
 
-/// Returns the limits for two runs: of the same software a difference within the margins of runs is
-/// the machine's.
+/// Returns the limits for two runs. Between runs of the same software, a difference within the
+/// margins of runs comes from the machine.
 ComparisonLimits limits_between(const RunRecord& baseline,
                                 const RunRecord& candidate,
                                 ComparisonLimits limits) {
@@ -274,7 +275,7 @@ Suspects stored_suspects(const Store& store,
                          const std::string& candidate,
                          std::span<const std::string> varied,
                          SuspectRule rule) {
-  // By themselves: what the same pair of runs confirmed earlier raises no suspicion.
+  // The rows alone: what these runs confirmed earlier must not raise a suspicion.
   const RunComparisonReport report =
       compare(store, baseline, candidate, varied, {}, std::nullopt, Judged::kAlone);
   const RunResults results = read_results(store, report.candidate.header.id);
@@ -351,7 +352,7 @@ RunComparisonReport compare_stored_runs(const Store& store,
 
 void store_comparison(Store& store, const RunComparisonReport& report) {
   std::ostringstream document;
-  write_run_comparison(report, Style::kJson, document);
+  write_run_comparison(report, OutputMode::kJson, document);
   put_run_record(store,
                  report.candidate.header.id,
                  std::string(kRecordKind),

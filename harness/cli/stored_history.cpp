@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "harness/analyze/model_comparison.hpp"
+#include "harness/analysis/compare/model_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/run_analysis.hpp"
 #include "harness/results/execution.hpp"
@@ -17,7 +17,7 @@
 namespace plumb {
 namespace {
 
-constexpr std::size_t kBoundsAtMost = 1000;
+constexpr std::size_t kMaxBounds = 1000;
 
 /// Returns whether a run is one side of pairs. The short samples of such a run are not points of a
 /// history.
@@ -55,7 +55,7 @@ bool is_wanted(const std::string& id, const std::vector<std::string>& names) {
          });
 }
 
-/// Collects series in order of id.
+/// Reader of the series of a history, in order of id.
 class HistoryReader {
  public:
   HistoryReader(const Store& store, const StoredHistory& history, const HistoryQuery& query)
@@ -70,6 +70,7 @@ class HistoryReader {
       read_executions(run.header.id);
       read_bounds(run.header.id);
     }
+    // A series without a point of the newest run has ended.
     std::erase_if(points_, [&](const auto& series) {
       return series.second.back().run != runs_.back().header.id;
     });
@@ -119,7 +120,7 @@ class HistoryReader {
     add_all(times, run);
   }
 
-  /// The last record of a model is that of the newest analysis.
+  /// Reads the complete bounds of a run. The last record of a model is that of the newest analysis.
   void read_bounds(const RunId& run) {
     std::map<std::string, std::string> newest;
     for (DerivedRecord& record : store_.derived(run, "bound")) {
@@ -129,7 +130,7 @@ class HistoryReader {
     for (const auto& [subject, payload] : newest) {
       const nlohmann::json document = parse_json(payload);
       for (const nlohmann::json& model : JsonObject(document).array("models", 1)) {
-        for (const nlohmann::json& entry : JsonObject(model).array("bounds", kBoundsAtMost)) {
+        for (const nlohmann::json& entry : JsonObject(model).array("bounds", kMaxBounds)) {
           const JsonObject bound(entry);
           if (bound.boolean("complete") && bound.has("seconds")) {
             times[fmt::format("models/{}/{}/{}", subject, bound.text("kind"), bound.text("mode"))] =

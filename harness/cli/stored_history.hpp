@@ -4,29 +4,29 @@
 #include <string>
 #include <vector>
 
-#include "harness/analyze/run_series.hpp"
-#include "harness/analyze/series_history.hpp"
+#include "harness/analysis/history/run_series.hpp"
+#include "harness/analysis/history/series_history.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb {
 
-/// Selection of a history. Where suite or stack is empty, that of the newest finished run is taken.
+/// Selection of a history. If suite or stack is empty, that of the newest finished run is taken.
 struct HistoryQuery {
   std::string suite;
   std::string stack;
   std::vector<std::string> series;  ///< ids, layer keys, or beginnings of ids; none: all
 };
 
-/// The history of one suite with one stack on one machine with one number of threads.
+/// History of one suite with one stack on one machine with one number of threads.
 struct StoredHistory {
   RunSeries name;
   std::vector<RunRecord> runs;  ///< finished, oldest first
   std::vector<SeriesHistory> series;
 };
 
-/// Reads every series that the newest run is a point of: layers hot (the best variant of each key),
-/// models end to end, and their complete bounds. Points are those that a run measured itself, not
-/// reused ones. Throws Error{kUser} if there is no such run or series.
+/// Reads every series that the newest run is a point of. These are layers hot (the best variant of
+/// each key), models end to end, and their complete bounds. Points are those that a run measured
+/// itself, not reused ones. Throws Error{kUser} if there is no such run or series.
 [[nodiscard]] StoredHistory read_history(const Store& store, const HistoryQuery& query);
 
 }  // namespace plumb

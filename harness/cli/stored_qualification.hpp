@@ -4,19 +4,18 @@
 #include <optional>
 #include <string>
 
+#include "harness/analysis/report/qualification_report.hpp"
 #include "harness/store/store.hpp"
-#include "reporting/qualification_report.hpp"
 
 namespace plumb {
 
-/// Names the derived records, of the candidate's run, that hold a qualification as to_json() writes
-/// it.
+/// Kind of the candidate's derived record that holds a qualification, as to_json() writes it.
 inline constexpr const char* kQualificationRecord = "qualification";
 
-/// Adds what the store knows of earlier answers to the same question.
+/// Adds the store's earlier answers to the same question, newest first.
 [[nodiscard]] QualificationReport with_history(const Store& store, Qualification qualification);
 
-/// Finds the newest qualification that measured two runs; absent: there is none. Throws
+/// Finds the newest qualification that measured two runs. Absent: there is none. Throws
 /// Error{kUser} for a run that is not there.
 [[nodiscard]] std::optional<QualificationReport> kept_qualification(const Store& store,
                                                                     const std::string& baseline,

@@ -11,20 +11,20 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
-#include "harness/cli/model_loads.hpp"
 #include "harness/cli/model_runs.hpp"
 #include "harness/cli/paired_suspects.hpp"
 #include "harness/cli/progress_line.hpp"
 #include "harness/cli/run_analysis.hpp"
-#include "harness/cli/run_lock.hpp"
-#include "harness/cli/stack_watch.hpp"
-#include "harness/cli/user_paths.hpp"
-#include "harness/cli/worker_choice.hpp"
-#include "harness/plan/executor.hpp"
-#include "harness/plan/random_order.hpp"
-#include "harness/plan/run_record.hpp"
-#include "harness/plan/system_facts.hpp"
+#include "harness/cli/scenario_runs.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/session/executor.hpp"
+#include "harness/session/random_order.hpp"
+#include "harness/session/run_lock.hpp"
+#include "harness/session/run_record.hpp"
+#include "harness/session/stack_watch.hpp"
+#include "harness/session/system_facts.hpp"
+#include "harness/session/user_paths.hpp"
+#include "harness/session/worker_choice.hpp"
 
 namespace plumb {
 namespace {
@@ -73,12 +73,12 @@ class SuiteRun {
     header_.started = current_time();
   }
 
-  /// Runs to the end or until stopped, and measures again what looks regressed against a baseline;
-  /// returns the id.
+  /// Runs to the end or until stopped, measures suspects against a baseline again, and returns the
+  /// id.
   RunId execute(const BaselineCheck& baseline) {
     const RunLock lock = begin();
     const Shard shard = header_.shard.empty() ? Shard{} : parse_shard(header_.shard);
-    const Seconds began = now();
+    const Seconds start = now();
     std::vector<WorkItem> items;
     if (options_.only != "models") {
       items = work_items(models_, suite_.layers, suite_.caches, shard);
@@ -102,15 +102,16 @@ class SuiteRun {
           header_.id, items, unconfirmed, [&](const Progress& p) { line.show(p); });
     }
     const auto stopped = [&] {
-      summary.budget_ended = suite_.budget && now() - began >= *suite_.budget;
+      summary.budget_ended = suite_.budget && now() - start >= *suite_.budget;
       return summary.budget_ended || context_.stop.load() || !executor_.device_fault().empty();
     };
-    if (summary.state == RunState::kFinished && !execute_end_to_end(shard, began, stopped)) {
+    if (summary.state == RunState::kFinished && !execute_end_to_end(shard, start, stopped)) {
       summary.state = RunState::kInterrupted;
     }
     if (summary.state == RunState::kFinished && !context_.stop.load()) {
-      confirm(baseline, shard, began);
+      confirm(baseline, shard, start);
     }
+    // At the beginning and the end, the controls tell how fast the machine was during the run.
     if (controlled && !context_.stop.load()) {
       static_cast<void>(control());
     }
@@ -168,15 +169,16 @@ class SuiteRun {
     return false;
   }
 
-  /// Executes each model by itself, unless scenarios were asked for instead; measures all of it in
-  /// further processes; then loads the models by their scenarios.
-  bool execute_end_to_end(const Shard& shard, Seconds began, const std::function<bool()>& stopped) {
+  /// Executes each model end to end, and measures layers and models in further processes. Then runs
+  /// the models' scenarios. If scenarios were asked for, models are not executed by themselves.
+  /// Returns false if the run is interrupted.
+  bool execute_end_to_end(const Shard& shard, Seconds start, const std::function<bool()>& stopped) {
     ModelRuns models(executor_, store_, header_.id, suite_, models_, shard, modes_);
     const bool executes = options_.only != "layers" && options_.loads.scenarios.empty();
     if (executes && !models.execute(1, stopped)) {
       return false;
     }
-    // Layers and models take turns, so that both are spread over what the machine does meanwhile.
+    // Layers and models take turns, so that both are spread over the whole run.
     for (std::size_t process = 2; process <= options_.processes; ++process) {
       if ((options_.only != "models" && !repeat_layers(process, stopped)) ||
           (executes && !models.execute(process, stopped))) {
@@ -194,11 +196,11 @@ class SuiteRun {
     if (options_.only == "layers") {
       return true;
     }
-    const auto left = [this, began]() -> std::optional<Seconds> {
+    const auto left = [this, start]() -> std::optional<Seconds> {
       if (!suite_.budget) {
         return std::nullopt;
       }
-      return std::max(*suite_.budget - (now() - began), Seconds(0.0));
+      return std::max(*suite_.budget - (now() - start), Seconds(0.0));
     };
     std::filesystem::path logs = options_.loads.mlperf_logs;
     if (!logs.empty() && options_.stacks.size() > 1) {
@@ -221,8 +223,8 @@ class SuiteRun {
     return executor;
   }
 
-  /// Begins a new run, or takes up the newest unfinished one of the same suite, environment and
-  /// shard.
+  /// Begins a new run, or resumes the newest unfinished one of the same suite, environment and
+  /// shard. A run whose stack changed or whose device erred is not resumed.
   RunLock begin() {
     const std::filesystem::path locks = data_folder() / "locks";
     if (options_.resume) {
@@ -274,8 +276,7 @@ class SuiteRun {
     return items;
   }
 
-  /// Measures the ceilings unless the store holds some of this environment that the policy lets
-  /// stand.
+  /// Measures the ceilings, unless the store has some of this environment that the policy allows.
   void calibrate() {
     const auto known = store_.latest_calibration(header_.environment.id());
     const bool may_stand = suite_.reuse.kind == ReusePolicy::Kind::kAlways ||
@@ -292,7 +293,7 @@ class SuiteRun {
                    to_json(executor_.calibrate()));
   }
 
-  /// Measures the machine itself, for comparisons over boots; returns whether that worked.
+  /// Measures the machine's controls, for comparisons over boots. Returns whether that worked.
   bool control() {
     const std::optional<Controls> controls = executor_.measure_controls();
     if (controls) {
@@ -313,17 +314,17 @@ class SuiteRun {
     return confirmations(rows, rule);
   }
 
-  /// Measures again what looks slower than the baseline, before it is said: in pairs with the
-  /// baseline's stack where that is at hand, else in fresh processes.
-  void confirm(const BaselineCheck& baseline, const Shard& shard, Seconds began) {
-    if (baseline.confirming_processes() > 0 && !confirm_in_pairs(baseline, began)) {
-      confirm_alone(baseline, shard, began);
+  /// Measures suspects again before they count as slower than the baseline. If the baseline's stack
+  /// is at hand, that is done in pairs with it, else in fresh processes.
+  void confirm(const BaselineCheck& baseline, const Shard& shard, Seconds start) {
+    if (baseline.confirming_processes() > 0 && !confirm_in_pairs(baseline, start)) {
+      confirm_alone(baseline, shard, start);
     }
   }
 
-  /// Returns false where the baseline's stack is not at hand. Takes at most a quarter of the run's
-  /// time, or kMinConfirmation where that is longer.
-  bool confirm_in_pairs(const BaselineCheck& baseline, Seconds began) {
+  /// Measures suspects in pairs with the baseline's stack. Returns false if that is not at hand. No
+  /// pair begins after a quarter of the run's time, or kMinConfirmation if that is longer.
+  bool confirm_in_pairs(const BaselineCheck& baseline, Seconds start) {
     const RunHeader before = baseline.header(store_);
     if (!is_at_hand(before, options_.threads)) {
       return false;
@@ -340,7 +341,7 @@ class SuiteRun {
     executor_.end_worker();
     PairedSuspects pairs(store_, suite_, models_, suspects, context_.stop);
     pairs.row_timeout = parse_duration(options_.row_timeout);
-    pairs.budget = std::max(kMinConfirmation, kConfirmationShare * (now() - began));
+    pairs.budget = std::max(kMinConfirmation, kConfirmationShare * (now() - start));
     PairedSide candidate{executor_.options().worker, {}, [this](int pid) { watch_.look(pid); }};
     PairedSide reference{worker_options(before.stack, options_.threads), {}};
     reference.worker.pace = candidate.worker.pace;  // they run on one host
@@ -352,9 +353,9 @@ class SuiteRun {
     return true;
   }
 
-  /// Measures what looks regressed in fresh processes, which are compared with the stored baseline,
-  /// for at most a quarter of the run's time once three of them are done.
-  void confirm_alone(const BaselineCheck& baseline, const Shard& shard, Seconds began) {
+  /// Measures suspects in fresh processes, which are compared with the stored baseline. After three
+  /// of them, none begins once a quarter of the run's time is used.
+  void confirm_alone(const BaselineCheck& baseline, const Shard& shard, Seconds start) {
     constexpr std::size_t kMinProcesses = 3;
     const std::size_t processes = baseline.confirming_processes();
     const Suspects suspects = baseline.suspects(store_, header_.id, SuspectRule::kRegressed);
@@ -365,9 +366,10 @@ class SuiteRun {
                  suspects.series.size(),
                  suspects.subjects().size(),
                  suspects.layers.size());
-    const Seconds end = now() + kConfirmationShare * (now() - began);
+    const Seconds end = now() + kConfirmationShare * (now() - start);
     const auto stopped = [&] { return context_.stop.load() || !executor_.device_fault().empty(); };
     const std::int64_t last = last_process();
+    // More processes than there will be: no key counts as confirmed yet.
     std::vector<Confirmation> keys = own_unconfirmed(options_.processes + processes + 1);
     std::erase_if(keys,
                   [&](const Confirmation& key) { return !suspects.layers.contains(key.key); });
@@ -386,7 +388,8 @@ class SuiteRun {
     baseline.put(store_, header_.id, last, suspects);
   }
 
-  /// Times what fewer than `processes` fresh processes have confirmed in one more of them.
+  /// Measures in one more fresh process what fewer than `processes` of them have confirmed. Returns
+  /// false if stopped.
   bool repeat_layers(std::size_t processes, const std::function<bool()>& stopped) {
     std::vector<Confirmation> keys = own_unconfirmed(processes);
     shuffle_for(header_.id, processes, keys);
@@ -395,7 +398,7 @@ class SuiteRun {
         header_.id, keys, stopped, [&](const Progress& progress) { line.show(progress); });
   }
 
-  /// Returns the number of the last process that the run has results of.
+  /// Returns the number of the last process that the run has results of; 0: none.
   [[nodiscard]] std::int64_t last_process() const {
     std::int64_t last = 0;
     for (const StoredMeasurement& row : store_.measurements(header_.id)) {

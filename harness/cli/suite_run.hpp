@@ -8,12 +8,12 @@
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/load_options.hpp"
-#include "harness/plan/planner.hpp"
+#include "harness/session/planner.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb {
 
-/// What the command line of `plumb run` asks for.
+/// Options of `plumb run`. Texts are as given on the command line; empty: not given.
 struct RunOptions {
   std::string suite;
   std::vector<std::string> stacks;
@@ -32,9 +32,9 @@ struct RunOptions {
   bool resume = false;
 };
 
-/// Runs a suite on one stack to the end or until stopped, and measures again what looks regressed
-/// against a baseline. Returns the run's id. Sets the context's exit status where the stack changed
-/// meanwhile or its device erred.
+/// Runs a suite on one stack to the end or until stopped, and returns the run's id. What looks
+/// regressed against a baseline is measured again. Sets the context's exit status if the stack
+/// changed meanwhile or its device erred.
 RunId run_on_stack(CommandContext& context,
                    const RunOptions& options,
                    const ResolvedSuite& suite,

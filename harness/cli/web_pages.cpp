@@ -15,14 +15,14 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/run_analysis.hpp"
 #include "harness/cli/stored_comparison.hpp"
-#include "reporting/comparison_page.hpp"
-#include "reporting/report.hpp"
-#include "reporting/store_pages.hpp"
+#include "reporting/content/comparison/comparison_page.hpp"
+#include "reporting/content/run/report.hpp"
+#include "reporting/content/store/store_pages.hpp"
 
 namespace plumb {
 namespace {
 
-constexpr std::size_t kWaitingAtMost = 16;
+constexpr std::size_t kMaxWaiting = 16;
 constexpr std::size_t kReportsKept = 8;
 constexpr std::size_t kLargestReportKept = 16U << 20U;
 constexpr std::chrono::seconds kPatience{5};
@@ -30,7 +30,7 @@ constexpr const char* kHtml = "text/html; charset=utf-8";
 constexpr const char* kPage =
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
     "frame-ancestors 'none'";
-// The report draws itself with the script inside it; it may load nothing and send nothing.
+// The report draws itself with the script inside it. It may load nothing and send nothing.
 constexpr const char* kReport =
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
@@ -168,7 +168,7 @@ WebPages::~WebPages() {
 }
 
 void WebPages::answer(RequestTarget target, const HttpServer::Respond& respond) {
-  if (worker_->waiting >= kWaitingAtMost) {
+  if (worker_->waiting >= kMaxWaiting) {
     respond(text_reply(503, "too many pages are wanted at once; try again\n"));
     return;
   }

@@ -11,7 +11,7 @@
 
 namespace plumb {
 
-/// Answers the pages beside the metrics, one after the other in a thread of its own:
+/// Pages of the server beside the metrics, made one after the other in a thread of their own:
 ///
 ///   /                       models and runs
 ///   /runs/RUN               the HTML report of a run
@@ -28,10 +28,10 @@ class WebPages {
   WebPages& operator=(const WebPages&) = delete;
   WebPages(WebPages&&) = delete;
   WebPages& operator=(WebPages&&) = delete;
-  /// Ends with the page in progress; those that wait are never answered.
+  /// Ends after the page in progress. Those that wait are never answered.
   ~WebPages();
 
-  /// Answers later; at once, with status 503, if too many wait. From the server's thread.
+  /// Answers later, or at once with status 503 if too many wait. Call it from the server's thread.
   void answer(RequestTarget target, const HttpServer::Respond& respond);
 
  private:

@@ -7,7 +7,7 @@
 
 namespace plumb {
 
-/// Writes a file beside its name and renames it, so that others see all of it or what was there
+/// Writes a file beside its name, and then renames it. Others see all of it or what was there
 /// before, and a full disk never leaves half of it. Throws Error{kEnvironment} if it cannot be
 /// written.
 void write_whole_file(const std::filesystem::path& target,

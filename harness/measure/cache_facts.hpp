@@ -7,17 +7,18 @@
 
 namespace plumb {
 
-/// Size of the caches that a measurement must exceed.
+/// Size of the caches that a cold measurement must exceed.
 struct CacheFacts {
   Bytes last_level;      ///< of the highest level that CPU 0 sees, data or unified
   bool assumed = false;  ///< the system does not say: `last_level` is kAssumedLastLevelCache
 };
 
-/// Stands in where sysfs is absent (containers, other systems): more than most desktop caches hold.
+/// Size that is assumed where sysfs is absent (containers, other systems). Most desktop caches are
+/// smaller.
 inline constexpr Bytes kAssumedLastLevelCache{std::int64_t{64} << 20};
 
-/// Reads `folder`/index*/{level,type,size}. Throws nothing; files that say something else are
-/// passed over, sizes above 16 GiB too.
+/// Reads `folder`/index*/{level,type,size}. Throws nothing. Files with other content and sizes
+/// above 16 GiB are ignored.
 [[nodiscard]] CacheFacts read_cache_facts(
     const std::filesystem::path& folder = "/sys/devices/system/cpu/cpu0/cache");
 

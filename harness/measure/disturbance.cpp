@@ -17,7 +17,7 @@
 namespace plumb {
 namespace {
 
-/// Reads the first 4 KiB: what is wanted stands in the first line, and the rest may be long.
+/// Reads the first 4 KiB. The first line has what is needed, and the rest may be long.
 std::string head_of(const std::filesystem::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) {
@@ -54,8 +54,8 @@ std::vector<std::string_view> words_of_first_line(std::string_view text) {
   return words;
 }
 
-/// proc_stat(5): cpu user nice system idle iowait irq softirq steal guest guest_nice; guest is part
-/// of user.
+/// Reads the first line of /proc/stat: cpu user nice system idle iowait irq softirq steal guest
+/// guest_nice (proc_stat(5)). `guest` is part of `user`, so that the sum ends with `steal`.
 void read_cpu_ticks(const std::string& stat, DisturbanceReading& reading) {
   constexpr std::size_t kSteal = 8;
   const auto words = words_of_first_line(stat);
@@ -74,7 +74,7 @@ void read_cpu_ticks(const std::string& stat, DisturbanceReading& reading) {
   reading.steal_ticks = number(words[kSteal]);
 }
 
-/// "some avg10=0.00 avg60=0.00 avg300=0.00 total=354700131", microseconds.
+/// Returns the total of "some avg10=0.00 avg60=0.00 avg300=0.00 total=354700131", in microseconds.
 std::optional<double> pressure_total(const std::string& pressure) {
   constexpr std::string_view kName = "total=";
   const auto words = words_of_first_line(pressure);

@@ -10,8 +10,9 @@
 
 namespace plumb {
 
-/// Counts what the rest of the machine did to a block of measurement (Linux: getrusage, /proc/stat,
-/// /proc/loadavg, /proc/pressure/cpu). Absent: the system does not say.
+/// Effect of the rest of the machine on one block of measurement. The sources are Linux's
+/// getrusage, /proc/stat, /proc/loadavg and /proc/pressure/cpu. Absent: the system does not report
+/// it.
 struct Disturbance {
   std::int64_t involuntary_switches = 0;
   std::optional<double> steal_ratio;  ///< of the block's CPU time
@@ -21,8 +22,8 @@ struct Disturbance {
   bool disturbed = false;                ///< judged by DisturbanceLimits
 };
 
-/// Limits of an undisturbed block. A block beyond any one of them counts as disturbed. The reasons
-/// are in docs/reference/measurement.md.
+/// Limits of an undisturbed block. A block beyond any one of them counts as disturbed.
+/// docs/reference/measurement.md has the reasons.
 struct DisturbanceLimits {
   std::int64_t switches = 2;          ///< that any block may have…
   double switches_per_second = 40.0;  ///< …and so many more for each second it lasts
@@ -51,7 +52,7 @@ struct DisturbanceReading {
                                               const DisturbanceReading& end,
                                               const DisturbanceLimits& limits = {});
 
-/// Reads the counters; injected, so that tests can script it.
+/// Reader of the counters. It is injected, so that tests can script it.
 using DisturbanceSource = std::function<DisturbanceReading()>;
 
 }  // namespace plumb

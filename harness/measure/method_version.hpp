@@ -3,9 +3,9 @@
 
 namespace plumb {
 
-/// Names the version of the measurement method (docs/reference/measurement.md). Part of the
-/// environment's identity: a change that can move a number makes a new one, and no series crosses
-/// it unseen.
+/// Version of the measurement method (docs/reference/measurement.md). It is part of the
+/// environment's identity. A change that can move a measured number gets a new version, so that no
+/// series crosses it unseen.
 inline constexpr const char* kMethodVersion = "5";
 
 }  // namespace plumb

@@ -13,13 +13,13 @@ struct OwnSample {
   std::size_t repetitions = 1;
 };
 
-/// Additional interface of a TimedRegion that can have a clock of its own, such as a GPU's. With
-/// such a clock, run() is not timed, and the samples contain nothing of the harness.
+/// Additional interface of a TimedRegion that may have a clock of its own, such as a GPU's. With
+/// such a clock run() is not timed, and the samples contain nothing of the harness.
 class OwnClock {
  public:
   virtual ~OwnClock() = default;
   [[nodiscard]] virtual bool has_clock() const = 0;
-  /// Takes a sample with as many executions as the clock needs.
+  /// Takes a sample of as many executions as the clock needs.
   [[nodiscard]] virtual OwnSample own_sample() = 0;
 };
 

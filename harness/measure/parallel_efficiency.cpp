@@ -11,8 +11,8 @@
 namespace plumb {
 namespace {
 
-/// Chains multiplications and shifts (splitmix64's finaliser), so that nothing can be skipped or
-/// vectorised.
+/// Computes a chain of multiplications and shifts (splitmix64's finaliser). The compiler can
+/// neither skip nor vectorise it.
 std::uint64_t spin(std::uint64_t rounds, std::uint64_t state) {
   for (std::uint64_t i = 0; i < rounds; ++i) {
     state = (state ^ (state >> 30U)) * 0xbf58476d1ce4e5b9ULL + i;

@@ -5,11 +5,12 @@
 
 namespace plumb {
 
-/// Runs the same arithmetic in one thread and in `threads` at once, each for about `work`, and
-/// returns the speed of all over `threads` times the speed of one: 1 where every thread has a core
-/// of its own, 0.5 where two share one. The best of three tries, because a disturbance only lowers
-/// it. 1 without measuring for fewer than two threads. Touches no memory, so that it sees cores and
-/// not bandwidth.
+/// Returns the speed of `threads` threads at the same arithmetic over `threads` times that of one.
+/// It is 1 where every thread has a core of its own, and 0.5 where two share one.
+///
+/// Each thread works for about `work`. The best of three tries counts, because a disturbance only
+/// lowers the result. Below two threads it returns 1 without measuring. The arithmetic touches no
+/// memory, so that it shows cores and not bandwidth.
 [[nodiscard]] double measure_parallel_efficiency(int threads, Seconds work = Seconds(0.02));
 
 }  // namespace plumb

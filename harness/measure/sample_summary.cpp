@@ -30,7 +30,8 @@ std::optional<std::size_t> median_interval_rank(std::size_t n) {
     return std::nullopt;
   }
   const auto count = static_cast<double>(n);
-  // Ten standard deviations below the mean nothing is left to add, so that the sum has O(√n) terms.
+  // The sum starts ten standard deviations below the mean. It has O(√n) terms, and those left out
+  // add nothing.
   const double first = std::max(0.0, std::floor(count / 2.0 - 5.0 * std::sqrt(count)));
   double probability = std::exp(std::lgamma(count + 1.0) - std::lgamma(first + 1.0) -
                                 std::lgamma(count - first + 1.0) - count * std::log(2.0));

@@ -15,7 +15,7 @@ constexpr double kStillFaster =
     0.98;                         // a batch this much below the fastest so far is still warming up
 constexpr int kQuietBatches = 3;  // so many batches without getting faster end the warm-up
 constexpr double kOverrun = 4.0;  // budgets after which even too few samples must do
-constexpr double kLeastShare =
+constexpr double kMinShare =
     0.1;  // of the budget, before which no interval is believed: drift takes longer
 constexpr double kCheckGrowth = 1.25;  // the interval is looked at again when n has grown so much
 
@@ -42,7 +42,7 @@ Batch run_batch(TimedRegion& region, std::size_t repetitions, const Clock& clock
 }
 
 std::size_t more_repetitions(const SamplingPlan& plan, std::size_t now, const Batch& batch) {
-  // At most tenfold a step: the first executions are slow and would mislead a larger one.
+  // At most tenfold a step, because the first executions are slow and would mislead a larger one.
   double wanted = static_cast<double>(now) * 10.0;
   if (batch.each > Seconds(0.0)) {
     wanted = std::min(wanted, std::ceil(1.1 * (plan.sample_at_least / batch.each)));
@@ -51,7 +51,7 @@ std::size_t more_repetitions(const SamplingPlan& plan, std::size_t now, const Ba
   return std::max(now, static_cast<std::size_t>(std::min(wanted, most)));
 }
 
-/// Returns the repetitions that a sample needs; leaves when execution stopped getting faster.
+/// Returns the repetitions that a sample needs, once executions have stopped getting faster.
 std::size_t warm_up(TimedRegion& region, const SamplingPlan& plan, const Clock& clock) {
   std::size_t repetitions = 1;
   if (plan.warm_up_at_most <= Seconds(0.0)) {
@@ -109,9 +109,8 @@ Samples sample(TimedRegion& region, const SamplingPlan& plan, const Clock& clock
     const bool last =
         n >= most || (n >= least && timed >= plan.budget) || timed >= plan.budget * kOverrun;
     if (last || n >= next_check) {
-      // Looked at rarely, because sorting at every sample would cost more than a short sample
-      // lasts.
-      result.converged = timed >= plan.budget * kLeastShare &&
+      // Checked rarely, because sorting at every sample would take longer than a short sample.
+      result.converged = timed >= plan.budget * kMinShare &&
                          is_tight(summarize(result.seconds), plan.relative_half_width);
       next_check = static_cast<std::size_t>(std::ceil(static_cast<double>(n) * kCheckGrowth));
     }

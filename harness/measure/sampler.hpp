@@ -11,19 +11,19 @@
 
 namespace plumb {
 
-/// Code that the sampler times. run() makes `repetitions` executions and returns only when all are
-/// complete.
+/// Code that the sampler times.
 class TimedRegion {
  public:
   virtual ~TimedRegion() = default;
+  /// Makes `repetitions` executions and returns only when all are complete.
   virtual void run(std::size_t repetitions) = 0;
-  /// Prepares a sample outside the timed part (flushes caches, rotates buffers). Called before each
+  /// Prepares a sample outside the timed part: flushes caches, rotates buffers. Called before each
   /// sample. May do nothing.
   virtual void before_sample() {}
 };
 
-/// Stopping rule of the sampler. It stops at a tight interval or at the budget, whichever comes
-/// first.
+/// Stopping rule of the sampler, which stops at a tight interval or at the budget. Whichever comes
+/// first ends the sampling.
 struct SamplingPlan {
   Seconds warm_up_at_least{0.001};
   Seconds warm_up_at_most{0.2};  ///< zero: no warm-up and one execution a sample
@@ -35,7 +35,7 @@ struct SamplingPlan {
   std::size_t repetitions_at_most = 1 << 20;
 };
 
-/// Result of sampling.
+/// Raw samples of one block, and how sampling ended.
 struct Samples {
   std::vector<Seconds>
       seconds;  ///< one per sample, per execution (batch time ÷ repetitions), in time order
@@ -44,16 +44,16 @@ struct Samples {
   Seconds elapsed{};            ///< all of it, warm-up included
 };
 
-/// Reads a steady clock; injected, so that tests can script it.
+/// Reader of a steady clock. It is injected, so that tests can script it.
 using Clock = std::function<Seconds()>;
 [[nodiscard]] Clock steady_clock();
 
-/// Warms up until executions stop getting faster, then samples until the plan is met: the median's
-/// interval is tight and the minimum has company, or the budget or the number of samples is used up
-/// (docs/reference/measurement.md).
+/// Samples a region after a warm-up that lasts until executions stop getting faster. The plan is
+/// met when the median's interval is tight and the minimum has company. Sampling also ends when the
+/// budget or the number of samples is used up (docs/reference/measurement.md).
 [[nodiscard]] Samples sample(TimedRegion& region, const SamplingPlan& plan, const Clock& clock);
 
-/// Measures the smallest non-zero step of the clock and the cost of reading it.
+/// Smallest non-zero step of a clock, and the cost of reading it.
 struct TimerFacts {
   Seconds tick{};
   Seconds read{};

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/measure/student_t.hpp"
+#include "harness/stats/student_t.hpp"
 
 namespace plumb {
 

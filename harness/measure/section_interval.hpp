@@ -7,12 +7,14 @@
 
 namespace plumb {
 
-/// Returns the 95% interval of a time estimated from samples that were taken in sections with other
-/// work between them: neighbours share what the machine does in that second, sections do not.
-/// `whole` is the estimate from all samples, `of_sections` the same of each section. Student's t
-/// with one degree of freedom less than sections, around `whole` (sectioning: Asmussen and Glynn,
-/// Stochastic Simulation, 2007, §III.5a). Below two sections nothing is known of the spread: from
-/// zero to twice `whole`. Never below zero. Pure.
+/// Returns the 95% interval of a time whose samples were taken in sections, between other work.
+/// Neighbouring samples share what the machine does in that second. Sections do not.
+///
+/// `whole` is the estimate from all samples, and `of_sections` has the estimate of each section.
+/// The interval is Student's t around `whole`, with one degree of freedom less than sections
+/// (sectioning: Asmussen and Glynn, Stochastic Simulation, 2007, §III.5a). Below two sections the
+/// spread is unknown, and the interval goes from zero to twice `whole`. It never begins below zero.
+/// Pure.
 [[nodiscard]] Interval section_interval(Seconds whole, std::span<const Seconds> of_sections);
 
 }  // namespace plumb

@@ -28,7 +28,7 @@ std::optional<Reading> reading_of(std::span<const double> values) {
 }
 
 bool is_attribute_name(const std::string& name) {
-  return !name.empty() && name.size() <= kMostAttributeName &&
+  return !name.empty() && name.size() <= kMaxAttributeName &&
          std::all_of(name.begin(), name.end(), [](char c) {
            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                   c == '_' || c == '.' || c == '-';

@@ -10,13 +10,13 @@
 
 namespace plumb {
 
-/// Facts that a backend knows about how a variant is executed, by name: "engine", "plan"…
+/// Facts that a backend knows about the execution of a variant, by name: "engine", "plan"…
 /// (docs/design/cuda.md). They are the same for each row of a variant in a stack on a device. What
 /// differs from block to block is a reading.
 using Attributes = std::map<std::string, std::string>;
 
-/// Names the attribute of a row at which the device was found to have erred, and what it did: no
-/// row of the run can be believed then.
+/// Attribute of a row at which a device error was found, with what the device did. No row of that
+/// run can be trusted.
 inline constexpr const char* kDeviceFault = "device_fault";
 
 /// Quantity observed beside a row, in the unit that its name ends with.
@@ -24,7 +24,7 @@ struct Reading {
   double median = 0.0;
   double low = 0.0;  ///< 95% interval of the median; below six values their range
   double high = 0.0;
-  std::int64_t n = 1;  ///< values that it sums up
+  std::int64_t n = 1;  ///< number of values
 
   bool operator==(const Reading&) const = default;
 };
@@ -32,19 +32,20 @@ struct Reading {
 /// Readings by name: "sm_clock_hertz", "energy_joules"… What was not read is absent.
 using Readings = std::map<std::string, Reading>;
 
-/// Sums up values in any order; empty if there are none, or one is not finite.
+/// Summarises values in any order. Empty if there are none, or one is not finite.
 [[nodiscard]] std::optional<Reading> reading_of(std::span<const double> values);
 
-/// Bounds what one row may have.
-inline constexpr std::size_t kMostAttributes = 64;     ///< and as many readings
-inline constexpr std::size_t kMostAttributeName = 64;  ///< bytes
-inline constexpr std::size_t kMostAttributeText = std::size_t{64} << 10;
+/// Limits of one row.
+inline constexpr std::size_t kMaxAttributes = 64;     ///< and as many readings
+inline constexpr std::size_t kMaxAttributeName = 64;  ///< bytes
+inline constexpr std::size_t kMaxAttributeText = std::size_t{64} << 10;
 
-/// Returns whether a name may be an attribute's: letters, digits, '_', '.' and '-', not empty.
+/// Returns whether a name may be an attribute's: letters, digits, '_', '.' and '-', not empty, at
+/// most kMaxAttributeName bytes.
 [[nodiscard]] bool is_attribute_name(const std::string& name);
 
-/// Leaves out texts of more than `most` bytes: of a race's row, of which there are many, what is
-/// long is not kept.
+/// Returns the attributes without texts of more than `most` bytes. Rows of races are many, so they
+/// do not keep long texts.
 [[nodiscard]] Attributes short_attributes(const Attributes& attributes, std::size_t most);
 
 }  // namespace plumb

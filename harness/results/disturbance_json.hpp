@@ -8,8 +8,9 @@
 
 namespace plumb {
 
-/// Writes and reads a disturbance as an object. Only for .cpp files, as json_object.hpp.
+/// Writes a disturbance as an object. For .cpp files only, as json_object.hpp.
 [[nodiscard]] nlohmann::json disturbance_json(const Disturbance& disturbance);
+/// Reads what disturbance_json() wrote. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] Disturbance disturbance_from(const JsonObject& object);
 
 }  // namespace plumb

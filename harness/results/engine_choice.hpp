@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/base/units.hpp"
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/outcome.hpp"
 
 namespace plumb {
@@ -37,7 +37,7 @@ struct EngineRanking {
   bool operator==(const EngineRanking&) const = default;
 };
 
-/// Rankings that a library offers for a layer whose operands lie in one layout.
+/// Rankings that a library offers for a layer with operands in one layout.
 struct EngineOffer {
   std::string layout;                   ///< "NCHW" or "NHWC", of input, weights and output
   std::optional<std::int64_t> engines;  ///< that the version has for this kind of layer
@@ -56,9 +56,9 @@ struct EngineChoices {
   bool operator==(const EngineChoices&) const = default;
 };
 
-/// Returns what a program gets that asks for nothing but the layer's promise of precision: the
-/// first plan of heuristic A, then of FALLBACK, whose numerical notes keep the promise (f32 strict:
-/// no tensor cores, no conversion down); null if there is none.
+/// Returns the plan of a program that requests only the layer's promise of precision. It is the
+/// first plan of heuristic A, then of FALLBACK, whose numerical notes keep the promise. Null if
+/// there is none.
 [[nodiscard]] const EngineConfiguration* chosen_engine(const LayerSpec& spec,
                                                        const EngineOffer& offer);
 

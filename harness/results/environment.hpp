@@ -6,19 +6,20 @@
 
 namespace plumb {
 
-/// Names and values, in order of name.
+/// Facts by name, in order of name.
 using Facts = std::map<std::string, std::string>;
 
-/// Environment of a run. `identity` is short, documented (docs/reference/store.md) and hashed. Two
-/// runs belong to one environment exactly when it is equal. `facts` is everything else: shown in
-/// diffs, never hashed.
+/// Environment of a run. Two runs belong to one environment exactly if `identity` is equal. It is
+/// short, documented (docs/reference/store.md) and hashed. `facts` has everything else, which is
+/// shown in diffs and never hashed.
 struct Environment {
   Facts identity;  ///< cpu.model, cpu.count, memory, virtualisation, stack (hash), driver, threads,
-                   ///< cache modes, method
+                   ///< method
   Facts facts;     ///< kernel, microcode, governor, load, library versions, paths and hashes,
                    ///< compiler, our commit…
 
-  /// Returns the first 16 hex digits of the SHA-256 of "name=value\n" lines of the identity.
+  /// Returns the first 16 hex digits of the SHA-256 of the identity, written as "name=value\n"
+  /// lines.
   [[nodiscard]] std::string id() const;
 };
 

@@ -11,21 +11,21 @@ namespace plumb {
 
 namespace {
 
-constexpr std::size_t kMostLayers = 1'000'000;
+constexpr std::size_t kMaxLayers = 1'000'000;
 
-nlohmann::json json_of(const TimeInTurn& time) {
+nlohmann::json json_of(const TimeInContext& time) {
   return {{"median_seconds", time.median.count()},
           {"low_seconds", time.interval.low.count()},
           {"high_seconds", time.interval.high.count()}};
 }
 
-std::optional<TimeInTurn> in_turn_from(const JsonObject& object) {
+std::optional<TimeInContext> in_context_from(const JsonObject& object) {
   if (!object.has("in_turn")) {
     return std::nullopt;
   }
   const JsonObject time = object.object("in_turn");
-  return TimeInTurn{time.seconds("median_seconds"),
-                    {time.seconds("low_seconds"), time.seconds("high_seconds")}};
+  return TimeInContext{time.seconds("median_seconds"),
+                       {time.seconds("low_seconds"), time.seconds("high_seconds")}};
 }
 
 nlohmann::json json_of(const ExecutedLayer& layer) {
@@ -35,8 +35,8 @@ nlohmann::json json_of(const ExecutedLayer& layer) {
                        {"seconds", layer.seconds.count()},
                        {"reorder_seconds", layer.reorder.count()},
                        {"reorders", layer.reorders}};
-  if (layer.in_turn) {
-    value["in_turn"] = json_of(*layer.in_turn);
+  if (layer.in_context) {
+    value["in_turn"] = json_of(*layer.in_context);
   }
   return value;
 }
@@ -44,7 +44,7 @@ nlohmann::json json_of(const ExecutedLayer& layer) {
 ExecutedLayer executed_layer_from(const nlohmann::json& value) {
   const JsonObject object(value);
   ExecutedLayer layer;
-  for (const nlohmann::json& id : object.array("layers", kMostLayers)) {
+  for (const nlohmann::json& id : object.array("layers", kMaxLayers)) {
     if (!id.is_number_unsigned()) {
       throw Error(Error::Kind::kUser,
                   "field 'layers' holds something that is no number of a layer");
@@ -56,7 +56,7 @@ ExecutedLayer executed_layer_from(const nlohmann::json& value) {
   layer.seconds = object.seconds("seconds");
   layer.reorder = object.seconds("reorder_seconds");
   layer.reorders = object.integer("reorders", 0, JsonObject::kHighest);
-  layer.in_turn = in_turn_from(object);
+  layer.in_context = in_context_from(object);
   return layer;
 }
 
@@ -73,8 +73,8 @@ std::string to_json(const Execution& execution) {
                        {"reorders", execution.reorders},
                        {"layers", std::move(layers)},
                        {"row", nlohmann::json::parse(to_json(execution.row))}};
-  if (execution.in_turn) {
-    value["in_turn"] = json_of(*execution.in_turn);
+  if (execution.in_context) {
+    value["in_turn"] = json_of(*execution.in_context);
   }
   return value.dump();
 }
@@ -88,11 +88,11 @@ Execution execution_from_json(std::string_view text) {
   execution.memory.value = object.integer("memory_bytes", 0, JsonObject::kHighest);
   execution.reorders = object.integer("reorders", 0, JsonObject::kHighest);
   if (object.has("layers")) {  // stores from before there were any have none
-    for (const nlohmann::json& layer : object.array("layers", kMostLayers)) {
+    for (const nlohmann::json& layer : object.array("layers", kMaxLayers)) {
       execution.layers.push_back(executed_layer_from(layer));
     }
   }
-  execution.in_turn = in_turn_from(object);
+  execution.in_context = in_context_from(object);
   static_cast<void>(object.object("row"));  // is there, and an object
   execution.row = measurement_from_json(value.at("row").dump());
   return execution;

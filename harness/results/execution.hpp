@@ -8,20 +8,21 @@
 #include <vector>
 
 #include "harness/base/units.hpp"
-#include "harness/model/graph.hpp"
+#include "harness/model/graph/graph.hpp"
 #include "harness/results/measurement.hpp"
 
 namespace plumb {
 
-/// Time of a layer's steps, reorders included, in the machine state that the preceding steps leave.
-/// Each step is timed by itself right after the step before it. Before that preceding step, what
-/// earlier steps used is read again (Program::profile_in_turn). The floor is subtracted.
-struct TimeInTurn {
+/// Time of a layer's steps in context: as each step finds the machine inside the model. Reorders
+/// are included. Each step is timed by itself, right after the step before it. Before that
+/// preceding step, what earlier steps used is read again (Program::profile_in_context). The harness
+/// overhead is subtracted.
+struct TimeInContext {
   Seconds median{};
   Interval interval{};
 };
 
-/// Time of one layer, or of several fused into one, inside a model. Measured in separate passes, in
+/// Time of one layer, or of several fused into one, inside a model. Separate passes measure it, in
 /// which each step is timed by itself.
 struct ExecutedLayer {
   std::vector<LayerId> layers;  ///< of the model's graph, ascending; none: the outputs' reorders
@@ -30,10 +31,10 @@ struct ExecutedLayer {
   Seconds seconds{};  ///< median of the passes, reorders not counted
   Seconds reorder{};  ///< of bringing its operands into its layouts
   std::int64_t reorders = 0;
-  std::optional<TimeInTurn> in_turn;  ///< absent: the backend cannot tell, or an older store
+  std::optional<TimeInContext> in_context;  ///< absent: the backend cannot tell, or an older store
 };
 
-/// Result of executing one whole model end to end once, in one worker process.
+/// Result of executing one whole model end to end, in one worker process.
 struct Execution {
   std::string mode;                        ///< "plain"
   std::string scenario = "single_stream";  ///< one query after the other
@@ -42,14 +43,15 @@ struct Execution {
   Bytes memory;               ///< weights, inputs and everything between, in the layouts executed
   std::int64_t reorders = 0;  ///< changes of layout in each execution
   std::vector<ExecutedLayer> layers;  ///< in the order executed; none: the backend cannot tell
-  /// All of it by its steps in turn: their sum, or with steps side by side the end of the last one.
-  std::optional<TimeInTurn> in_turn;
+  /// Time of the whole model by its steps in context. It is their sum, or with parallel branches
+  /// the end of the last step.
+  std::optional<TimeInContext> in_context;
 };
 
-/// Names the records that a run keeps of its executions; the subject is subject_of() the model.
+/// Kind of the records that a run stores of its executions. The subject is subject_of() the model.
 inline constexpr const char* kExecutionRecord = "execution";
 
-/// Writes an execution as the store keeps it: JSON, raw samples included.
+/// Writes an execution as JSON for the store, raw samples included.
 [[nodiscard]] std::string to_json(const Execution& execution);
 /// Reads what to_json wrote. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] Execution execution_from_json(std::string_view json);

@@ -8,28 +8,27 @@
 
 namespace plumb {
 
-/// Mode of executing a whole model: the options that are switched on (docs/reference/execution.md).
-/// Without options it is "plain": each layer as the library executes it when it is asked for
-/// nothing.
+/// Mode of executing a whole model: the options that are on (docs/reference/execution.md). Without
+/// options it is "plain": each layer as the library executes it by its own choice.
 struct ExecutionMode {
-  bool best_variant = false;       ///< by the measured variants that take least together
+  bool best_variant = false;       ///< by the measured variants that are fastest together
   bool bf16 = false;               ///< tensors in bf16, accumulation in f32
   bool channels_last = false;      ///< images with their channels last wherever a layer can
   bool fusion = false;             ///< layers fused and BatchNorm folded by harness/rewrite's table
   bool int8 = false;               ///< products with constant weights in 8-bit integers
-  bool parallel_branches = false;  ///< branches side by side, the threads parted between them
+  bool parallel_branches = false;  ///< branches side by side, the threads split between them
 
   auto operator<=>(const ExecutionMode&) const = default;
 };
 
-/// Writes "plain", or what is on, joined by "+": "best_variant+fusion".
+/// Writes "plain", or the options joined by "+": "best_variant+fusion".
 [[nodiscard]] std::string to_text(const ExecutionMode& mode);
 
-/// Reads what to_text writes, in any order. Throws Error{kUser} listing the words there are, and
-/// for best_variant with channels_last and bf16 with int8.
+/// Reads what to_text writes, in any order. Throws Error{kUser} that lists the known words. Also
+/// throws for best_variant with channels_last, and for bf16 with int8.
 [[nodiscard]] ExecutionMode execution_mode_from(std::string_view text);
 
-/// Lists what a run executes unless told otherwise: what each what-if asks about, and all together.
+/// Returns the modes that a run executes by default: one for each what-if, and all together.
 [[nodiscard]] std::vector<ExecutionMode> default_modes();
 
 }  // namespace plumb

@@ -18,10 +18,11 @@
 namespace plumb {
 
 /// Parses one JSON document from outside. Throws Error{kUser} if it is not JSON, nests deeper than
-/// 32 or is longer than 64 MiB. Only for .cpp files: the header of the JSON library is heavy.
+/// 32 levels or is longer than 64 MiB. For .cpp files only: the header of the JSON library is
+/// heavy.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text);
 
-/// Writes a value (of a time: its seconds), or null where it is absent.
+/// Writes a value, of a time its seconds, or null if it is absent.
 template <typename Value>
 [[nodiscard]] nlohmann::json or_null(const std::optional<Value>& value) {
   if (!value) {
@@ -34,9 +35,9 @@ template <typename Value>
   }
 }
 
-/// Reads fields of a JSON object that came from outside: checks presence, type and range.
-/// Every function throws Error{kUser} that names the field. Refers to the object: do not outlive
-/// it.
+/// Reader of the fields of a JSON object that came from outside. It checks presence, type and
+/// range. Every function throws Error{kUser} that names the field. It refers to the object, which
+/// must outlive it.
 class JsonObject {
  public:
   static constexpr std::int64_t kHighest = std::numeric_limits<std::int64_t>::max();

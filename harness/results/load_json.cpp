@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a load is written as JSON, and read.
+// Writes the result of a scenario as JSON, and reads it.
 #include "harness/base/error.hpp"
 #include "harness/results/disturbance_json.hpp"
-#include "harness/results/load_execution.hpp"
 #include "harness/results/load_fields.hpp"
 #include "harness/results/load_result_json.hpp"
 #include "harness/results/load_settings_json.hpp"
+#include "harness/results/scenario_result.hpp"
 
 namespace plumb {
 namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostBuckets = 10'000;
+constexpr std::size_t kMaxBuckets = 10'000;
 
-Json batcher_value(const LoadExecution& load) {
+Json batcher_value(const ScenarioResult& load) {
   Json buckets = Json::array();
   for (const BucketUse& use : load.buckets) {
     buckets.push_back({{"bucket", use.bucket}, {"batches", use.batches}, {"samples", use.samples}});
@@ -26,12 +26,12 @@ Json batcher_value(const LoadExecution& load) {
           {"buckets", std::move(buckets)}};
 }
 
-void read_batcher(const JsonObject& object, LoadExecution& load) {
+void read_batcher(const JsonObject& object, ScenarioResult& load) {
   load.direct = object.boolean("direct");
   load.batches.maximum_batch = count(object, "maximum_batch");
   load.batches.timeout = nanoseconds(object, "timeout_seconds");
   load.batches.lanes = count(object, "lanes");
-  for (const Json& entry : object.array("buckets", kMostBuckets)) {
+  for (const Json& entry : object.array("buckets", kMaxBuckets)) {
     const JsonObject use(entry);
     load.buckets.push_back({count(use, "bucket"), count(use, "batches"), count(use, "samples")});
   }
@@ -39,7 +39,7 @@ void read_batcher(const JsonObject& object, LoadExecution& load) {
 
 }  // namespace
 
-std::string to_json(const LoadExecution& load) {
+std::string to_json(const ScenarioResult& load) {
   const std::optional<LoadScore> score = score_of(load);
   return Json{
       {"mode", load.mode},
@@ -73,10 +73,10 @@ std::string to_json(const LoadExecution& load) {
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-LoadExecution load_execution_from_json(std::string_view text) {
+ScenarioResult scenario_result_from_json(std::string_view text) {
   const Json value = parse_json(text);
   const JsonObject object(value);
-  LoadExecution load;
+  ScenarioResult load;
   load.mode = object.text("mode");
   load.model = object.text("model");
   load.scenario = object.text("scenario");

@@ -9,8 +9,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostShortfalls = 100;
-constexpr std::size_t kMostProbes = 1'000;
+constexpr std::size_t kMaxShortfalls = 100;
+constexpr std::size_t kMaxProbes = 1'000;
 
 constexpr std::array kPurposes{
     PeakProbe::Purpose::kUnloaded, PeakProbe::Purpose::kProbe, PeakProbe::Purpose::kConfirmation};
@@ -22,7 +22,7 @@ constexpr std::array kShortfalls{Shortfall::Kind::kDuration,
                                  Shortfall::Kind::kFailed,
                                  Shortfall::Kind::kMiscounted};
 
-/// Names a percentile: "p99_seconds", "p99.9_seconds".
+/// Returns the field of a percentile: "p99_seconds", "p99.9_seconds".
 std::string percentile_name(double percent) {
   return fmt::format("p{:g}_seconds", percent);
 }
@@ -118,7 +118,7 @@ LoadResult result_from(const JsonObject& object) {
   LoadResult result;
   result.load = effective_from(object.object("effective"));
   result.system = object.text("system");
-  for (const Json& entry : object.array("shortfalls", kMostShortfalls)) {
+  for (const Json& entry : object.array("shortfalls", kMaxShortfalls)) {
     const JsonObject each(entry);
     result.shortfalls.push_back({one_of(each, "kind", kShortfalls),
                                  each.number("required"),
@@ -176,7 +176,7 @@ LoadPeak peak_from(const JsonObject& object) {
   peak.highest_passed = object.number("highest_passed");
   peak.lowest_failed = object.optional_number("lowest_failed");
   peak.reason = object.text("reason");
-  for (const Json& entry : object.array("probes", kMostProbes)) {
+  for (const Json& entry : object.array("probes", kMaxProbes)) {
     const JsonObject probe(entry);
     peak.probes.push_back({.purpose = one_of(probe, "purpose", kPurposes),
                            .rate = probe.number("rate"),

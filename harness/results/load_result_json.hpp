@@ -4,16 +4,16 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/results/json_object.hpp"
-#include "harness/results/load_execution.hpp"
+#include "harness/results/scenario_result.hpp"
 
 namespace plumb {
 
-/// Writes what a load measured.
+/// Writes the result of a load.
 [[nodiscard]] nlohmann::json to_value(const LoadResult& result);
 /// Reads it. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] LoadResult result_from(const JsonObject& object);
 
-/// Writes a search for the peak, probe by probe.
+/// Writes a peak search, probe by probe.
 [[nodiscard]] nlohmann::json to_value(const LoadPeak& peak);
 /// Reads it. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] LoadPeak peak_from(const JsonObject& object);

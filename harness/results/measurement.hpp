@@ -11,13 +11,13 @@
 #include "harness/base/units.hpp"
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/sample_summary.hpp"
-#include "harness/model/layer_key.hpp"
+#include "harness/model/key/layer_key.hpp"
 #include "harness/results/attributes.hpp"
 #include "harness/results/outcome.hpp"
 
 namespace plumb {
 
-/// Cache modes: which buffers are warm when a layer is timed (DESIGN §5).
+/// Cache modes: the buffers that are warm when a layer is timed (docs/reference/measurement.md).
 enum class CacheMode {
   kNone,     ///< hot: the same buffers again and again; for bounds
   kWeights,  ///< activations warm, weights cold: closest to a network; for predictions
@@ -27,7 +27,7 @@ enum class CacheMode {
 [[nodiscard]] std::optional<CacheMode> parse_cache_mode(std::string_view text);
 
 /// Reasons why a row was measured. Only kFull and kConfirm rows are compared with others. kRace
-/// rows eliminate.
+/// rows only eliminate variants.
 enum class Purpose {
   kRace,     ///< a few milliseconds, to drop slow variants
   kFull,     ///< the full method
@@ -37,7 +37,7 @@ enum class Purpose {
 [[nodiscard]] std::string_view to_text(Purpose purpose);
 [[nodiscard]] std::optional<Purpose> parse_purpose(std::string_view text);
 
-/// One row: one variant of one key, timed (or not, and why) once in one worker process.
+/// Row of one variant of one key in one worker process: timed, or not, and why.
 struct Measurement {
   LayerKey key;
   std::string variant;  ///< canonical: "impl=brgconv:avx512_core;layout=any;algorithm=direct";
@@ -68,7 +68,7 @@ struct Measurement {
   Attributes attributes{};  ///< of the variant; those of a race's row are short
   Readings readings{};      ///< of this row's executions
 
-  /// Subtracts the floor from median, interval, min, p90 and mean, not below zero.
+  /// Returns the summary less the floor: median, interval, min, p90 and mean, none below zero.
   [[nodiscard]] SampleSummary corrected() const;
 };
 

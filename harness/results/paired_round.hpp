@@ -15,16 +15,16 @@
 
 namespace plumb {
 
-/// Times of built-in control code, which no library under test touches. If they change between two
-/// processes, the machine drifted. A worker measures them as layers of these keys.
+/// Times of built-in control code, which no library under test touches. If they differ between two
+/// processes, the machine drifted. A worker measures them as layers of the keys below.
 struct Controls {
   Seconds floor{};    ///< of the harness, per execution
   Seconds product{};  ///< a fixed product of two f32 matrices
   Seconds copy{};     ///< a fixed copy, beyond a core's cache
 };
-/// Names the records that a run keeps of its controls; the subject is the boot's id.
+/// Kind of the records that a run stores of its controls. The subject is the boot's id.
 inline constexpr const char* kControlsRecord = "controls";
-/// Writes controls as the store keeps them.
+/// Writes controls as JSON for the store.
 [[nodiscard]] std::string to_json(const Controls& controls);
 /// Reads what to_json wrote. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] Controls controls_from_json(std::string_view json);
@@ -33,10 +33,10 @@ inline constexpr const char* kFloorKey = "control:floor";
 inline constexpr const char* kProductKey = "control:product";
 inline constexpr const char* kCopyKey = "control:copy";
 
-/// Names one model in one mode: subject_of() the instance, then the mode's text.
+/// One model in one mode: subject_of() the instance, then the mode's text.
 using ModelMode = std::pair<std::string, std::string>;
 
-/// Measurements of one worker process of a round. Raw samples are in the store only.
+/// Measurements of one worker process of a round. Only the store has their raw samples.
 struct RoundSide {
   std::optional<Controls> controls;        ///< absent: the worker died before
   std::map<LayerKey, Measurement> layers;  ///< the library's own choice, hot

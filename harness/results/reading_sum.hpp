@@ -5,8 +5,8 @@
 
 namespace plumb {
 
-/// Adds what was read beside another block of the same executions: of a name that both have the
-/// mean of the medians by their n, the wider of the intervals, all the values.
+/// Adds the readings of another block of the same executions. If both have a name, the median is
+/// the mean of both, weighted by n. The interval spans both intervals, and n is the sum.
 void add_readings(Readings& sum, const Readings& block);
 
 }  // namespace plumb

@@ -20,7 +20,7 @@ std::string dump(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// A result with NaN or infinity in it is infinitely wrong, and JSON has no word for that.
+// A result with NaN or infinity in it is infinitely wrong, which JSON cannot express.
 json error_value(const std::optional<double>& error) {
   if (error && !std::isfinite(*error)) {
     return "inf";
@@ -70,7 +70,7 @@ Value known(std::optional<Value> value, const char* name, const std::string& tex
 
 std::vector<Seconds> samples_from(const JsonObject& object) {
   std::vector<Seconds> samples;
-  for (const json& sample : object.array("samples_seconds", kMaximumSamples)) {
+  for (const json& sample : object.array("samples_seconds", kMaxStoredSamples)) {
     if (!sample.is_number() || !std::isfinite(sample.get<double>())) {
       throw Error(Error::Kind::kUser, "field 'samples_seconds' has an element that is no number");
     }
@@ -89,9 +89,9 @@ json readings_value(const Readings& readings) {
 }
 
 void check_names(const char* field, const json& value) {
-  if (!value.is_object() || value.size() > kMostAttributes) {
+  if (!value.is_object() || value.size() > kMaxAttributes) {
     throw Error(Error::Kind::kUser,
-                fmt::format("field '{}' is no object of at most {}", field, kMostAttributes));
+                fmt::format("field '{}' is no object of at most {}", field, kMaxAttributes));
   }
   for (const auto& [name, ignored] : value.items()) {
     if (!is_attribute_name(name)) {
@@ -104,11 +104,11 @@ Attributes attributes_of(const json& value) {
   check_names("attributes", value);
   Attributes attributes;
   for (const auto& [name, text] : value.items()) {
-    if (!text.is_string() || text.get_ref<const std::string&>().size() > kMostAttributeText) {
+    if (!text.is_string() || text.get_ref<const std::string&>().size() > kMaxAttributeText) {
       throw Error(
           Error::Kind::kUser,
           fmt::format(
-              "the attribute '{}' is no text of at most {} bytes", name, kMostAttributeText));
+              "the attribute '{}' is no text of at most {} bytes", name, kMaxAttributeText));
     }
     attributes.emplace(name, text.get<std::string>());
   }

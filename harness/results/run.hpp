@@ -18,7 +18,7 @@ namespace plumb {
 using RunId = std::string;   ///< a ULID
 using RowId = std::int64_t;  ///< of a stored measurement, unique in its store
 
-/// Describes a run before its first row.
+/// Description of a run, complete before its first row.
 struct RunHeader {
   RunId id;
   std::string suite;           ///< name
@@ -33,6 +33,7 @@ struct RunHeader {
   Timestamp started{};
 };
 
+/// States of a run in the store.
 enum class RunState { kRunning, kFinished, kInterrupted };
 [[nodiscard]] std::string_view to_text(RunState state);
 [[nodiscard]] std::optional<RunState> parse_run_state(std::string_view text);
@@ -53,7 +54,7 @@ struct RunRecord {
 struct StoredMeasurement {
   RowId row = 0;
   RunId run;            ///< the run that measured it
-  bool reused = false;  ///< linked into the asked-for run, measured by an earlier one
+  bool reused = false;  ///< linked into the requested run, measured by an earlier one
   Measurement measurement;
 };
 
@@ -68,16 +69,16 @@ struct DerivedRecord {
   Timestamp computed{};
 };
 
-/// Measures the machine's ceilings once per environment.
+/// Ceilings of the machine, measured once per environment.
 struct Calibration {
   FlopsPerSecond peak_f32;          ///< best GEMM seen, one run's threads
   FlopsPerSecond peak_bf16;         ///< zero: the machine has no faster bf16
-  BytesPerSecond memory_bandwidth;  ///< stream copy beyond the last-level cache, read + written
+  BytesPerSecond memory_bandwidth;  ///< beyond the last-level cache: best of copy, triad and read
   Bytes last_level_cache;
   Seconds floor{};  ///< an empty program
   Seconds timer_tick{};
   double parallel_efficiency =
-      1.0;  ///< speed of two threads over twice that of one; 1 when one thread is used
+      1.0;  ///< speed of all threads over so many times that of one; 1 for one thread
   std::optional<FlopsPerSecond> theoretical_f32;  ///< from clock and ISA, when known
 };
 

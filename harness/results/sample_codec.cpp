@@ -54,8 +54,8 @@ std::int64_t unzigzag(std::uint64_t value) {
   return static_cast<std::int64_t>((value >> 1U) ^ (~(value & 1U) + 1));
 }
 
-// A nanosecond clock's product comes back from the division and multiplication within a few
-// ulps: 1e-3 ns is far above that for batches up to hours, and far below what 10 ps steps resolve.
+// The product of a nanosecond clock comes back from division and multiplication within a few ulps.
+// 1e-3 ns is far above that for batches up to hours, and far below what 10 ps steps resolve.
 bool all_whole_nanoseconds(std::span<const Seconds> samples, double repetitions) {
   for (const Seconds sample : samples) {
     const double nanoseconds = sample.count() * repetitions * kStepsPerSecondNano;
@@ -73,7 +73,7 @@ std::string encode_samples(std::span<const Seconds> samples, std::int64_t repeti
     return {};
   }
   PLUMB_CHECK(repetitions >= 1);
-  PLUMB_CHECK(samples.size() <= kMaximumSamples);
+  PLUMB_CHECK(samples.size() <= kMaxStoredSamples);
   const auto factor = static_cast<double>(repetitions);
   for (const Seconds sample : samples) {
     const double product = sample.count() * factor;
@@ -125,8 +125,8 @@ std::optional<std::vector<Seconds>> decode_samples(std::string_view bytes,
   const double steps_per_second = in.front() == 'n' ? kStepsPerSecondNano : kStepsPerSecondFine;
   in.remove_prefix(1);
   const std::optional<std::uint64_t> count = take_varint(in);
-  // Each sample takes at least one byte: a huge count cannot make us allocate.
-  if (!count || *count == 0 || *count > in.size() || *count > kMaximumSamples) {
+  // Each sample takes at least one byte, so that a huge count cannot cause a huge allocation.
+  if (!count || *count == 0 || *count > in.size() || *count > kMaxStoredSamples) {
     return std::nullopt;
   }
   samples.reserve(*count);

@@ -25,10 +25,10 @@ constexpr std::array kFusedFunctions = std::to_array<std::string_view>({"relu",
                                                                         "gelu_tanh",
                                                                         "mish"});
 
-/// Walks from a value to what exporters make of it, one node at a time.
+/// Walk from a value through the layers that read it, one at a time.
 struct Walk {
   const Graph& graph;
-  ValueId value;                  ///< where the walk began
+  ValueId value;                  ///< start of the walk
   std::vector<LayerId> layers{};  ///< passed so far
 
   [[nodiscard]] const Layer& layer(LayerId id) const { return graph.layers[id]; }
@@ -50,7 +50,8 @@ std::optional<Activation> finish(const Walk& walk, std::string fn) {
   return Activation{Epilogue{std::move(fn), {}, {}}, walk.layers, walk.end()};
 }
 
-/// Ends a walk whose last value is g(x) with x · g(x), if that is what reads it.
+/// Extends a walk by the product of its last value g(x) with its start x. Absent if no such product
+/// is the only reader.
 std::optional<Walk> times_start(const Walk& walk, const ValueUses& uses) {
   const std::optional<LayerId> next = uses.only_reader(walk.end());
   if (!next) {
@@ -64,7 +65,7 @@ std::optional<Walk> times_start(const Walk& walk, const ValueUses& uses) {
   return walk.then(*next);
 }
 
-/// Continues a walk with binary `fn` of its last value and the constant `expected`.
+/// Extends a walk by binary `fn` of its last value and the constant `expected`.
 std::optional<Walk> with_scalar(const Walk& walk,
                                 const ValueUses& uses,
                                 std::string_view fn,
@@ -81,7 +82,7 @@ std::optional<Walk> over_six(const Walk& walk, const ValueUses& uses) {
   return divided ? divided : with_scalar(walk, uses, "mul", 1.0 / 6.0);
 }
 
-/// x · hard_sigmoid(x), or x · clip(x + 3, 0, 6) ÷ 6 with the division first or last.
+/// Matches x · hard_sigmoid(x), or x · clip(x + 3, 0, 6) ÷ 6 with the division first or last.
 std::optional<Activation> hard_swish_from(const Walk& start, const ValueUses& uses) {
   const Layer& first = start.layer(start.layers.front());
   if (is_fn(first, "eltwise", "hard_sigmoid")) {
@@ -112,7 +113,7 @@ std::optional<Activation> hard_swish_from(const Walk& start, const ValueUses& us
   return std::nullopt;
 }
 
-/// (x · ½) · g, where the walk's last value is g.
+/// Extends a walk by (x · ½) · g, where g is its last value.
 std::optional<Walk> times_half_of_start(const Walk& walk, const ValueUses& uses) {
   const std::optional<LayerId> next = uses.only_reader(walk.end());
   if (!next) {
@@ -130,7 +131,7 @@ std::optional<Walk> times_half_of_start(const Walk& walk, const ValueUses& uses)
   return walk.then(*half).then(*next);
 }
 
-/// x · ½ · g with the products in any order, where the walk's last value is g.
+/// Extends a walk by x · ½ · g with the products in any order, where g is its last value.
 std::optional<Walk> times_half_and_start(const Walk& walk, const ValueUses& uses) {
   if (std::optional<Walk> product = times_half_of_start(walk, uses)) {
     return product;
@@ -143,7 +144,7 @@ std::optional<Walk> times_half_and_start(const Walk& walk, const ValueUses& uses
   return halved ? times_start(*halved, uses) : std::nullopt;
 }
 
-/// x · ½ · (1 + erf(x ÷ √2)) with the products in any order (Hendrycks & Gimpel 2016, §2).
+/// Matches x · ½ · (1 + erf(x ÷ √2)) with the products in any order (Hendrycks & Gimpel 2016, §2).
 std::optional<Activation> gelu_from(const Walk& start, const ValueUses& uses) {
   const Layer& first = start.layer(start.layers.front());
   const double root = std::sqrt(2.0);

@@ -10,21 +10,22 @@
 
 namespace plumb {
 
-/// Activation applied to a value: one node, or several that exporters write for one.
+/// Activation of a value: one node, or several that exporters write for one.
 struct Activation {
   Epilogue step;
   std::vector<LayerId> layers;
   ValueId result = 0;
 };
 
-/// Finds the activations applied to `value` that a library fuses behind a product: single nodes,
-/// and SiLU, HardSwish and GELU written out. Whether nothing else reads what lies between is the
-/// caller's question (ValueUses::closed).
+/// Finds the activations of `value` that a library fuses behind a product. They are single nodes,
+/// and SiLU, HardSwish and GELU written as several nodes. The caller checks that nothing else reads
+/// the values in between (ValueUses::closed).
 [[nodiscard]] std::vector<Activation> activations_of(const Graph& graph,
                                                      const ValueUses& uses,
                                                      ValueId value);
 
-/// Finds every place where several nodes are the activation `fn`: the match is one `eltwise` layer.
+/// Finds every place where several nodes together compute the activation `fn`. A match becomes one
+/// `eltwise` layer.
 [[nodiscard]] std::vector<Match> find_written_out_activations(const Graph& graph,
                                                               std::string_view rule,
                                                               std::string_view fn);

@@ -10,12 +10,13 @@
 namespace plumb {
 namespace {
 
-/// Anchor layer with everything already added to it.
+/// Anchor layer with all that has been added to it.
 struct Chain : Replacement {
   std::vector<LayerId> layers;
 };
 
-/// Counts the operands that are the operator's own: those an epilogue reads stand behind them.
+/// Returns the number of operands that are the operator's own. Those that an epilogue reads follow
+/// them.
 std::size_t own_operands(std::string_view op) {
   if (op == "batch_norm") {
     return 5;
@@ -71,6 +72,7 @@ class ChainFinder {
         break;
       }
     }
+    // A single BatchNorm is kBatchNorm's alone, so that no two rules match the same layers.
     if (next.layers.size() == chain.layers.size() || scale == single_batch_norm) {
       return {};
     }
@@ -81,7 +83,8 @@ class ChainFinder {
     return {std::move(next)};
   }
 
-  /// Folds what scales and shifts a BatchNorm's result into its own scale and bias: the same key.
+  /// Folds layers that scale and shift a BatchNorm's result into its own scale and bias. The key
+  /// stays the same.
   [[nodiscard]] std::vector<Chain> scaled_batch_norm(const Chain& chain) const {
     const Layer& anchor = graph_.layers[chain.layers.front()];
     if (!anchor.inputs.front() || !folds_as_batch_norm(anchor, *anchor.inputs.front())) {
@@ -114,7 +117,8 @@ class ChainFinder {
     });
   }
 
-  /// Returns whether a layer multiplies or adds a constant per channel (axis 1) or a single one.
+  /// Returns whether a layer combines `value` with a constant per channel (axis 1), or with a
+  /// single one. The functions are mul, add, sub, and div by the constant.
   [[nodiscard]] bool folds_as_scale(const Layer& layer, ValueId value) const {
     for (const std::string_view fn : {"mul", "add", "sub", "div"}) {
       const std::optional<std::size_t> other = other_operand(layer, fn, value);

@@ -20,8 +20,8 @@ enum class Stage {
   kActivation,  ///< an activation, one node or written out: epilogue
 };
 
-/// Finds every layer of operator `anchor` that the stages follow, each the only use of what is
-/// before.
+/// Finds every layer of operator `anchor` that the stages follow. Each stage is the only reader of
+/// the result before it.
 [[nodiscard]] std::vector<Match> find_chains(const Graph& graph,
                                              std::string_view rule,
                                              std::string_view anchor,

@@ -8,7 +8,7 @@
 namespace plumb {
 namespace {
 
-/// Adds a constant that is made of another before the model runs.
+/// Adds a constant that is computed from another one before the model runs.
 ValueId add_constant(Graph& graph, const std::string& name, const TensorType& type) {
   graph.values.push_back({name, type, {}, {}});
   return graph.values.size() - 1;
@@ -27,7 +27,8 @@ Layer layer_of(const Graph& graph, const Match& match) {
   return layer;
 }
 
-/// Adds weights and a bias of the layer's own, for what is folded into them. Returns the folding.
+/// Adds weights and a bias of the layer's own, into which the match's layers are folded. Returns
+/// the folding.
 ChannelFolding fold_channels(const Graph& from, const Match& match, Layer& layer, Graph& graph) {
   ChannelFolding folding;
   folding.weights = match.inputs.at(1).value();

@@ -9,8 +9,8 @@
 
 namespace plumb {
 
-/// Folding of layers into the constants of a fused layer, done once, before the model runs. Each
-/// layer in order scales and shifts the channels that weights and bias belong to.
+/// Folding of layers into the constants of a fused layer, done once, before the model runs. The
+/// layers apply in order. Each scales and shifts the channels of the weights and the bias.
 struct ChannelFolding {
   ValueId weights = 0;          ///< before; its first axis are the channels
   std::optional<ValueId> bias;  ///< before; absent: zero
@@ -19,32 +19,32 @@ struct ChannelFolding {
   ValueId folded_bias = 0;
 };
 
-/// Scale of quantised activations and the values that it is computed from. The scale is the largest
-/// magnitude of these values, as the graph before quantisation computes them, over the largest
-/// integer of the type.
+/// Scale of quantised activations, and the values that it is computed from. It is the largest
+/// magnitude of these values over the largest integer of the type. The values are those of the
+/// graph before quantisation.
 struct ActivationGrid {
   std::vector<ValueId> of;
   ValueId scale = 0;
   DataType type = DataType::kS8;  ///< s8 or u8
 };
 
-/// 8-bit weights and the weights that they are made of. Each output channel is scaled by the
-/// largest magnitude in it.
+/// 8-bit weights, and the weights that they are made of. The scale of each output channel comes
+/// from its largest magnitude.
 struct QuantizedWeights {
   ValueId weights = 0;  ///< before
   ValueId quantized = 0;
   ValueId scale = 0;
   bool columns = false;  ///< the channels are the last axis of a matrix, not the first axis
-  bool turned = false;   ///< the matrix before is the transposed one
+  bool turned = false;   ///< `weights` is the transpose of `quantized`
 };
 
-/// Sources of the constants of 8-bit layers, which are made once, before the model runs.
+/// Sources of the constants of 8-bit layers, which are computed once, before the model runs.
 struct Quantization {
   std::vector<ActivationGrid> activations;
   std::vector<QuantizedWeights> weights;
 };
 
-/// Graph in which some layers are replaced by fewer layers that compute the same.
+/// Graph in which fewer layers replace some layers and compute the same.
 struct FusedGraph {
   Graph graph;  ///< values of the graph it was made of keep their ids; folded constants follow
   std::vector<ChannelFolding> foldings;
@@ -52,8 +52,8 @@ struct FusedGraph {
   Quantization quantization;                  ///< of quantized_graph()
 };
 
-/// Replaces the layers of each match by its one layer, which stands where the last of them stood
-/// and is named after the first. Throws Error{kInternal} if matches overlap.
+/// Replaces the layers of each match by its one layer. That layer stands where the last of them
+/// stood, and is named after the first. Throws Error{kInternal} if matches overlap.
 [[nodiscard]] FusedGraph fused_graph(const Graph& graph, std::span<const Match> matches);
 
 }  // namespace plumb

@@ -70,7 +70,7 @@ class Finder {
             square.inputs[1] == value);
   }
 
-  /// Matches what follows (x - mean)²: the variance, its root, the quotient, scale and bias.
+  /// Matches the layers behind (x - mean)²: the variance, its root, the quotient, scale and bias.
   [[nodiscard]] std::optional<Match> from_square(ValueId x,
                                                  const Layer& mean,
                                                  const std::vector<ValueId>& centred,

@@ -8,9 +8,10 @@
 
 namespace plumb {
 
-/// Finds LayerNormalization written out, as exporters do below opset 17: ReduceMean, Sub, Pow (or
-/// Mul by itself), ReduceMean, Add epsilon, Sqrt, Div, Mul scale, Add bias. The match is one
-/// `layer_norm` with a bias; epsilon is 1e-5 where a weight-free file does not say.
+/// Finds LayerNormalization written as several nodes, as exporters do below opset 17. These are
+/// ReduceMean, Sub, Pow (or Mul by itself), ReduceMean, Add epsilon, Sqrt, Div, Mul scale and Add
+/// bias. A match is one `layer_norm` with a bias. Epsilon is 1e-5 if a weight-free file does not
+/// give it.
 [[nodiscard]] std::vector<Match> find_layer_norms(const Graph& graph, std::string_view rule);
 
 }  // namespace plumb

@@ -8,7 +8,7 @@
 
 namespace plumb {
 
-/// Makes a match of a rule: sorts the layers, writes the key, prices the spec.
+/// Makes a match of a rule. Sorts the layers, writes the key and computes the cost of the spec.
 [[nodiscard]] Match make_match(std::string_view rule,
                                std::vector<LayerId> layers,
                                Replacement replacement);

@@ -4,24 +4,24 @@
 #include <optional>
 #include <string_view>
 
-#include "harness/model/graph.hpp"
+#include "harness/model/graph/graph.hpp"
 
 namespace plumb {
 
-/// Returns whether a layer is computed and is of the given operator.
+/// Returns whether a layer is computed and has the given operator.
 [[nodiscard]] bool is_op(const Layer& layer, std::string_view op);
-/// Returns whether a layer is computed, of the given operator and has the given `fn` attribute.
+/// Returns whether a layer is computed and has the given operator and `fn` attribute.
 [[nodiscard]] bool is_fn(const Layer& layer, std::string_view op, std::string_view fn);
 
 /// Returns the position (0 or 1) of the operand beside `value` of a `binary` layer with function
-/// `fn`; empty if the layer is something else or reads `value` twice or never.
+/// `fn`. Empty if the layer is anything else, or reads `value` twice or never.
 [[nodiscard]] std::optional<std::size_t> other_operand(const Layer& layer,
                                                        std::string_view fn,
                                                        ValueId value);
 
-/// Returns whether an operand is a constant of one element, with the value `expected`. The value is
-/// compared (within 0.1%) where the file holds it. A model without weights may not hold it. Then
-/// the pattern around the operand decides.
+/// Returns whether an operand is a constant of one element with the value `expected`, within 0.1%.
+/// A model without weights may not hold the value. It is then not compared, and the pattern around
+/// the operand decides.
 [[nodiscard]] bool is_scalar(const Graph& graph,
                              const Layer& layer,
                              std::size_t operand,

@@ -79,6 +79,7 @@ class Scheme {
   }
 
   QuantizationScheme choose() {
+    // A mover that stays in f32 needs its operands in f32, which may leave others without use.
     do {
       find_wanted();
     } while (drop_movers());
@@ -89,7 +90,7 @@ class Scheme {
   }
 
  private:
-  /// Returns whether everything computed from a value could be computed from its 8-bit form.
+  /// Returns whether all that is computed from a value could be computed from its 8-bit form.
   [[nodiscard]] bool wanted(ValueId value) const {
     const bool is_output =
         std::find(graph_.outputs.begin(), graph_.outputs.end(), value) != graph_.outputs.end();
@@ -123,8 +124,9 @@ class Scheme {
     }
   }
 
-  /// Leaves movers in f32 whose results nobody wants in 8 bits, or that no operand reaches in 8
-  /// bits: rounding behind them is cheaper. True: there was one.
+  /// Leaves movers in f32 where 8 bits are of no use, because rounding behind them is cheaper. Such
+  /// movers have results that no reader needs in 8 bits, or no operand in 8 bits. Returns whether
+  /// there was one.
   bool drop_movers() {
     find_eight_bit();
     bool dropped = false;

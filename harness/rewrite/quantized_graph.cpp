@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/quantized_product.hpp"
+#include "harness/model/key/quantized_product.hpp"
 #include "harness/rewrite/quantization_scheme.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
@@ -18,7 +18,7 @@ TensorType constant_type(DataType type, std::vector<std::int64_t> dims) {
   return {.dtype = type, .dims = std::move(dims), .constant = true, .strides = {}};
 }
 
-/// Collects the operands of a layer that is being made.
+/// Operands of a layer that is being made.
 struct Operands {
   std::vector<std::optional<TensorType>> types;
   std::vector<std::optional<ValueId>> values;
@@ -31,7 +31,7 @@ struct Operands {
     types.emplace_back();
     values.emplace_back();
   }
-  /// Takes an operand of another layer over, in the type that its key has.
+  /// Adds an operand of another layer, with the type in that layer's key. Returns its index.
   std::size_t take(const Layer& layer, std::size_t index) {
     types.push_back(layer.spec.inputs[index]);
     values.push_back(layer.inputs[index]);
@@ -85,7 +85,8 @@ class Quantizer {
     return graph().values.size() - 1;
   }
 
-  /// u8 only if nothing that shares the scale can be negative.
+  /// Returns the type of a value in 8 bits. It is u8 only if no value with the same scale can be
+  /// negative.
   DataType grid_type(ValueId value) {
     const ValueId first = scheme_.grid[value];
     for (ValueId other = 0; other < scheme_.grid.size(); ++other) {
@@ -116,7 +117,7 @@ class Quantizer {
     return scales_.at(first);
   }
 
-  /// Returns the 8-bit form of a value; one layer makes it for all that read it.
+  /// Returns the 8-bit form of a value. One layer makes it for all readers.
   ValueId eight_bit(ValueId value, LayerId reader) {
     if (scheme_.eight_bit[value]) {
       return value;
@@ -166,7 +167,7 @@ class Quantizer {
     return finished(std::move(layer), std::move(operands));
   }
 
-  /// Adds the weights in 8 bits, [K, N] for products of matrices, and the scales of their channels.
+  /// Adds the weights in 8 bits and the scales of their channels. Products of matrices have [K, N].
   QuantizedWeights weights(const Layer& layer) {
     const bool matrix = layer.spec.op != "conv";
     const bool turned = layer.spec.op == "gemm" && layer.spec.integer("trans_b") != 0;

@@ -89,6 +89,7 @@ std::vector<Match> matches(const Graph& graph) {
 std::vector<Match> largest_matches(const Graph& graph,
                                    const std::function<bool(const Match&)>& accepted) {
   std::vector<Match> found = matches(graph);
+  // Stable, so that of two matches of the same size the one that begins first is chosen.
   std::stable_sort(found.begin(), found.end(), [](const Match& left, const Match& right) {
     return left.layers.size() > right.layers.size();
   });

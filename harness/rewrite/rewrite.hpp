@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/model/graph.hpp"
+#include "harness/model/graph/graph.hpp"
 
 namespace plumb {
 
@@ -21,37 +21,39 @@ struct Replacement {
                                 ///< along its first axis) and bias (2), in order
 };
 
-/// Connected set of layers of a graph that may be executed as one layer with another key.
+/// Connected set of layers of a graph that one layer with another key may replace.
 struct Match : Replacement {
-  std::string_view rewrite;  ///< name of the rule, e.g. "conv_bn_relu"
+  std::string_view rewrite;  ///< name of the rule, e.g. "conv_bn_activation"
   std::vector<LayerId>
-      layers;  ///< all covered layers, ascending; intermediate values have no other consumer
+      layers;  ///< all that it replaces, ascending; values in between have no other reader
   LayerKey key;
   LayerCost cost;
 };
 
-/// One rule of the table. Predicts in analyze, realises in runners/engine.
+/// One rule of the table. The analysis predicts what it saves (harness/analysis), and a worker
+/// executes it (runners/engine).
 struct Rewrite {
   std::string_view name;
   std::string_view family;  ///< "fusion" or "folding": what a mode switches on
   std::vector<Match> (*find)(const Graph& graph);
 };
 
-/// Lists all rules. One visible table; a new rule is one file and one row.
+/// Returns all rules, in the order of the table. A new rule is one function and one row.
 [[nodiscard]] std::span<const Rewrite> rewrites();
 
-/// Finds every place where any rule applies; matches may overlap (choosing is the cover's
-/// business). Sorted by first layer, then rule. Linear in the graph for the rules here.
+/// Finds every place where any rule applies. Matches may overlap: cheapest_partition() or
+/// largest_matches() chooses among them. They are sorted by first layer, then by rule. Time: linear
+/// in the graph for the present rules.
 [[nodiscard]] std::vector<Match> matches(const Graph& graph);
 
-/// Chooses matches that share no layer: those of the most layers first, of all that `accepted` says
-/// may be used.
+/// Chooses matches that share no layer, those of the most layers first. Only matches for which
+/// `accepted` returns true count.
 [[nodiscard]] std::vector<Match> largest_matches(const Graph& graph,
                                                  const std::function<bool(const Match&)>& accepted);
 
-/// Returns the graph with every floating tensor of the given type instead of f32 (accumulation
-/// stays f32; index, shape and integer tensors stay). Rebuilds specs, keys and costs. A layer that
-/// has no such form becomes kUnsupported.
+/// Returns the graph with the given floating type in place of f32. Accumulation stays f32, and all
+/// other types stay. Rebuilds specs, keys and costs. A layer that has no such form becomes
+/// kUnsupported.
 [[nodiscard]] Graph with_precision(const Graph& graph, DataType type);
 
 }  // namespace plumb

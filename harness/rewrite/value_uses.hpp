@@ -5,21 +5,21 @@
 #include <span>
 #include <vector>
 
-#include "harness/model/graph.hpp"
+#include "harness/model/graph/graph.hpp"
 
 namespace plumb {
 
-/// Readers of each value of a graph. Refers to the graph, which must outlive it.
+/// Readers of each value of a graph. It refers to the graph, which must outlive it.
 class ValueUses {
  public:
   explicit ValueUses(const Graph& graph);
 
-  /// Lists the layers that read a value, once for every operand that does.
+  /// Returns the layers that read a value, once for every operand that does.
   [[nodiscard]] std::span<const LayerId> readers(ValueId value) const;
   /// Returns the reader of a value that is read exactly once and is not an output of the model.
   [[nodiscard]] std::optional<LayerId> only_reader(ValueId value) const;
-  /// Returns whether one layer that yields `result` alone can replace `layers`. No other value made
-  /// by them may be read outside or be an output of the model.
+  /// Returns whether one layer that yields only `result` can replace `layers`. No other value that
+  /// they make may be read outside, or be an output of the model.
   [[nodiscard]] bool closed(std::span<const LayerId> layers, ValueId result) const;
 
  private:

@@ -15,9 +15,9 @@
 
 namespace plumb {
 
-/// Hashes the content of a stored row: XXH64 of its fields, one after the other, each written so
-/// that neighbours cannot run into each other (docs/reference/store.md). It guards against damage,
-/// not forgery.
+/// Hash of the content of a stored row: XXH64 of its fields, one after the other. Each field is
+/// written so that neighbours cannot be confused (docs/reference/store.md). It guards against
+/// damage, not forgery.
 class ContentHash {
  public:
   /// Adds bytes as they are.
@@ -55,7 +55,7 @@ class ContentHash {
     std::memcpy(room(sizeof value), &value, sizeof value);
     return *this;
   }
-  // Grows in large steps: this is on the path of every row that is stored.
+  // Grows in large steps, since every stored row takes this path.
   char* room(std::size_t size) {
     if (content_.size() - used_ < size) {
       content_.resize(2 * content_.size() + size);

@@ -19,7 +19,8 @@ constexpr int kFormat = 1;
 constexpr std::size_t kMaximumReferences = 1'000'000;
 constexpr std::int64_t kMaximumPosition = 0xFFFFFFFF;
 
-// Field by field, so that a row's own JSON can be put in as the text it already is.
+// The lines are written field by field, so that a row's JSON is inserted as the text that it
+// already is.
 std::string json_text(std::string_view text) {
   return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }

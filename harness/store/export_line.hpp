@@ -11,17 +11,17 @@
 
 namespace plumb {
 
-/// Names a row across stores: the run that measured it and its position there.
+/// Identity of a row across stores: the run that measured it and its position there.
 struct RowReference {
   RunId run;
   std::int64_t position = 0;
 };
 
-/// Begins an export.
+/// First line of an export.
 struct ExportedHeader {
   int format = 1;
 };
-/// A run with its state and tags. It comes before its rows.
+/// Run with its state and tags. It comes before its rows.
 struct ExportedRun {
   RunRecord record;
 };
@@ -31,7 +31,7 @@ struct ExportedRow {
   std::int64_t checksum = 0;
   Measurement row;
 };
-/// Lists rows of earlier runs that a run reuses; a run may have several such lines.
+/// Rows of earlier runs that a run reuses. A run may have several such lines.
 struct ExportedReuse {
   RunId run;
   std::vector<RowReference> rows;
@@ -41,17 +41,17 @@ struct ExportedDerived {
   DerivedRecord record;
   std::vector<RowReference> inputs;
 };
-/// Ends an export, so that one that was cut off is noticed.
+/// Last line of an export. Without it, the export was cut off.
 struct ExportedEnd {
   std::int64_t lines = 0;  ///< before this one
 };
 using ExportLine = std::
     variant<ExportedHeader, ExportedRun, ExportedRow, ExportedReuse, ExportedDerived, ExportedEnd>;
 
-/// Writes one line of an export: a JSON object without a line break (docs/reference/store.md).
+/// Returns one line of an export: a JSON object without a line break (docs/reference/store.md).
 [[nodiscard]] std::string to_json(const ExportLine& line);
 
-/// Reads one line. Throws Error{kUser} that names the field at fault.
+/// Parses one line. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] ExportLine parse_export_line(std::string_view text);
 
 }  // namespace plumb

@@ -6,7 +6,7 @@
 
 namespace plumb {
 
-/// One step from a version of the schema to the next: a file in harness/store/migrations.
+/// Step from one version of the schema to the next: a file in harness/store/migrations.
 struct Migration {
   int number = 0;         ///< the version it leads to, counted from 1
   std::string_view name;  ///< "initial"

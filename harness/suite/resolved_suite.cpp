@@ -14,7 +14,8 @@
 namespace plumb {
 namespace {
 
-/// More than any suite needs; a typing error in a range should not make a million programs.
+/// Most entries of a suite. No suite needs more, and a typing error in a range must not make a
+/// million.
 constexpr std::size_t kMaximumInstances = 10'000;
 
 [[noreturn]] void fail_at(const SuiteSpec& spec, int line, const std::string& problem) {
@@ -28,7 +29,7 @@ constexpr std::size_t kMaximumInstances = 10'000;
                       kMaximumInstances));
 }
 
-/// Lists from, from × k, … or from, from + k, … up to `to`.
+/// Returns from, from × k, … or from, from + k, … up to `to`.
 std::vector<std::int64_t> expand(const SuiteSpec& spec,
                                  int line,
                                  const std::string& name,
@@ -62,7 +63,7 @@ std::vector<std::int64_t> expand(const SuiteSpec& spec,
   }
 }
 
-/// Combines every extent of every dimension.
+/// Returns all combinations of the extents of the dimensions.
 std::vector<std::map<std::string, std::int64_t>> combinations(const SuiteSpec& spec,
                                                               const SuiteSpec::ModelEntry& entry) {
   std::vector<std::map<std::string, std::int64_t>> all(1);
@@ -92,7 +93,7 @@ T first_of(const std::optional<T>& own, const std::optional<T>& inherited, T oth
   return own ? *own : inherited.value_or(std::move(otherwise));
 }
 
-/// The identity of a model's instance: all that distinguishes its results from another's.
+/// Identity of a model's instance: all that distinguishes its results from another's.
 using Instance =
     std::tuple<std::string, std::int64_t, std::string, std::map<std::string, std::int64_t>>;
 
@@ -105,7 +106,7 @@ std::string describe(const ResolvedSuite::Model& model) {
   return text;
 }
 
-/// Joins the scenarios of a model with their limits.
+/// Returns the scenarios of a model with their limits and settings.
 std::vector<Scenario> scenarios_of(const SuiteSpec& spec, const SuiteSpec::ModelEntry& entry) {
   std::vector<Scenario> scenarios;
   for (const std::string& name :

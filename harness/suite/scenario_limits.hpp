@@ -9,7 +9,7 @@
 
 namespace plumb {
 
-/// Limits that a scenario must keep for its result to count. What is absent is not limited.
+/// Limits that a scenario must keep for its result to count. An absent limit does not limit.
 struct ScenarioLimits {
   std::optional<double> percentile;    ///< of the latencies, in %: 99
   std::optional<Seconds> latency;      ///< of a query
@@ -28,8 +28,8 @@ struct Scenario {
   auto operator<=>(const Scenario&) const = default;
 };
 
-/// Returns the percentile that MLPerf Inference reports or limits: 90 of single_stream, 99 of
-/// multi_stream, server and interactive, none of offline.
+/// Returns the percentile that MLPerf Inference reports or limits. It is 90 for single_stream, 99
+/// for multi_stream, server and interactive, and absent for offline.
 [[nodiscard]] std::optional<double> standard_percentile(const std::string& scenario);
 
 /// Writes a scenario in a few words: "server (99 %: latency 15 ms)".

@@ -8,8 +8,7 @@
 
 namespace plumb {
 
-/// Settings for loading a model in a scenario, where they differ from MLPerf's. An absent setting
-/// takes MLPerf's value.
+/// Settings for loading a model in a scenario. An absent setting takes MLPerf's value.
 struct ScenarioSettings {
   std::optional<Seconds> duration;            ///< fixed: ends the run whatever the count
   std::optional<Seconds> minimum_duration;    ///< 600 s; not beside `duration`

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/suite/shapes_file.hpp"
 
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/suite/toml_section.hpp"
 
 namespace plumb {

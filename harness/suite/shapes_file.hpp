@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "harness/model/layer_key.hpp"
+#include "harness/model/key/layer_key.hpp"
 
 namespace plumb {
 
@@ -16,8 +16,8 @@ struct ShapesRow {
   std::int64_t count = 1;  ///< occurrences
 };
 
-/// Reads a shapes file: `[[layers]]` tables with a `key` and, if not 1, a `count`.
-/// Throws Error{kUser} with file and line for anything else, and for a key that does not parse.
+/// Reads a shapes file: `[[layers]]` tables with a `key` and, if not 1, a `count`. Throws
+/// Error{kUser} with file and line for anything else, and for a key that does not parse.
 [[nodiscard]] std::vector<ShapesRow> read_shapes(const std::filesystem::path& file);
 
 }  // namespace plumb

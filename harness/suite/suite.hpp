@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/model/layer_key.hpp"
+#include "harness/model/key/layer_key.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/suite/scenario_limits.hpp"
 
 namespace plumb {
 
-/// The rule for when an earlier measurement may stand for a new one.
+/// Rule for when an earlier measurement may replace a new one.
 struct ReusePolicy {
   enum class Kind { kNever, kMaxAge, kAlways };
   Kind kind = Kind::kAlways;
@@ -24,14 +24,15 @@ struct ReusePolicy {
 
   auto operator<=>(const ReusePolicy&) const = default;
 };
-/// Parses "never", "always", "max_age:7d" (s, m, h, d). Throws Error{kUser}.
+/// Parses "never", "always", or "max_age:7d" with any duration. Throws Error{kUser}.
 [[nodiscard]] ReusePolicy parse_reuse(std::string_view text);
 [[nodiscard]] std::string to_text(const ReusePolicy& policy);
 
-/// Parses "15ms", "90s", "10m", "2h", "7d". Throws Error{kUser}.
+/// Parses a duration: "15ms", "90s", "10m", "2h", "7d". The units are us, ms, s, m, h and d. Throws
+/// Error{kUser}.
 [[nodiscard]] Seconds parse_duration(std::string_view text);
 
-/// A suite as written: only what the file says, with line numbers for messages.
+/// Suite as written: only what the file says, with line numbers for messages.
 struct SuiteSpec {
   struct Defaults {
     std::optional<std::vector<std::int64_t>> batch;
@@ -69,13 +70,12 @@ struct SuiteSpec {
   std::vector<LayersEntry> layers;
 };
 
-/// Reads a suite file. Unknown keys are errors that name the line and the nearest known key.
-/// Throws Error{kUser}: "suites/mine.toml:7: unknown key 'dtyp' in [defaults]; did you mean
-/// 'dtype'?".
+/// Reads a suite file. Unknown keys are errors that name the line and the nearest known key. Throws
+/// Error{kUser}: "suites/mine.toml:7: unknown key 'dtyp' in [defaults]; did you mean 'dtype'?".
 [[nodiscard]] SuiteSpec read_suite(const std::filesystem::path& file);
 
-/// A suite with every default explicit and every range expanded. This is what runs. It can be
-/// printed as JSON and is hashed.
+/// Suite with every default explicit and every range expanded. This is what runs. It can be printed
+/// as JSON, and is hashed.
 struct ResolvedSuite {
   struct Model {
     std::string name;                           ///< zoo name, or the file's stem
@@ -101,17 +101,18 @@ struct ResolvedSuite {
   std::vector<LayerEntry> layers;
 };
 
-/// Fills in what only the model's builder knows: the extents of axes that the suite leaves alone.
-/// Throws Error{kUser} if there is no such model or axis; resolve() adds file and line.
+/// Function that completes the extents of axes that the suite leaves open, which only the model's
+/// builder knows. Throws Error{kUser} if there is no such model or axis. resolve() adds file and
+/// line.
 using ModelCompletion = std::function<void(ResolvedSuite::Model& model)>;
 
-/// Fills in all defaults (batch 1, f32, caches none and weights, reuse always, no scenario,
-/// standard percentiles) and expands ranges. Reads the shape files that it names, relative to the
-/// suite's folder. Throws Error{kUser} with file and line: a bad step, a model listed twice, more
-/// than 10,000 entries, and what `complete` refuses.
+/// Fills in all defaults of a suite and expands its ranges. The defaults are batch 1, f32, caches
+/// none and weights, reuse always, no scenario and the standard percentiles. Reads the shapes files
+/// that the suite names, relative to its folder. Throws Error{kUser} with file and line for a bad
+/// step, a model listed twice, more than 10,000 entries, and what `complete` refuses.
 [[nodiscard]] ResolvedSuite resolve(const SuiteSpec& spec, const ModelCompletion& complete = {});
 
-/// Writes the resolved suite as canonical JSON (sorted keys): what is stored and hashed.
+/// Writes the resolved suite as canonical JSON with sorted keys, which is stored and hashed.
 [[nodiscard]] std::string to_json(const ResolvedSuite& suite);
 
 }  // namespace plumb

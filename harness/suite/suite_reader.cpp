@@ -59,14 +59,14 @@ ScenarioLimits read_limits(TomlSection& section) {
 }
 
 ScenarioSettings read_settings(TomlSection& section) {
-  constexpr std::int64_t kMostBatch = 1 << 20;
-  constexpr std::int64_t kMostLanes = 1024;
+  constexpr std::int64_t kMaxBatch = 1 << 20;
+  constexpr std::int64_t kMaxLanes = 1024;
   ScenarioSettings settings{.duration = read_duration(section, "duration"),
                             .minimum_duration = read_duration(section, "minimum_duration"),
                             .target_rate = section.real("target_rate", 0, 1e9),
-                            .maximum_batch = section.integer("maximum_batch", 1, kMostBatch),
+                            .maximum_batch = section.integer("maximum_batch", 1, kMaxBatch),
                             .batch_timeout = read_duration(section, "batch_timeout"),
-                            .lanes = section.integer("lanes", 1, kMostLanes)};
+                            .lanes = section.integer("lanes", 1, kMaxLanes)};
   if (settings.duration && settings.minimum_duration) {
     section.fail("a fixed 'duration' leaves no room for a 'minimum_duration': give one of them");
   }

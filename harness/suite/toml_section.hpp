@@ -14,8 +14,8 @@
 
 namespace plumb {
 
-/// Parses a TOML file of at most 1 MiB; `what` names it in messages: "suite".
-/// Throws Error{kUser} with file, line and column.
+/// Parses a TOML file of at most 1 MiB. `what` names the file in messages: "suite". Throws
+/// Error{kUser} with file, line and column.
 [[nodiscard]] toml::table parse_toml_file(const std::filesystem::path& file, std::string_view what);
 
 /// One table of a file while it is read. Every accessor checks the type and notes that its key is
@@ -23,7 +23,7 @@ namespace plumb {
 /// `file`, `table` and the keys must outlive it.
 class TomlSection {
  public:
-  /// `name` is how messages call it: "[suite]".
+  /// Begins to read a table, which messages call `name`: "[suite]".
   TomlSection(const std::filesystem::path& file, const toml::table& table, std::string name)
       : file_(file), table_(table), name_(std::move(name)) {}
 
@@ -31,13 +31,13 @@ class TomlSection {
   [[noreturn]] void fail(const toml::node& at, const std::string& problem) const;
   [[noreturn]] void fail(const std::string& problem) const { fail(table_, problem); }
 
-  /// Reads a text. What `check` throws is reported with the line.
+  /// Reads a text. An error that `check` throws is reported with the line.
   std::optional<std::string> text(std::string_view key,
                                   const std::function<void(const std::string&)>& check = {});
   std::optional<std::int64_t> integer(std::string_view key, std::int64_t low, std::int64_t high);
   /// Reads a number, whole or not, between `low` and `high`, both excluded.
   std::optional<double> real(std::string_view key, double low, double high);
-  /// Reads a list; one value alone stands for a list of one.
+  /// Reads a list. A single value is a list of one.
   std::optional<std::vector<std::int64_t>> integers(std::string_view key,
                                                     std::int64_t low,
                                                     std::int64_t high);
@@ -47,11 +47,11 @@ class TomlSection {
 
   /// Calls `read` for each table of an array of tables, with the table's own section.
   void each(std::string_view key, const std::function<void(TomlSection&)>& read);
-  /// Calls `read` for a table, if there is one; `name` is how messages call it.
+  /// Calls `read` for a table if it is present. Messages call it `name`.
   void one(std::string_view key,
            const std::string& name,
            const std::function<void(TomlSection&)>& read);
-  /// Calls `read` for every key of the table `key`, whatever their names are.
+  /// Calls `read` for every key of the table `key`, whatever its name.
   void entries(std::string_view key,
                const std::function<void(const std::string&, const toml::node&)>& read);
 
@@ -60,7 +60,7 @@ class TomlSection {
                                         std::int64_t low,
                                         std::int64_t high) const;
 
-  /// Refuses every key that nobody asked for, naming the nearest that is known.
+  /// Refuses every key that no accessor has read, and names the nearest known one.
   void finish() const;
 
  private:

@@ -11,7 +11,7 @@
 namespace plumb {
 namespace {
 
-/// Writes JSON that is safe inside <script>: no '<', '>' or '&' and no line separator that
+/// Returns JSON that is safe inside <script>. It has no '<', '>' or '&', and no line separator that
 /// JavaScript would see.
 std::string script_safe(const nlohmann::ordered_json& document) {
   const std::string plain =
@@ -36,7 +36,7 @@ std::string script_safe(const nlohmann::ordered_json& document) {
   return safe;
 }
 
-/// Writes the template with each @@NAME@@ replaced once; what is filled in is not searched again.
+/// Writes the template with each @@NAME@@ replaced. Text that was filled in is not searched again.
 void fill(std::string_view text,
           const std::map<std::string_view, std::string_view>& parts,
           std::ostream& out) {

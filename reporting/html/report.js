@@ -152,7 +152,7 @@ function roofline() {
 }
 
 function whatIfs(model) {
-  const nodes = [table('Predicted from layers alone; realised: executed end to end with it switched on. – where the run does not hold what it needs.',
+  const nodes = [table('Predicted: the plan priced by its measured steps. Realised: executed end to end with it switched on. – where the run does not hold what it needs.',
     ['what if', '#now', '#predicted', '#speed-up', '#plain, end to end', '#realised', '#speed-up ', '#error', 'how'], model.whatifs.map((w) => [w.name, timeCell(w.baseline_seconds),
       timeCell(w.why_not ? null : w.predicted_seconds), ratioCell(w.why_not ? null : w.predicted_speedup), timeCell(w.realised_baseline_seconds), timeCell(w.realised_seconds),
       ratioCell(w.realised_speedup), w.prediction_error === null ? '–' : digits(100 * w.prediction_error) + ' % (' + digits(100 * w.prediction_error_low) + ' to ' + digits(100 * w.prediction_error_high) + ')', w.why_not ? 'not known: ' + w.why_not : w.mode]))];

@@ -20,14 +20,14 @@ namespace plumb {
 
 using MetricLabels = std::vector<prometheus::ClientMetric::Label>;
 
-/// Adds a label, but not an empty one: to Prometheus that is none.
+/// Adds a label unless it is empty: to Prometheus an empty label is none.
 inline void add_label(MetricLabels& labels, std::string_view name, std::string value) {
   if (!value.empty()) {
     labels.push_back({std::string(name), std::move(value)});
   }
 }
 
-/// Collects the metrics of one family of gauges.
+/// Metrics of one family of gauges.
 class GaugeFamily {
  public:
   using More = std::initializer_list<std::pair<std::string_view, std::string>>;
@@ -52,7 +52,7 @@ class GaugeFamily {
   prometheus::MetricFamily family_;
 };
 
-/// One row of a table of metrics: a new metric is one function and one row.
+/// One row of a table of metrics. A new metric is one function and one row.
 template <typename Entry>
 struct MetricRow {
   std::string_view name;

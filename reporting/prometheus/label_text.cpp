@@ -2,12 +2,12 @@
 #include "reporting/prometheus/label_text.hpp"
 
 #include "harness/base/digest.hpp"
-#include "reporting/printable_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
 
 namespace plumb {
 
 std::string label_text(const std::string& text, std::size_t most) {
-  std::string label = printable(text);
+  std::string label = sanitize_utf8(text);
   if (label.size() <= most) {
     return label;
   }

@@ -24,8 +24,8 @@ prometheus::MetricFamily single(std::string_view name, std::string_view help, do
   return std::move(family.family());
 }
 
-/// Leaves out series whose names differ in nothing that a label can hold: two metrics with the
-/// same labels would spoil the whole scrape.
+/// Leaves out series that no label tells apart. Two metrics with the same labels would spoil the
+/// whole scrape.
 std::vector<const SuiteMetrics*> with_distinct_labels(std::span<const SuiteMetrics> suites) {
   std::set<MetricLabels> seen;
   std::vector<const SuiteMetrics*> distinct;

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/analyze/regression_state.hpp"
-#include "harness/analyze/run_series.hpp"
+#include "harness/analysis/compare/regression_state.hpp"
+#include "harness/analysis/history/run_series.hpp"
 #include "reporting/prometheus/run_metrics.hpp"
 
 namespace plumb {
@@ -20,13 +20,13 @@ namespace plumb {
 struct SuiteMetrics {
   RunSeries series;
   std::string device;                        ///< see device_name()
-  std::shared_ptr<const RunMetrics> newest;  ///< finished; null: none is, or it cannot be read
+  std::shared_ptr<const RunMetrics> newest;  ///< newest finished run; null: none
   std::vector<ModelRegression> regressions;  ///< of the newest run's models
   std::optional<bool> environment_changed;   ///< against the run before; absent: there is none
   std::optional<Timestamp> unfinished;       ///< start of a later run that has not finished
 };
 
-/// Returns the processor's or GPU's model name, short enough for a label.
+/// Returns the model name of the GPU, or else of the CPU, short enough for a label.
 [[nodiscard]] std::string device_name(const Environment& environment);
 
 /// State of the exporter itself.
@@ -40,13 +40,13 @@ struct StoreHealth {
   std::string version;  ///< of plumb
 };
 
-/// Takes one family after the other; they may be moved from.
+/// Receiver of one family after the other. It may move from them.
 using FamilySink = std::function<void(prometheus::MetricFamily&&)>;
 
-/// Makes the metrics of docs/reference/metrics.md, a family at a time, so that a large store is
-/// never in memory twice; families without a metric are left out. A model that several suites
-/// measured has the values of the run that started last. Gauges in base units; what is not known
-/// has no metric. Pure.
+/// Makes the metrics of docs/reference/metrics.md, one family at a time. So a large store is never
+/// in memory twice. Families without a metric are left out. A model that several suites measured
+/// has the values of the run that started last. Gauges are in base units. What is not known has no
+/// metric. Pure.
 void metric_families(std::span<const SuiteMetrics> suites, const FamilySink& sink);
 
 /// Makes the metric that names this program's version.

@@ -91,7 +91,7 @@ void add_layers(const ModelMetrics& model, GaugeFamily& family) {
   family.add(model.labels, {{"state", "missing"}}, total - static_cast<double>(failed));
 }
 
-/// Calls `use` for each complete bound that an execution cannot beat.
+/// Calls `use` for each execution with each complete bound that it cannot beat.
 template <typename Use>
 void with_limits(const ModelMetrics& model, Use&& use) {
   for (const ExecutionTime& execution : model.bounds->executions) {
@@ -152,7 +152,7 @@ void add_prediction_error(const ModelMetrics& model, GaugeFamily& family) {
 }
 
 void add_operators(const ModelMetrics& model, GaugeFamily& family) {
-  // A model's operators may have any name, and different ones the same label.
+  // Operators may have any name, and different names may give the same label.
   std::map<std::pair<std::string, std::string>, Seconds> sums;
   for (const ModelTimes::Operator& each : model.times->operators) {
     sums[{each.mode, label_text(each.name)}] += each.seconds;

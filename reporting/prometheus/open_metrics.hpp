@@ -16,19 +16,20 @@
 
 namespace plumb {
 
-/// Collects the metrics of many moments and writes them as one OpenMetrics document, as
-/// `promtool tsdb create-blocks-from openmetrics` reads it: every series in order of time.
+/// History of metrics that is written as one OpenMetrics document, every series in order of time.
+/// `promtool tsdb create-blocks-from openmetrics` reads it.
 class OpenMetricsHistory {
  public:
-  /// Adds the labels `common` to each series besides its own, as scraping adds job and instance.
+  /// Starts a history whose series all have the labels `common` as well, as scraping adds job and
+  /// instance.
   explicit OpenMetricsHistory(MetricLabels common = {}) : common_(std::move(common)) {}
 
   /// Adds the state that held from `from` until `until`. Throws Error{kUser} if a series has one of
   /// the common labels already.
   void add(std::span<const SuiteMetrics> suites, Timestamp from, Timestamp until);
 
-  /// Writes all that was added: each value once, or with `step` again and again while it held, as
-  /// scraping would have. Returns the number of samples.
+  /// Writes each value once or, with `step`, again and again while it held, as scraping would have.
+  /// Returns the number of samples.
   std::size_t write(std::ostream& out, std::optional<std::chrono::microseconds> step);
 
  private:

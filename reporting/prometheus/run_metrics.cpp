@@ -20,7 +20,7 @@ ModelTimes times_of(const ModelReport& model, const ResultSet& results, std::siz
       times.slowest.push_back({layer.name, layer.onnx_op, time->variant, time->time.median});
     }
   }
-  for (const CoverStep& step : model.bounds.cover) {
+  for (const PartitionStep& step : model.bounds.cover) {
     if (step.time && !step.layers.empty()) {
       fused[model.graph.layers[step.layers.front()].onnx_op] += step.time->time.median;
     }

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/analyze/process_deviation.hpp"
-#include "reporting/report.hpp"
+#include "harness/analysis/compare/process_deviation.hpp"
+#include "reporting/content/run/report.hpp"
 
 namespace plumb {
 
@@ -29,12 +29,12 @@ struct ModelTimes {
   std::vector<Layer> slowest;  ///< slowest first; hot, fastest variant
 };
 
-/// Part of an analysed run that is kept to make metrics of: a few kilobytes a model. `models`,
+/// Part of an analysed run from which metrics are made: a few kilobytes for each model. `models`,
 /// `whatifs` and `times` are parallel.
 struct RunMetrics {
   RunRecord run;  ///< without its resolved suite
   ProcessDeviation deviation;
-  std::vector<ModelBounds> models;    ///< without covers, paths, findings and input rows
+  std::vector<ModelBounds> models;    ///< without partitions, paths, findings and input rows
   std::vector<ModelWhatIfs> whatifs;  ///< without their layers
   std::vector<ModelTimes> times;
   std::map<Outcome::Kind, std::int64_t> rows;  ///< own rows by outcome

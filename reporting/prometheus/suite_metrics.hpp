@@ -18,7 +18,8 @@ namespace plumb {
 /// Lists the metrics that each series of runs has.
 [[nodiscard]] std::span<const MetricRow<SuiteMetrics>> suite_metric_table();
 
-/// Describes the environments and stacks of the newest runs, each once: facts to join on.
+/// Returns a family with the environments, or the stacks, of the newest runs, each once. Their
+/// facts can be joined on.
 [[nodiscard]] GaugeFamily environment_info(std::span<const SuiteMetrics> suites);
 [[nodiscard]] GaugeFamily stack_info(std::span<const SuiteMetrics> suites);
 

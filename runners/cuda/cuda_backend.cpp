@@ -10,16 +10,16 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/exec/index_space.hpp"
 #include "runners/cuda/model_plan.hpp"
 #include "runners/cuda/model_program.hpp"
 
 namespace plumb::cuda {
 namespace {
 
-constexpr std::size_t kMostStreams = 4;
+constexpr std::size_t kMaxStreams = 4;
 
-/// Describes a model to its program as if it were one layer.
+/// Returns a layer that stands for a model in its program, with the model's outputs.
 LayerSpec interface_of(const Graph& graph) {
   LayerSpec spec;
   spec.op = "model";
@@ -54,7 +54,7 @@ CudaBackend::CudaBackend(const CudnnLibrary& library,
     blas_.emplace();
     plain_products_.emplace(*blas_);
   } catch (const Error&) {
-    blas_.reset();  // cuBLASLt does without
+    blas_.reset();  // cuBLASLt does not need it
   } catch (const CublasRefusal&) {
     plain_products_.reset();
   }
@@ -88,7 +88,7 @@ Outcome CudaBackend::outcome_of(const std::function<void()>& attempt) const {
   }
 }
 
-OfferSources CudaBackend::sources() const {
+BuilderSources CudaBackend::sources() const {
   return {cudnn_,
           products_ ? &*products_ : nullptr,
           no_products_,
@@ -96,29 +96,31 @@ OfferSources CudaBackend::sources() const {
           kernels_};
 }
 
-/// Listing takes up to seconds and is asked for once a variant: the last layer's list is kept.
-const std::vector<DeviceOffer>& CudaBackend::offers(const LayerKey& key) const {
+/// Returns the variants of a key. Listing takes up to seconds and is requested once per variant, so
+/// the list of the last key is kept.
+const std::vector<VariantBuilder>& CudaBackend::builders(const LayerKey& key) const {
   if (!listed_ || !(*listed_ == key)) {
     listed_.reset();
     const auto begin = std::chrono::steady_clock::now();
-    offers_ = layer_offers(parse_key(key), sources());
+    builders_ = layer_variants(parse_key(key), sources());
     listing_ = std::chrono::steady_clock::now() - begin;
     listed_ = key;
   }
-  return offers_;
+  return builders_;
 }
 
 Outcome CudaBackend::supports(const LayerKey& key) const {
-  return outcome_of([&] { static_cast<void>(offers(key)); });
+  return outcome_of([&] { static_cast<void>(builders(key)); });
 }
 
 std::vector<Variant> CudaBackend::variants(const LayerKey& key) const {
   std::vector<Variant> variants;
   static_cast<void>(outcome_of([&] {
-    for (const DeviceOffer& offer : offers(key)) {
+    for (const VariantBuilder& builder : builders(key)) {
       const bool channels_last =
-          !offer.outputs.empty() && offer.outputs.front() == TensorLayout::kChannelsLast;
-      variants.push_back({offer.text, variants.empty(), false, channels_last, offer.attributes});
+          !builder.outputs.empty() && builder.outputs.front() == TensorLayout::kChannelsLast;
+      variants.push_back(
+          {builder.text, variants.empty(), false, channels_last, builder.attributes});
     }
   }));
   return variants;
@@ -127,20 +129,20 @@ std::vector<Variant> CudaBackend::variants(const LayerKey& key) const {
 Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
   Prepared prepared;
   prepared.outcome = outcome_of([&] {
-    const std::vector<DeviceOffer>& list = offers(key);
-    const auto offer = std::find_if(
-        list.begin(), list.end(), [&](const DeviceOffer& one) { return one.text == variant; });
-    if (offer == list.end()) {
+    const std::vector<VariantBuilder>& list = builders(key);
+    const auto builder = std::find_if(
+        list.begin(), list.end(), [&](const VariantBuilder& one) { return one.text == variant; });
+    if (builder == list.end()) {
       throw Unsupported(
           fmt::format("these libraries have no variant '{}' of the key; their first is '{}'",
                       variant,
                       list.front().text));
     }
-    DevicePlan plan = offer->build();
+    ExecutionPlan plan = builder->build();
     if (memory_needed(plan) > context_.free_memory()) {
       throw std::bad_alloc();
     }
-    plan.attributes.merge(Attributes(offer->attributes));
+    plan.attributes.merge(Attributes(builder->attributes));
     plan.listing = listing_;
     prepared.program =
         std::make_unique<LayerProgram>(context_, parse_key(key), std::move(plan), observers_);
@@ -152,7 +154,7 @@ PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions&
   PreparedModel prepared;
   prepared.outcome = outcome_of([&] {
     const LayerSource source{
-        [this](const LayerSpec& spec) { return layer_offers(spec, sources()); },
+        [this](const LayerSpec& spec) { return layer_variants(spec, sources()); },
         kernel_step(kernels_)};
     const ModelMode mode = options.parallel_branches ? ModelMode::kStreams : mode_;
     const bool side_by_side = mode == ModelMode::kStreams;
@@ -163,7 +165,7 @@ PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions&
       for (const DeviceStep& step : model.plan.steps) {
         buffers.push_back(step.buffers);
       }
-      branches = plan_streams(buffers, kMostStreams);
+      branches = plan_streams(buffers, kMaxStreams);
       model.plan.streams = branches.stream;
       if (options.parallel_branches && branches.streams == 1) {
         throw Unsupported("the model has no branches that could run side by side");

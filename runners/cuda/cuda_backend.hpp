@@ -7,26 +7,27 @@
 #include <string>
 #include <vector>
 
-#include "harness/worker/backend.hpp"
-#include "runners/cuda/cublas_library.hpp"
-#include "runners/cuda/cudnn_handle.hpp"
-#include "runners/cuda/device_context.hpp"
-#include "runners/cuda/device_memory.hpp"
-#include "runners/cuda/device_offer.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "runners/cuda/blas/cublas_library.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/device_stream.hpp"
-#include "runners/cuda/kernel_library.hpp"
-#include "runners/cuda/layer_offers.hpp"
-#include "runners/cuda/model_mode.hpp"
+#include "runners/cuda/dnn/cudnn_handle.hpp"
+#include "runners/cuda/driver/device_context.hpp"
+#include "runners/cuda/driver/device_memory.hpp"
+#include "runners/cuda/driver/device_stream.hpp"
+#include "runners/cuda/exec/kernel_library.hpp"
+#include "runners/cuda/exec/model_mode.hpp"
+#include "runners/cuda/exec/variant_builder.hpp"
+#include "runners/cuda/layer_variants.hpp"
 
 namespace plumb::cuda {
 
-/// Executes layers and models on one GPU: convolutions by cuDNN, products by cuBLASLt, all else by
-/// kernels of our own. Takes the GPU for itself while it lives.
+/// Backend that executes layers and models on one GPU. cuDNN and cuBLASLt execute what they have
+/// calls for, built-in kernels the rest. It reserves the GPU while it lives.
 class CudaBackend final : public Backend {
  public:
-  /// Throws DriverRefusal or CudnnRefusal if the GPU or a library does not start. All must outlive
-  /// it. `observers` look at layers beside their times.
+  /// Throws DriverRefusal or CudnnRefusal if the GPU or a library does not start. Throws as
+  /// DeviceContext does if the GPU is taken. All must outlive the backend. `observers` collect more
+  /// about layers than their times.
   CudaBackend(const CudnnLibrary& library,
               const Device& device,
               ModelMode mode,
@@ -38,20 +39,21 @@ class CudaBackend final : public Backend {
   [[nodiscard]] Outcome supports(const LayerKey& key) const override;
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override;
   [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override;
-  /// With `parallel_branches` as with ModelMode::kStreams, and refused if there are none.
+  /// Prepares a model for the backend's mode, or for ModelMode::kStreams with `parallel_branches`.
+  /// With `parallel_branches`, a model that has no branches is unsupported.
   [[nodiscard]] PreparedModel prepare_model(const Graph& graph,
                                             const ModelOptions& options) override;
 
-  /// Writes over so many bytes of the GPU's memory, so that its caches hold nothing else, and
-  /// waits.
+  /// Overwrites `bytes` of the GPU's memory, so that its caches hold nothing else, and waits.
   void sweep(Bytes bytes);
 
-  /// Returns the best rate, read and written, of copying an array of `bytes` on the GPU.
+  /// Returns the best rate of several copies of an array of `bytes` on the GPU. Bytes that are read
+  /// and bytes that are written both count.
   [[nodiscard]] BytesPerSecond copy_rate(Bytes bytes);
 
  private:
-  [[nodiscard]] OfferSources sources() const;
-  [[nodiscard]] const std::vector<DeviceOffer>& offers(const LayerKey& key) const;
+  [[nodiscard]] BuilderSources sources() const;
+  [[nodiscard]] const std::vector<VariantBuilder>& builders(const LayerKey& key) const;
   [[nodiscard]] Outcome outcome_of(const std::function<void()>& attempt) const;
 
   const CudnnLibrary& library_;
@@ -67,9 +69,9 @@ class CudaBackend final : public Backend {
   mutable KernelLibrary kernels_;
   DeviceStream stream_;
   DeviceMemory swept_;
-  mutable std::optional<LayerKey> listed_;  // the key that `offers_` is of
-  mutable std::vector<DeviceOffer> offers_;
-  mutable Seconds listing_{};  // what making that list took
+  mutable std::optional<LayerKey> listed_;  // the key that `builders_` is of
+  mutable std::vector<VariantBuilder> builders_;
+  mutable Seconds listing_{};  // time that the list took
 };
 
 }  // namespace plumb::cuda

@@ -6,17 +6,17 @@
 #include <cstdlib>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/metric_names.hpp"
-#include "harness/worker/worker_variables.hpp"
+#include "harness/worker/protocol/metric_names.hpp"
+#include "harness/worker/protocol/worker_variables.hpp"
 #include "runners/cuda/event_timer.hpp"
 #include "runners/cuda/reproducer/reproduce.hpp"
 
 namespace plumb::cuda {
 namespace {
 
-constexpr Bytes kArrays{std::int64_t{1} << 30};  // copied for the bandwidth: beyond every cache
+constexpr Bytes kArrays{std::int64_t{1} << 30};  // copied for the bandwidth: larger than any cache
 
-constexpr Seconds kLookEvery{0.01};  // blocks last from some ten milliseconds on
+constexpr Seconds kLookEvery{0.01};  // a block lasts some ten milliseconds or more
 
 std::unique_ptr<ManagedDevice> managed(const std::string& uuid) {
   try {
@@ -26,7 +26,8 @@ std::unique_ptr<ManagedDevice> managed(const std::string& uuid) {
   }
 }
 
-/// Before the GPU is taken: the profiler must see its context begin.
+/// Returns a tracer if this worker profiles. It must exist before the GPU's context, because the
+/// profiler must see the context begin.
 std::unique_ptr<KernelTracer> tracer_if_wanted() {
   return std::getenv(kProfileVariable) != nullptr ? std::make_unique<KernelTracer>() : nullptr;
 }
@@ -153,7 +154,7 @@ void CudaService::execute(const ExecuteRequest& request,
   measuring().service.execute(request, emit, report);
 }
 
-LoadExecution CudaService::load(const LoadRequest& request, const LoadReport& report) {
+ScenarioResult CudaService::load(const LoadRequest& request, const LoadReport& report) {
   return measuring().service.load(request, report);
 }
 

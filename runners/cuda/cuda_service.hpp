@@ -7,29 +7,29 @@
 #include <optional>
 #include <vector>
 
-#include "harness/worker/worker_service.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 #include "runners/cuda/cuda_backend.hpp"
-#include "runners/cuda/cudnn_library.hpp"
-#include "runners/cuda/device.hpp"
-#include "runners/cuda/device_monitor.hpp"
-#include "runners/cuda/driver.hpp"
-#include "runners/cuda/engine_query.hpp"
-#include "runners/cuda/kernel_tracer.hpp"
-#include "runners/cuda/management_library.hpp"
-#include "runners/engine/backend_service.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
+#include "runners/cuda/dnn/engine_query.hpp"
+#include "runners/cuda/driver/device.hpp"
+#include "runners/cuda/driver/driver.hpp"
+#include "runners/cuda/driver/management_library.hpp"
+#include "runners/cuda/observe/device_monitor.hpp"
+#include "runners/cuda/observe/kernel_tracer.hpp"
+#include "runners/engine/service/backend_service.hpp"
 
 namespace plumb::cuda {
 
-/// CUDA worker: measures on the GPU and previews cuDNN's choices for a described GPU. A preview
-/// asks the stack's own cuDNN and needs no GPU. A request that needs a GPU throws
-/// Error{kEnvironment} where there is none, which says what is missing. Not thread-safe.
+/// Worker that measures on the GPU and previews cuDNN's choices for a described GPU. A preview asks
+/// the stack's own cuDNN and needs no GPU. Without a GPU, a request that needs one throws
+/// Error{kEnvironment}, which says what is missing. Not thread-safe.
 class CudaService final : public WorkerService {
  public:
-  /// Loads the stack's cuDNN; throws as CudnnLibrary does. Needs no driver.
+  /// Loads the stack's cuDNN, and throws as CudnnLibrary does. Needs no driver.
   CudaService(const std::vector<std::filesystem::path>& libraries, ModelMode mode);
 
-  /// Describes the stack, and the GPU, which is taken for a moment to measure its timer the first
-  /// time; without one the fact "gpu.missing" says why.
+  /// Describes the stack and the GPU. The first call reserves the GPU for a moment, to measure its
+  /// timer. Without a GPU, the fact "gpu.missing" says why.
   [[nodiscard]] Environment describe() override;
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
   void measure(const MeasureRequest& request,
@@ -38,7 +38,7 @@ class CudaService final : public WorkerService {
   void execute(const ExecuteRequest& request,
                const std::function<void(Execution)>& emit,
                const ExecuteReport& report) override;
-  [[nodiscard]] LoadExecution load(const LoadRequest& request, const LoadReport& report) override;
+  [[nodiscard]] ScenarioResult load(const LoadRequest& request, const LoadReport& report) override;
   [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override;
   [[nodiscard]] EngineChoices preview(const PreviewRequest& request) override;
 
@@ -46,19 +46,19 @@ class CudaService final : public WorkerService {
   /// State for measuring, kept from the first request that needs the GPU.
   struct Measuring {
     Measuring(const CudnnLibrary& library, const Device& device, ModelMode mode);
-    std::unique_ptr<KernelTracer> tracer;       ///< in a worker that profiles; null: it does not
-    std::unique_ptr<CounterReader> counters;    ///< in a worker that counts; null: it does not
-    std::unique_ptr<ManagedDevice> management;  ///< null: there is none
-    std::unique_ptr<DeviceMonitor> monitor;     ///< null: likewise
+    std::unique_ptr<KernelTracer> tracer;       ///< null: this worker does not profile
+    std::unique_ptr<CounterReader> counters;    ///< null: this worker reads no counters
+    std::unique_ptr<ManagedDevice> management;  ///< null: there is no NVML
+    std::unique_ptr<DeviceMonitor> monitor;     ///< null: there is no NVML
     CudaBackend backend;
     BackendService service;
   };
 
   /// Finds the GPU at the first call. Throws Error{kEnvironment} that says what is missing.
   const Device& device();
-  /// Measures the timer once; a fact says why if another worker has the GPU.
+  /// Measures the GPU's timer at the first call. If another worker has the GPU, a fact says so.
   const Facts& timer_facts();
-  /// Takes the GPU at the first call.
+  /// Returns the state for measuring, and reserves the GPU at the first call.
   Measuring& measuring();
 
   CudnnLibrary library_;
@@ -67,7 +67,7 @@ class CudaService final : public WorkerService {
   std::optional<Device> device_;
   std::optional<Facts> timer_facts_;
   std::optional<Measuring> measuring_;
-  std::optional<EngineQuery> query_;  ///< of the device asked for last
+  std::optional<EngineQuery> query_;  ///< for the device of the last preview
 };
 
 }  // namespace plumb::cuda

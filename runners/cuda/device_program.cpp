@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/captured_graph.hpp"
-#include "runners/cuda/graph_contents.hpp"
-#include "runners/cuda/tensor_core_use.hpp"
+#include "runners/cuda/driver/captured_graph.hpp"
+#include "runners/cuda/observe/graph_contents.hpp"
+#include "runners/cuda/observe/tensor_core_use.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -23,8 +23,8 @@ namespace {
 constexpr int kFirstFatal = 700;
 constexpr int kLastFatal = 719;
 
-// The energy counter moves every few to a hundred milliseconds: enough of its steps for an
-// interval, within a bounded time (with the default budget of 20 ms, a fifth of a second).
+// The energy counter moves every few to a hundred milliseconds. These are enough of its moves for
+// an interval, within a bounded time: with the default budget of 20 ms, a fifth of a second.
 constexpr std::size_t kEnergySteps = 5;
 constexpr double kEnergyBudgets = 10.0;
 constexpr std::size_t kTraced = 50;  // executions under the profiler
@@ -66,7 +66,7 @@ std::vector<std::byte> laid_out(const TensorType& type,
 
 DeviceProgram::DeviceProgram(const DeviceContext& context,
                              LayerSpec spec,
-                             DevicePlan plan,
+                             ExecutionPlan plan,
                              Observers observers)
     : context_(context),
       observers_(observers),
@@ -134,6 +134,7 @@ void DeviceProgram::bind(std::size_t slot, std::span<const Tensor> operands, boo
   PLUMB_CHECK(slot <= slots_.size());
   context_.use();
   synchronize();
+  // The GPU is now done with the slots that are dropped.
   slots_.resize(slot);
   auto made = std::make_unique<Slot>();
   const Slot* const first = shared && slot > 0 ? slots_.front().get() : nullptr;
@@ -243,7 +244,7 @@ Attributes DeviceProgram::launched(std::size_t slot) {
   return graph_attributes(contents_of(context_.driver().graph_calls(), graph.get()));
 }
 
-Observation DeviceProgram::observe(std::size_t slot, Seconds budget) {
+Observation DeviceProgram::collect_counters(std::size_t slot, Seconds budget) {
   Observation seen;
   const char* const missing =
       observers_.counters != nullptr ? "metrics_missing" : "kernels_missing";
@@ -286,7 +287,7 @@ Observation DeviceProgram::observe(std::size_t slot, Seconds budget) {
 
 LayerProgram::LayerProgram(const DeviceContext& context,
                            LayerSpec spec,
-                           DevicePlan plan,
+                           ExecutionPlan plan,
                            Observers observers)
     : DeviceProgram(context, std::move(spec), std::move(plan), observers),
       clock_(context.driver(), stream(), [this](std::size_t slot) { enqueue(slot); }) {}

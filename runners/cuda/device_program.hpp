@@ -5,64 +5,69 @@
 #include <span>
 #include <vector>
 
-#include "harness/worker/backend.hpp"
-#include "harness/worker/device_clock.hpp"
-#include "runners/cuda/counter_reader.hpp"
-#include "runners/cuda/device_context.hpp"
-#include "runners/cuda/device_memory.hpp"
-#include "runners/cuda/device_plan.hpp"
-#include "runners/cuda/device_stream.hpp"
-#include "runners/cuda/kernel_tracer.hpp"
-#include "runners/cuda/management_library.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/device_clock.hpp"
+#include "runners/cuda/driver/device_context.hpp"
+#include "runners/cuda/driver/device_memory.hpp"
+#include "runners/cuda/driver/device_stream.hpp"
+#include "runners/cuda/driver/management_library.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
+#include "runners/cuda/observe/counter_reader.hpp"
+#include "runners/cuda/observe/kernel_tracer.hpp"
 #include "runners/cuda/replay_clock.hpp"
 
 namespace plumb::cuda {
 
-/// Observers of energy, kernels and counters, beside the times of executions. All must outlive the
-/// program.
+/// Observers of the energy, kernels and counters of executions. With a tracer or a reader of
+/// counters, no time of the process counts. All must outlive the program.
 struct Observers {
-  const ManagedDevice* management = nullptr;  ///< counts energy; null: nobody does
-  KernelTracer* tracer = nullptr;  ///< records kernels, in a process in which no time counts; null:
-                                   ///< nobody does
-  CounterReader* counters = nullptr;  ///< reads counters, in such a process too; null: nobody does
+  const ManagedDevice* management = nullptr;  ///< counts energy; null: not counted
+  KernelTracer* tracer = nullptr;             ///< records kernels; null: not recorded
+  CounterReader* counters = nullptr;          ///< reads counters; null: not read
 };
 
-/// Runs a plan on the GPU. Each slot has its own memory with operands in the plan's layouts and
-/// bound launches; the workspace is one for all. bind() throws std::bad_alloc. What the GPU cannot
-/// recover from (an illegal address) ends the process, so that the harness starts another.
+/// Program that runs a plan on the GPU. Each slot has its own memory, with operands in the plan's
+/// layouts, and its own bound launches. All slots share the workspace. bind() throws
+/// std::bad_alloc. An error that the GPU cannot recover from, such as an illegal address, ends the
+/// process, so that the harness starts another.
 class DeviceProgram : public Program {
  public:
-  DeviceProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan, Observers observers);
+  DeviceProgram(const DeviceContext& context,
+                LayerSpec spec,
+                ExecutionPlan plan,
+                Observers observers);
 
   [[nodiscard]] ProgramFacts facts() const override;
-  /// Binding slot n drops the slots from n on.
+  /// Binds operands to a slot, after dropping it and all later slots. With `shared_activations`,
+  /// its buffers other than weights are those of slot 0.
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
   void enqueue(std::size_t slot) override;
   void synchronize() override;
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
-  /// Reads the launches of one execution from a graph that it is captured as, which is not executed
-  /// (graph_attributes()), and "energy_joules" of an execution, the GPU's idle share included. With
-  /// a tracer shows the kernels as that saw them instead (trace_observation()), with a reader of
-  /// counters what those say. What it cannot look at is told by "kernels_missing", of counters by
-  /// "metrics_missing".
-  [[nodiscard]] Observation observe(std::size_t slot, Seconds budget) override;
+  /// Observes one execution beside its time. Without tracer and counters, it captures the execution
+  /// as a graph, which is not executed, and reads the launches (graph_attributes()). It then also
+  /// measures "energy_joules" of an execution, which includes the GPU's idle share. With a tracer,
+  /// it gives the kernels that the tracer saw (trace_observation()). With a reader of counters, it
+  /// gives what those counted. "kernels_missing" says why kernels or energy could not be observed,
+  /// "metrics_missing" why counters could not.
+  [[nodiscard]] Observation collect_counters(std::size_t slot, Seconds budget) override;
 
  protected:
-  /// Puts the launches of one execution into the streams, as they can be captured.
+  /// Enqueues the launches of one execution in a form that can be captured.
   virtual void put(std::size_t slot) { DeviceProgram::enqueue(slot); }
-  /// Executes without a pause and waits; returns how many executions.
+  /// Executes without a pause, waits, and returns the number of executions.
   virtual std::size_t repeat(std::size_t slot);
 
   struct Slot {
     std::vector<DeviceMemory> owned;
-    std::vector<abi::DevicePointer> buffers;  ///< of all the plan's buffers, owned or slot 0's
+    std::vector<abi::DevicePointer> buffers;  ///< one per buffer of the plan, owned or slot 0's
     std::vector<DeviceLaunch> launches;
   };
 
   [[nodiscard]] const DeviceContext& context() const { return context_; }
   [[nodiscard]] const DeviceStream& stream() const { return stream_; }
-  [[nodiscard]] const DevicePlan& plan() const { return plan_; }
+  [[nodiscard]] const ExecutionPlan& plan() const { return plan_; }
   [[nodiscard]] const Slot& slot_at(std::size_t slot) const { return *slots_.at(slot); }
 
  private:
@@ -77,15 +82,18 @@ class DeviceProgram : public Program {
   Observers observers_;
   DeviceStream stream_;
   LayerSpec spec_;
-  DevicePlan plan_;
+  ExecutionPlan plan_;
   std::vector<DeviceMemory> workspaces_;  // by stream
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 
-/// Runs the plan of a layer, and times it by the GPU's own clock.
+/// Program that runs the plan of a layer and times it by the GPU's own clock.
 class LayerProgram final : public DeviceProgram, public DeviceClock {
  public:
-  LayerProgram(const DeviceContext& context, LayerSpec spec, DevicePlan plan, Observers observers);
+  LayerProgram(const DeviceContext& context,
+               LayerSpec spec,
+               ExecutionPlan plan,
+               Observers observers);
 
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
   [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots, bool again) override;
@@ -97,10 +105,10 @@ class LayerProgram final : public DeviceProgram, public DeviceClock {
   ReplayClock clock_;
 };
 
-/// Ends the process if the driver can do nothing in it any more: rows to come would all fail.
+/// Aborts the process if the driver can do nothing in it any more. All later rows would fail.
 void end_if_lost(const DriverRefusal& refusal);
 
-/// Copies a dense tensor into another layout, or with `back` out of it.
+/// Returns a dense tensor's bytes in another layout or, with `back`, its dense bytes from there.
 [[nodiscard]] std::vector<std::byte> laid_out(const TensorType& type,
                                               std::span<const std::byte> bytes,
                                               TensorLayout layout,

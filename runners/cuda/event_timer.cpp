@@ -7,10 +7,10 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sample_summary.hpp"
-#include "runners/cuda/device_graph.hpp"
-#include "runners/cuda/device_memory.hpp"
-#include "runners/cuda/index_space.hpp"
-#include "runners/cuda/own/own_layer.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
+#include "runners/cuda/driver/device_graph.hpp"
+#include "runners/cuda/driver/device_memory.hpp"
+#include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -61,13 +61,14 @@ std::vector<Seconds> null_graph_times(const DeviceContext& context,
                                       std::size_t samples) {
   const Driver& driver = context.driver();
   const LayerSpec spec = parse_key({"v1:view;in=f32[1];out=f32[1];acc=f32;math=strict"});
-  const OwnLayer layer = own_layer(spec, TensorLayout::kChannelsFirst);
+  const BuiltinLayer layer = builtin_layer(spec, TensorLayout::kChannelsFirst);
   const DeviceMemory from(driver, 4);
   const DeviceMemory to(driver, 4);
   const std::vector<abi::DevicePointer> buffers{from.address(), to.address()};
   const DeviceLaunch launch = kernels.step(layer.launches.at(0), {0, 1}).bind(buffers, 0);
   launch(stream.get());
   stream.synchronize();
+  // Loading a kernel is not allowed while capturing. The launch above has loaded it.
   const DeviceGraph graph(driver, stream, [&] {
     for (std::size_t i = 0; i < nodes; ++i) {
       launch(stream.get());

@@ -2,7 +2,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "harness/worker/worker_server.hpp"
+#include "harness/worker/server/worker_server.hpp"
 #include "runners/cuda/cuda_service.hpp"
 
 int main(int argc, const char* const* argv) {

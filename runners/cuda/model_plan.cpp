@@ -10,23 +10,27 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/index_space.hpp"
-#include "runners/cuda/library_refusal.hpp"
-#include "runners/cuda/own/own_layer.hpp"
-#include "runners/engine/memory_plan.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
+#include "runners/cuda/driver/library_refusal.hpp"
+#include "runners/cuda/exec/index_space.hpp"
+#include "runners/engine/exec/memory_plan.hpp"
 
 namespace plumb::cuda {
 namespace {
 
-/// The buffer and the layout in which a value is stored.
-struct HeldValue {
+/// Buffer and layout in which a value is stored.
+struct ValueLayout {
   std::size_t buffer = 0;
   TensorLayout layout = TensorLayout::kChannelsFirst;
 };
 
-class Composer {
+/// Planner of one model. It visits the layers in order and collects buffers, steps and lifetimes.
+class GraphPlanner {
  public:
-  Composer(const Graph& graph, const LayerVariants& variants, const LayerSource& source, bool apart)
+  GraphPlanner(const Graph& graph,
+               const LayerVariants& variants,
+               const LayerSource& source,
+               bool apart)
       : graph_(graph), variants_(variants), source_(source), apart_(apart) {
     held_.resize(graph.values.size());
     model_.variants.resize(graph.layers.size());
@@ -59,7 +63,7 @@ class Composer {
       throw Unsupported(layer.reason);
     }
     if (layer.role == Layer::Role::kView) {
-      // Other extents for the same bytes, which must lie in the order of the extents.
+      // A view gives the same bytes other extents, so they must lie in the order of the extents.
       const std::size_t buffer = in_layout(operand_of(layer, 0), TensorLayout::kChannelsFirst);
       hold(layer.outputs.at(0), {buffer, TensorLayout::kChannelsFirst});
     } else if (layer.role == Layer::Role::kCompute) {
@@ -71,7 +75,7 @@ class Composer {
     if (layer.outputs.size() != layer.spec.outputs.size()) {
       throw Unsupported("the layer's outputs are not those of its key");
     }
-    const DevicePlan& part = built(layer, choose(layer));
+    const ExecutionPlan& part = built(layer, choose(layer));
     std::vector<std::size_t> map;
     for (const DeviceBuffer& buffer : part.buffers) {
       map.push_back(buffer_for(layer, buffer));
@@ -89,26 +93,26 @@ class Composer {
     }
   }
 
-  /// Builds the chosen offer or, where the library refuses that, the next of the layer's that it
-  /// does not. Throws Unsupported with the chosen one's refusal.
-  const DevicePlan& built(const Layer& layer, const DeviceOffer& chosen) {
+  /// Returns the plan of the chosen variant or, if the library refuses it, of the first other that
+  /// it builds. Throws Unsupported with the refusal of the chosen one.
+  const ExecutionPlan& built(const Layer& layer, const VariantBuilder& chosen) {
     std::string refusal;
-    if (const DevicePlan* part = built_or_refused(layer, chosen, refusal)) {
+    if (const ExecutionPlan* part = built_or_refused(layer, chosen, refusal)) {
       return *part;
     }
-    for (const DeviceOffer& offer : offers(layer)) {
+    for (const VariantBuilder& builder : builders(layer)) {
       std::string another;
-      if (const DevicePlan* part = built_or_refused(layer, offer, another)) {
+      if (const ExecutionPlan* part = built_or_refused(layer, builder, another)) {
         return *part;
       }
     }
     throw Unsupported(refusal);
   }
 
-  const DevicePlan* built_or_refused(const Layer& layer,
-                                     const DeviceOffer& offer,
-                                     std::string& refusal) {
-    const std::pair<std::string, std::string> name(layer.key.text, offer.text);
+  const ExecutionPlan* built_or_refused(const Layer& layer,
+                                        const VariantBuilder& builder,
+                                        std::string& refusal) {
+    const std::pair<std::string, std::string> name(layer.key.text, builder.text);
     if (const auto known = refused_.find(name); known != refused_.end()) {
       refusal = known->second;
       return nullptr;
@@ -116,7 +120,7 @@ class Composer {
     const auto found = built_.find(name);
     if (found == built_.end()) {
       try {
-        const DevicePlan& part = built_.emplace(name, offer.build()).first->second;
+        const ExecutionPlan& part = built_.emplace(name, builder.build()).first->second;
         model_.plan.creation += part.creation;
       } catch (const Unsupported& words) {
         refusal = refused_.emplace(name, words.what()).first->second;
@@ -126,19 +130,21 @@ class Composer {
         return nullptr;
       }
     }
-    model_.variants[*layer_] = offer.text;
+    model_.variants[*layer_] = builder.text;
     return &built_.at(name);
   }
 
-  const DeviceOffer& choose(const Layer& layer) {
-    const std::vector<DeviceOffer>& list = offers(layer);
+  const VariantBuilder& choose(const Layer& layer) {
+    const std::vector<VariantBuilder>& list = builders(layer);
     if (const auto named = variants_.find(layer.key); named != variants_.end()) {
-      for (const DeviceOffer& offer : list) {
-        if (offer.text == named->second) {
-          return offer;
+      for (const VariantBuilder& builder : list) {
+        if (builder.text == named->second) {
+          return builder;
         }
       }
     }
+    // A library's choice is not changed. Of built-in kernels, the one that takes its inputs as they
+    // lie needs the fewest reorders.
     if (!list.front().text.starts_with("impl=plumb")) {
       return list.front();
     }
@@ -147,21 +153,22 @@ class Composer {
     });
   }
 
-  /// Counts the operands that lie as an offer wants them.
-  std::size_t matches(const Layer& layer, const DeviceOffer& offer) const {
+  /// Counts the activations that already lie in the layout that a variant wants.
+  std::size_t matches(const Layer& layer, const VariantBuilder& builder) const {
     std::size_t count = 0;
-    for (std::size_t i = 0; i < offer.inputs.size(); ++i) {
+    for (std::size_t i = 0; i < builder.inputs.size(); ++i) {
       if (!layer.spec.has_input(i)) {
         continue;
       }
       const ValueId value = operand_of(layer, i);
       const auto& places = held_[value];
-      count += std::any_of(places.begin(),
-                           places.end(),
-                           [&](const HeldValue& held) { return held.layout == offer.inputs[i]; }) &&
-                       !is_constant(value)
-                   ? 1U
-                   : 0U;
+      count +=
+          std::any_of(places.begin(),
+                      places.end(),
+                      [&](const ValueLayout& held) { return held.layout == builder.inputs[i]; }) &&
+                  !is_constant(value)
+              ? 1U
+              : 0U;
     }
     return count;
   }
@@ -194,10 +201,11 @@ class Composer {
     return add_buffer(std::move(buffer));
   }
 
-  /// Finds the value in a layout or makes it so: a weight before the run, all else by a step.
+  /// Returns the buffer of a value in a layout. If there is none yet, a weight gets one before the
+  /// run, and a step makes that of any other value.
   std::size_t in_layout(ValueId value, TensorLayout layout) {
     const TensorType& type = graph_.values[value].type;
-    for (const HeldValue& held : held_.at(value)) {
+    for (const ValueLayout& held : held_.at(value)) {
       if (same_order(type.dims, held.layout, layout)) {
         return held.buffer;
       }
@@ -210,7 +218,7 @@ class Composer {
       throw Unsupported(fmt::format("value '{}' is computed by nothing that is executed",
                                     graph_.values[value].name));
     }
-    const HeldValue first = held_[value].front();
+    const ValueLayout first = held_[value].front();
     DeviceBuffer buffer;
     buffer.role = DeviceBuffer::Role::kIntermediate;
     buffer.type = type;
@@ -247,6 +255,7 @@ class Composer {
       const DeviceBuffer& buffer = model_.plan.buffers[number];
       if (buffer.role == DeviceBuffer::Role::kIntermediate && !buffer.weight && buffer.bytes > 0) {
         placed.push_back(number);
+        // Steps on other streams may run at any time, so then each buffer lives to the end.
         lifetimes.push_back(apart_ ? Lifetime{buffer.bytes, 0, end}
                                    : Lifetime{buffer.bytes, life.first, life.last});
       }
@@ -271,13 +280,13 @@ class Composer {
     return std::find(graph_.inputs.begin(), graph_.inputs.end(), value) == graph_.inputs.end();
   }
 
-  void hold(ValueId value, HeldValue held) { held_.at(value).push_back(held); }
+  void hold(ValueId value, ValueLayout held) { held_.at(value).push_back(held); }
 
-  const std::vector<DeviceOffer>& offers(const Layer& layer) {
-    const auto found = offers_.find(layer.key);
-    return found != offers_.end()
+  const std::vector<VariantBuilder>& builders(const Layer& layer) {
+    const auto found = builders_.find(layer.key);
+    return found != builders_.end()
                ? found->second
-               : offers_.emplace(layer.key, source_.offers(layer.spec)).first->second;
+               : builders_.emplace(layer.key, source_.builders(layer.spec)).first->second;
   }
 
   const Graph& graph_;
@@ -286,12 +295,12 @@ class Composer {
   bool apart_;
   DeviceModelPlan model_;
   std::optional<LayerId> layer_;
-  std::vector<std::vector<HeldValue>> held_;  // by value; first: as it was made
-  std::map<ValueId, std::size_t> operands_;   // index into model_.operands
-  std::map<std::size_t, Lifetime> lives_;     // of buffers, in steps
-  std::unordered_map<LayerKey, std::vector<DeviceOffer>> offers_;
-  std::map<std::pair<std::string, std::string>, DevicePlan> built_;
-  std::map<std::pair<std::string, std::string>, std::string> refused_;  // why, likewise
+  std::vector<std::vector<ValueLayout>> held_;  // by value; first: as it was made
+  std::map<ValueId, std::size_t> operands_;     // index into model_.operands
+  std::map<std::size_t, Lifetime> lives_;       // of buffers, in steps
+  std::unordered_map<LayerKey, std::vector<VariantBuilder>> builders_;
+  std::map<std::pair<std::string, std::string>, ExecutionPlan> built_;
+  std::map<std::pair<std::string, std::string>, std::string> refused_;  // why, by the same names
 };
 
 }  // namespace
@@ -300,7 +309,7 @@ DeviceModelPlan plan_model(const Graph& graph,
                            const LayerVariants& variants,
                            const LayerSource& source,
                            bool apart) {
-  return Composer(graph, variants, source, apart).compose();
+  return GraphPlanner(graph, variants, source, apart).compose();
 }
 
 }  // namespace plumb::cuda

@@ -6,14 +6,14 @@
 #include <cstdio>
 #include <utility>
 
-#include "runners/cuda/cublas_library.hpp"
-#include "runners/cuda/cudnn_library.hpp"
+#include "runners/cuda/blas/cublas_library.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
 
 namespace plumb::cuda {
 
 ModelProgram::ModelProgram(const DeviceContext& context,
                            LayerSpec spec,
-                           DevicePlan plan,
+                           ExecutionPlan plan,
                            ModelMode mode,
                            StreamPlan branches,
                            Observers observers)
@@ -63,7 +63,7 @@ void ModelProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool
   if (mode_ == ModelMode::kEager) {
     return;
   }
-  // Twice: libraries may choose, load or allocate at a first and even at a second call.
+  // Libraries may choose, load or allocate at their first and even at their second call.
   for (int i = 0; i < 2; ++i) {
     DeviceProgram::enqueue(slot);
     synchronize();
@@ -91,6 +91,7 @@ void ModelProgram::enqueue_branches(std::size_t slot) {
   const auto stream_of = [&](std::size_t number) -> const DeviceStream& {
     return number == 0 ? stream() : others_[number - 1];
   };
+  // A capture includes other streams only if they fork from this one and join it again.
   joins_.front().record(stream().get());
   for (const DeviceStream& other : others_) {
     other.wait_for(joins_.front());

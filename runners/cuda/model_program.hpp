@@ -9,22 +9,23 @@
 #include <vector>
 
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/host_mirror.hpp"
-#include "runners/cuda/model_mode.hpp"
-#include "runners/cuda/stream_plan.hpp"
+#include "runners/cuda/driver/host_mirror.hpp"
+#include "runners/cuda/exec/model_mode.hpp"
+#include "runners/cuda/exec/stream_plan.hpp"
 
 namespace plumb::cuda {
 
-/// Runs the plan of a whole model: launch after launch, or captured at bind() as one graph, with
-/// independent branches on streams of their own. What cannot be captured is run launch after
-/// launch, and the reason stands in the facts. Timed from outside, launch and waiting included, as
-/// one who asks for an answer waits.
+/// Program that runs the plan of a whole model. It runs launch after launch, or as one graph that
+/// bind() captures, where independent branches may have streams of their own. What cannot be
+/// captured runs launch after launch, and the facts give the reason. It is timed from outside, with
+/// launch and waiting, because that is what a caller waits for.
 class ModelProgram final : public DeviceProgram {
  public:
-  /// `branches` is used by ModelMode::kStreams, whose steps share no memory but by it.
+  /// Makes a program of the plan. Only ModelMode::kStreams uses `branches`. Its steps share no
+  /// memory except where `branches` orders them.
   ModelProgram(const DeviceContext& context,
                LayerSpec spec,
-               DevicePlan plan,
+               ExecutionPlan plan,
                ModelMode mode,
                StreamPlan branches,
                Observers observers);
@@ -36,7 +37,8 @@ class ModelProgram final : public DeviceProgram {
   /// other slots, and for inputs that are not dense in a single buffer.
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;
   /// Returns the host memory to which every later execution of slot 0 copies its output. It holds
-  /// the output after a call of input_bytes() or of this function and the end of an execution.
+  /// the output once such an execution has ended. Empty for other slots, and for outputs that are
+  /// not dense.
   [[nodiscard]] std::span<const std::byte> output_bytes(std::size_t slot,
                                                         std::size_t output) override;
 
@@ -46,7 +48,7 @@ class ModelProgram final : public DeviceProgram {
  private:
   void enqueue_branches(std::size_t slot);
   void enqueue_model(std::size_t slot);
-  /// Finds or makes the mirror of a buffer of slot 0.
+  /// Returns the mirror of a buffer of slot 0, and makes it at the first call.
   [[nodiscard]] std::span<std::byte> mirror(std::size_t buffer,
                                             std::map<std::size_t, HostMirror>& mirrors) const;
 
@@ -57,7 +59,7 @@ class ModelProgram final : public DeviceProgram {
   std::vector<DeviceEvent> joins_;                  // by stream; first: where they fork
   std::vector<std::optional<DeviceGraph>> graphs_;  // by slot
   std::map<std::size_t, HostMirror> inputs_;        // by buffer
-  std::map<std::size_t, HostMirror> outputs_;       // likewise
+  std::map<std::size_t, HostMirror> outputs_;       // by buffer
   std::string refusal_;
 };
 

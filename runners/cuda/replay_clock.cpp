@@ -8,15 +8,15 @@
 #include <cstdio>
 #include <utility>
 
-#include "runners/cuda/cublas_library.hpp"
-#include "runners/cuda/cudnn_library.hpp"
+#include "runners/cuda/blas/cublas_library.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
 
 namespace plumb::cuda {
 namespace {
 
-constexpr Seconds kReplay{1e-3};             // a tick of a microsecond is then a thousandth
-constexpr std::size_t kMostInReplay = 4096;  // instantiating more takes longer than it gains
-constexpr std::size_t kTrial = 8;            // executions that the guess of N is made from
+constexpr Seconds kReplay{1e-3};            // a tick of a microsecond is then a thousandth
+constexpr std::size_t kMaxInReplay = 4096;  // instantiating more takes longer than it gains
+constexpr std::size_t kTrial = 8;           // executions that the guess of N is made from
 
 }  // namespace
 
@@ -52,14 +52,13 @@ Seconds ReplayClock::timed(const std::function<void()>& work) {
 }
 
 ReplayClock::Replay ReplayClock::prepared(std::span<const std::size_t> slots) {
-  // Whatever is loaded or allocated at a first call has been by now: nothing may be while
-  // capturing.
+  // A first call may load or allocate, which is not allowed while capturing.
   enqueue_in_turn(slots, slots.size());
   stream_.synchronize();
   const std::size_t trial = std::max(kTrial, slots.size());
   const Seconds one = timed([&] { enqueue_in_turn(slots, trial); }) / static_cast<double>(trial);
   Replay replay;
-  replay.executions = executions_for(one, kReplay, slots.size(), kMostInReplay);
+  replay.executions = executions_for(one, kReplay, slots.size(), kMaxInReplay);
   capture(slots, replay);
   return replay;
 }
@@ -128,7 +127,8 @@ DeviceSample ReplayClock::sample(std::span<const std::size_t> slots) {
   }
   const Seconds once = timed([&] { replay.once->launch(stream_.get()); });
   const Seconds twice = timed([&] { replay.twice->launch(stream_.get()); });
-  // A disturbance in the shorter one would make a time of zero or less: then the longer one counts.
+  // A disturbance of the shorter replay could make the time zero or negative. Then the longer one
+  // counts alone.
   const Seconds each = twice > once ? (twice - once) / count : twice / (2.0 * count);
   return {each, replay.executions};
 }

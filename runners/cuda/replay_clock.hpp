@@ -9,33 +9,36 @@
 #include <string>
 #include <vector>
 
-#include "harness/worker/device_clock.hpp"
-#include "runners/cuda/device_graph.hpp"
+#include "harness/worker/protocol/device_clock.hpp"
+#include "runners/cuda/driver/device_graph.hpp"
 
 namespace plumb::cuda {
 
-/// Times executions by the GPU's own clock (docs/design/cuda.md): N and 2N of them captured as
-/// graphs, each between two events; the difference by N. What a launch costs falls out.
+/// Clock that times executions by the GPU's own events (docs/design/cuda.md). It captures N and 2N
+/// executions as two graphs, and launches each between two events. The difference of the two times,
+/// divided by N, is the time of one execution. What a launch costs cancels out.
 class ReplayClock {
  public:
-  /// `enqueue` puts one execution of a slot into the stream.
+  /// Takes `enqueue`, which puts one execution of a slot into the stream. Driver and stream must
+  /// outlive the clock.
   ReplayClock(const Driver& driver,
               const DeviceStream& stream,
               std::function<void(std::size_t slot)> enqueue);
 
-  /// Takes one sample over the slots in turn. The first for these slots chooses N so that N last at
-  /// least a millisecond, and captures. What cannot be captured is put into the stream N times
-  /// between two events instead, and refusal() says why.
+  /// Takes one sample over the slots in turn. The first sample of these slots chooses N so that N
+  /// executions last at least a millisecond, within a limit on N, and captures the graphs. What
+  /// cannot be captured is put into the stream N times between two events instead, and refusal()
+  /// says why.
   [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots);
 
-  /// Times one execution between two events: for what is cold only once.
+  /// Times one execution between two events, for caches that are cold only once.
   [[nodiscard]] DeviceSample sample_once(std::size_t slot);
 
-  /// Executes the slots in turn as a sample does, without timing; returns how many executions.
+  /// Executes the slots in turn as a sample does, without timing. Returns the number of executions.
   [[nodiscard]] std::size_t replay(std::span<const std::size_t> slots);
 
   /// Marks all captured graphs as outdated, because addresses have changed. Each is captured again
-  /// at its next use. Its graphs are updated where the driver can.
+  /// at its next use, and the old graph is updated where the driver can do that.
   void clear();
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
 
@@ -44,7 +47,7 @@ class ReplayClock {
     std::size_t executions = 1;
     std::optional<DeviceGraph> once;
     std::optional<DeviceGraph> twice;
-    bool outdated = false;  // of addresses that are no longer
+    bool outdated = false;  // captured with addresses that have changed
   };
 
   const Replay& replay_of(std::span<const std::size_t> slots);
@@ -62,8 +65,8 @@ class ReplayClock {
   std::string refusal_;
 };
 
-/// Chooses how many executions a replay has: as many as last `wanted`, whole turns of `slots`, at
-/// most `most` unless one turn is more. Pure.
+/// Returns how many executions a replay has: as many as last `wanted`, but at most `most`. The
+/// number is then rounded up to whole turns of `slots`. Pure.
 [[nodiscard]] std::size_t executions_for(Seconds one,
                                          Seconds wanted,
                                          std::size_t slots,

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "harness/base/error.hpp"
-#include "harness/model/float8.hpp"
+#include "harness/model/key/float8.hpp"
 
 namespace plumb {
 namespace {
@@ -33,7 +33,7 @@ struct Bool {
 
 /// Bit layout of an 8-bit float.
 struct F8Format {
-  unsigned fraction;  ///< bits of it
+  unsigned fraction;  ///< bits of the fraction
   unsigned bias;      ///< of the exponent
   float largest;
 };
@@ -193,7 +193,7 @@ std::uint16_t f16_from(float value) {
     return static_cast<std::uint16_t>(sign | 0x7C00U);
   }
   if (magnitude < kSmallestNormal16) {
-    // One unit of a subnormal is 2^-24; the float addition rounds to it, nearest even.
+    // One unit of a subnormal is 2^-24, the last bit of the sum, so that the addition rounds to it.
     const float shifted = std::bit_cast<float>(magnitude) + 0.5F;
     return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000U));
   }
@@ -227,7 +227,8 @@ std::uint8_t f8_from(DataType type, float value) {
   const auto bits = std::bit_cast<std::uint32_t>(magnitude);
   const std::uint32_t smallest_normal = (kBias32 + 1U - format.bias) << kFraction32;
   if (bits < smallest_normal) {
-    // In a sum with this, one unit of a subnormal is the last bit: the addition rounds to it.
+    // In a sum with `ruler`, one unit of a subnormal is the last bit, so that the addition rounds
+    // to it.
     const std::uint32_t ruler = smallest_normal + ((kFraction32 - format.fraction) << kFraction32);
     const float shifted = magnitude + std::bit_cast<float>(ruler);
     return static_cast<std::uint8_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - ruler));

@@ -5,20 +5,20 @@
 
 namespace plumb {
 
-/// Random sequence addressed by position: the same numbers on every machine, in any order.
+/// Random sequence addressed by position, with the same numbers on every machine in any order.
 /// SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", 2014, Fig.
 /// 17).
 class RandomStream {
  public:
   explicit RandomStream(std::uint64_t seed) : seed_(seed) {}
-  /// Makes a stream of its own for the `index`-th of several uses of a seed.
+  /// Makes an independent stream for the `index`-th of several uses of a seed.
   RandomStream(std::uint64_t seed, std::uint64_t index) : seed_(mixed(mixed(seed) + index)) {}
 
-  /// Returns the SplitMix64 output number `position`, from 0.
+  /// Returns SplitMix64's output number `position`, counted from 0.
   [[nodiscard]] std::uint64_t bits(std::uint64_t position) const {
     return mixed(seed_ + position * 0x9E3779B97F4A7C15U);
   }
-  /// Returns a number in [0, bound), bound < 2^32 without noticeable bias; 0 if bound is 0.
+  /// Returns a number in [0, bound), or 0 if bound is 0. Below 2^32 the bias is not noticeable.
   [[nodiscard]] std::uint64_t below(std::uint64_t position, std::uint64_t bound) const {
     return bound == 0 ? 0 : bits(position) % bound;
   }

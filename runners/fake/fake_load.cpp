@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/base/timestamp.hpp"
-#include "harness/scenario/budgeted_load.hpp"
+#include "harness/loadgen/budgeted_load.hpp"
 #include "runners/fake/fake_service.hpp"
 #include "runners/fake/scripted_load.hpp"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kDataSet = 64;  // samples
 
-/// Times of the buckets, with a count of their uses.
+/// Times of the buckets, and counts of their uses.
 class BucketTimes {
  public:
   BucketTimes(std::vector<Seconds> times, const LoadRequest& request)
@@ -25,7 +25,7 @@ class BucketTimes {
     }
   }
 
-  /// Returns what a batch of so many samples takes.
+  /// Returns how long a batch of `samples` samples takes, and counts the use of its bucket.
   Nanoseconds of(std::size_t samples) {
     const std::size_t bucket = use_bucket(uses, samples);
     const auto at = std::find_if(
@@ -41,7 +41,7 @@ class BucketTimes {
   std::size_t maximum_batch_;
 };
 
-/// Answers a batch after a time, with a failure where there is a reason.
+/// Plans a batch's answer after a time; with a `failure`, every sample fails with that reason.
 void plan_answer(ScriptedSystem& system,
                  std::span<const QuerySample> batch,
                  Nanoseconds after,
@@ -65,7 +65,7 @@ void plan_answer(ScriptedSystem& system,
   });
 }
 
-/// Executes one batch after the other: each waits for the one before.
+/// Makes the function that executes batches one after the other, each after the one before.
 ScriptedSystem::OnIssue one_after_the_other(BucketTimes& times, const Outcome& outcome) {
   return [&times, outcome, busy = Nanoseconds{}](ScriptedSystem& system,
                                                  const ScriptedSystem::Issue& query) mutable {
@@ -85,10 +85,10 @@ ScriptedSystem::OnIssue one_after_the_other(BucketTimes& times, const Outcome& o
 
 }  // namespace
 
-LoadExecution FakeService::load(const LoadRequest& request, const LoadReport& report) {
+ScenarioResult FakeService::load(const LoadRequest& request, const LoadReport& report) {
   const ExecuteRequest& model = request.buckets.front().model;
   const Rule* rule = script_.rule_for("model:" + model.name, to_text(request.load.scenario));
-  LoadExecution load = begin_load(request);
+  ScenarioResult load = begin_load(request);
   load.requested.total_samples = kDataSet;
   load.direct = true;
   load.started = parse_timestamp(kStarted);

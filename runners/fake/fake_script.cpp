@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::string_view, Rule::Action>, 7> kActions{{
     {"fail", Rule::Action::kFail},
 }};
 
-/// Reads one script file; every message names the file and the line.
+/// Reader of one script file, whose messages name the file and the line.
 class ScriptReader {
  public:
   explicit ScriptReader(const std::filesystem::path& path) : path_(path) {}

@@ -21,21 +21,21 @@ struct Rule {
     kNone,
     kCrash,        ///< abort()
     kExit,         ///< leaves with status 3
-    kHang,         ///< answers never again
+    kHang,         ///< never answers again
     kFlood,        ///< writes 16 MiB to stdout, then goes on
     kOutOfMemory,  ///< throws std::bad_alloc
     kFail,         ///< throws Error{kInternal}
   };
 
-  std::string match = "*";  ///< of the key's text; '*' stands for any characters
+  std::string match = "*";  ///< the key's text; '*' matches any characters
   std::string variant =
-      "*";  ///< of the variant's text; a rule for every variant ("*") answers once for the key
+      "*";  ///< the variant's text; "*" with an outcome without a time refuses the whole key
   Outcome outcome{};
   Action action = Action::kNone;
-  std::optional<Seconds> time{};  ///< instead of the computed one
-  Seconds delay{};                ///< really waits this long
-  std::string log{};              ///< is written to stderr
-  std::string output{};           ///< of other bits than those of another text
+  std::optional<Seconds> time{};  ///< instead of the computed time
+  Seconds delay{};                ///< for which the worker really waits
+  std::string log{};              ///< text that is written to stderr
+  std::string output{};           ///< text that decides the output's bits
   std::optional<double> error{};  ///< the maximum error, instead of 0
   Attributes attributes{};
   Readings readings{};
@@ -43,18 +43,18 @@ struct Rule {
   Readings counted{};     ///< readings that only a worker that counts sees
 };
 
-/// Script of a fake worker (`docs/reference/fake-backend.md` describes the file).
+/// Script of a fake worker. docs/reference/fake-backend.md describes the file.
 struct Script {
-  Environment environment;  ///< what describe() says
+  Environment environment;  ///< the answer of describe()
   Calibration calibration;
   std::vector<Rule> rules;
-  double slowness = 1.0;  ///< of the machine, which scales every time: PLUMB_FAKE_SLOWNESS
+  double slowness = 1.0;  ///< factor of every time (PLUMB_FAKE_SLOWNESS)
 
   /// Finds the first rule for a key and variant; null if there is none.
   [[nodiscard]] const Rule* rule_for(std::string_view key, std::string_view variant) const;
 };
 
-/// Returns what a worker without a script does: every key works, no rule.
+/// Returns the script of a worker without one: every key works, and there is no rule.
 [[nodiscard]] Script default_script();
 
 /// Reads a script in TOML. Throws Error{kUser} naming the line that is wrong.

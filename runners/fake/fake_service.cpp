@@ -13,17 +13,17 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/model/layer_cost.hpp"
-#include "harness/model/layer_spec.hpp"
-#include "harness/model/onnx_reader.hpp"
-#include "harness/worker/metric_names.hpp"
-#include "harness/worker/worker_variables.hpp"
+#include "harness/model/key/layer_cost.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/worker/protocol/metric_names.hpp"
+#include "harness/worker/protocol/worker_variables.hpp"
 
 namespace plumb::fake {
 namespace {
 
 constexpr Seconds kFloor{1e-7};
-/// Of the full method's samples, in parts of the median; their median is 1.
+/// Factors of a full row's samples, in parts of the median. Their median is 1.
 constexpr std::array<double, 9> kSpread{
     1.000, 0.998, 1.002, 0.999, 1.001, 1.000, 1.003, 0.997, 1.010};
 
@@ -32,12 +32,12 @@ double fraction_of_hash(const std::string& text) {
   return static_cast<double>(std::stoul(digest.substr(0, 4), nullptr, 16)) / 65536.0;
 }
 
-/// Returns whether a rule settles the whole key at once, without a variant having been tried.
+/// Returns whether a rule refuses the whole key at once, before any variant is tried.
 bool refuses_key(const Rule* rule) {
   return rule != nullptr && rule->variant == "*" && !rule->outcome.timed();
 }
 
-/// Adds what the script counts of the metrics that are asked for.
+/// Adds the readings that the script has for the requested metrics.
 void count(const Rule& rule, const std::string& metrics, Measurement& row) {
   row.readings = rule.counted;
   if (metrics != kDefaultMetrics) {
@@ -193,15 +193,15 @@ void FakeService::measure(const MeasureRequest& request,
       for (const Variant& variant : chosen) {
         races.push_back(row(request, cache, variant, Purpose::kRace));
         if (!races.back().outcome.timed()) {
-          races.back().purpose = request.purpose;  // a failure ends no race: it is the result
+          races.back().purpose = request.purpose;  // a failure is the row's result, not a race
         }
         emit(races.back());
         if (races.back().outcome.timed()) {
           best = std::min(best, races.back().summary.median);
         }
       }
-      const bool everybody = request.race_margin >= 1.0;
-      const Seconds limit = everybody ? Seconds::max() : best * (1.0 + request.race_margin);
+      const bool keep_all = request.race_margin >= 1.0;
+      const Seconds limit = keep_all ? Seconds::max() : best * (1.0 + request.race_margin);
       for (std::size_t i = races.size(); i-- > 0;) {
         const bool lost = races[i].summary.median > limit && !chosen[i].library_choice;
         if (!races[i].outcome.timed() || lost) {

@@ -7,35 +7,39 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/worker/worker_service.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 #include "runners/fake/fake_script.hpp"
 
 namespace plumb::fake {
 
-/// Answers from a script and measures nothing: every time is computed from the key, every moment is
-/// fixed, so that two runs on any two machines give the same rows, bit for bit.
+/// Worker service that answers from a script and measures nothing.
+///
+/// Every time is computed from the key, and every moment is fixed. So two runs on any two machines
+/// give the same rows, bit for bit.
 class FakeService : public WorkerService {
  public:
   explicit FakeService(Script script) : script_(std::move(script)) {}
 
   [[nodiscard]] Environment describe() override { return script_.environment; }
-  /// Lists three ways: "algorithm=direct" (the library's choice), "algorithm=gemm",
-  /// "algorithm=winograd".
+  /// Lists three variants: "algorithm=direct" (the library's choice), "algorithm=gemm" and
+  /// "algorithm=winograd". Lists none if a rule refuses the whole key.
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
   void measure(const MeasureRequest& request,
                const std::function<void(Measurement)>& emit) override;
   [[nodiscard]] Calibration calibrate() override { return script_.calibration; }
   /// Emits one execution of the model for each mode. It takes as long as the layers with cold
-  /// weights, one after the other, by "algorithm=direct". Each option of the mode saves a tenth. A
-  /// rule of the key "model:NAME" and the mode as variant takes precedence.
+  /// weights, one after the other, by "algorithm=direct". Each of best_variant, bf16 and fusion
+  /// saves a tenth. A rule with the key "model:NAME" and the mode as variant takes precedence.
   void execute(const ExecuteRequest& request,
                const std::function<void(Execution)>& emit,
                const ExecuteReport& report) override;
-  /// Loads in time that passes only while somebody waits: a batch takes as long as execute() says
-  /// of the smallest bucket that holds it, one after the other. A rule of the key "model:NAME" and
-  /// the scenario as variant ("server") may refuse the load, fail every answer ("wrong_result"),
-  /// drop every query ("timed_out"), set the time of a sample, or act.
-  [[nodiscard]] LoadExecution load(const LoadRequest& request, const LoadReport& report) override;
+  /// Runs a load scenario in time that passes only while the load waits for it.
+  ///
+  /// Batches run one after the other. Each takes as long as execute() says of the smallest bucket
+  /// that holds it. A rule with the key "model:NAME" and the scenario as variant ("server") may
+  /// refuse the load, fail every answer ("wrong_result"), drop every query ("timed_out"), set the
+  /// time of a sample, or act.
+  [[nodiscard]] ScenarioResult load(const LoadRequest& request, const LoadReport& report) override;
 
  private:
   [[nodiscard]] Execution execution(const ExecuteRequest& request, const ModeRequest& mode) const;
@@ -50,16 +54,17 @@ class FakeService : public WorkerService {
   Script script_;
 };
 
-/// When everything here happens.
+/// Start time of every row.
 inline constexpr std::string_view kStarted = "2026-01-01T00:00:00Z";
 
-/// Executes a rule's actions that come before its row.
+/// Executes the actions of a rule that come before its row.
 void act(const Rule& rule);
 
-/// Computes the time of one execution: the longer of operations at 50 GFLOP/s (bf16: 100) and bytes
-/// at 10 GB/s, plus one microsecond; weights count twice when they are cold; a variant adds up to
-/// half, by a hash of its name and the key. Keys that cannot be parsed count as a million
-/// operations.
+/// Computes the time of one execution of a layer.
+///
+/// It is one microsecond plus the longer of its operations at 50 GFLOP/s (bf16: 100) and its bytes
+/// at 10 GB/s. Weights count twice when they are cold. A variant adds up to half, by a hash of its
+/// name and the key. Keys that cannot be parsed count as a million operations.
 [[nodiscard]] Seconds fake_time(const LayerKey& key, const std::string& variant, CacheMode cache);
 
 }  // namespace plumb::fake

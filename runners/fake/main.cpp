@@ -3,7 +3,7 @@
 #include <memory>
 #include <utility>
 
-#include "harness/worker/worker_server.hpp"
+#include "harness/worker/server/worker_server.hpp"
 #include "runners/fake/fake_service.hpp"
 
 int main(int argc, char** argv) {

@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "harness/scenario/load_clock.hpp"
-#include "harness/scenario/system_under_test.hpp"
+#include "harness/loadgen/load_clock.hpp"
+#include "harness/loadgen/system_under_test.hpp"
 
 namespace plumb {
 
 using Nanoseconds = std::chrono::nanoseconds;
 
-/// Lets time pass only while somebody waits for it, and plays what was planned for that time.
+/// Clock whose time passes only while the load waits for it. Planned events happen at their time.
 class ScriptedClock final : public LoadClock {
  public:
   explicit ScriptedClock(Nanoseconds start = std::chrono::hours(7)) : time_(start) {}
@@ -26,7 +26,7 @@ class ScriptedClock final : public LoadClock {
   void plan(Nanoseconds after, std::function<void()> event) {
     events_.emplace(time_ + after, std::move(event));
   }
-  /// Makes the caller take so long.
+  /// Lets `time` pass, as if the caller had worked for so long.
   void spend(Nanoseconds time) { wait_until(time_ + time); }
 
   [[nodiscard]] Nanoseconds now() const override { return time_; }
@@ -60,7 +60,7 @@ class ScriptedClock final : public LoadClock {
   std::multimap<Nanoseconds, std::function<void()>> events_;
 };
 
-/// Answers each query as a function says: after a latency, or never.
+/// System that answers each query as a function decides: after a latency, or never.
 class ScriptedSystem final : public SystemUnderTest {
  public:
   struct Issue {
@@ -72,7 +72,7 @@ class ScriptedSystem final : public SystemUnderTest {
   ScriptedSystem(ScriptedClock& time, OnIssue on_issue)
       : clock(time), on_issue_(std::move(on_issue)) {}
 
-  /// Answers every query in one piece after a latency that depends on its number.
+  /// Makes a function that answers every query at once, after a latency that depends on its number.
   static OnIssue after(std::function<Nanoseconds(std::size_t number)> latency) {
     return [latency = std::move(latency)](ScriptedSystem& system, const Issue& query) {
       system.answer(query, latency(system.issues.size() - 1));

@@ -8,8 +8,8 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include "harness/base/digest.hpp"
-#include "runners/engine/mapped_file.hpp"
-#include "runners/onednn/instruction_set.hpp"
+#include "runners/engine/exec/mapped_file.hpp"
+#include "runners/onednn/exec/instruction_set.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -49,7 +49,7 @@ void add_openmp(Facts& facts) {
 
 Environment describe_library() {
   const dnnl_version_t& version = *dnnl_version();
-  // The version record lies in the library itself, wherever a caller's stub for a function may lie.
+  // dlsym() returns the function in the library itself, wherever a caller's stub for it may lie.
   const void* const inside = dlsym(RTLD_DEFAULT, "dnnl_version");
   const std::string number = fmt::format("{}.{}.{}", version.major, version.minor, version.patch);
   const std::filesystem::path path = mapped_file(inside);

@@ -5,8 +5,8 @@
 
 namespace plumb::onednn {
 
-/// Describes the oneDNN library that is mapped: what a series must not mix (library, instruction
-/// set, threading runtime) and, as facts, where it came from.
+/// Describes the oneDNN library that is mapped. Its identity is what a series must not mix:
+/// library, instruction set and threading runtime. Its facts say where it came from.
 [[nodiscard]] Environment describe_library();
 
 }  // namespace plumb::onednn

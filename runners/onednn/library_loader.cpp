@@ -38,7 +38,7 @@ void load_library(const std::filesystem::path& path) {
   }
 }
 
-/// Checks by symbol, so that a wrong library is a message and not a crash at the first call.
+/// Checks the version by symbol, so that a wrong library gives a message and not a crash.
 void check_is_version_3() {
   struct Version {  // the beginning of dnnl_version_t, the same in all versions
     int major;
@@ -84,7 +84,7 @@ std::unique_ptr<Backend> load_backend(const std::vector<std::filesystem::path>& 
 }
 
 std::filesystem::path default_module() {
-  // Not /proc/self/exe: that is the program loader where a stack brings its own.
+  // Not by /proc/self/exe, which is the program loader where a stack brings its own.
   Dl_info here{};
   PLUMB_CHECK(dladdr(reinterpret_cast<const void*>(&default_module), &here) != 0);
   return std::filesystem::canonical(here.dli_fname).parent_path() / "plumb-onednn-backend.so";

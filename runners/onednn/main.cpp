@@ -2,10 +2,10 @@
 #include <cstdlib>
 #include <memory>
 
-#include "harness/worker/worker_server.hpp"
-#include "runners/engine/backend_service.hpp"
-#include "runners/engine/memory_limit.hpp"
-#include "runners/engine/slowed_backend.hpp"
+#include "harness/worker/server/worker_server.hpp"
+#include "runners/engine/bench/slowed_backend.hpp"
+#include "runners/engine/exec/memory_limit.hpp"
+#include "runners/engine/service/backend_service.hpp"
 #include "runners/onednn/library_loader.hpp"
 
 int main(int argc, const char* const* argv) {

@@ -11,13 +11,13 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/model/recurrent_shape.hpp"
+#include "harness/model/key/recurrent_shape.hpp"
 #include "runners/engine/random_stream.hpp"
-#include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/model_plan.hpp"
+#include "runners/onednn/exec/openmp_threads.hpp"
+#include "runners/onednn/exec/plan_program.hpp"
 #include "runners/onednn/library_identity.hpp"
-#include "runners/onednn/model_plan.hpp"
-#include "runners/onednn/openmp_threads.hpp"
-#include "runners/onednn/plan_program.hpp"
 #include "runners/onednn/reproducer/reproduce.hpp"
 
 namespace plumb::onednn {
@@ -44,7 +44,7 @@ Bytes physical_memory() {
   return Bytes{static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)};
 }
 
-void check_memory(const LayerPlan& plan) {
+void check_memory(const ExecutionPlan& plan) {
   if (memory_needed(plan) > physical_memory()) {
     throw std::bad_alloc();
   }
@@ -69,20 +69,21 @@ class OnednnBackend : public Backend {
   [[nodiscard]] Environment describe() const override { return describe_library(); }
 
   [[nodiscard]] Outcome supports(const LayerKey& key) const override {
-    return outcome_of([&] { static_cast<void>(offers(key, parse_key(key))); });
+    return outcome_of([&] { static_cast<void>(builders(key, parse_key(key))); });
   }
 
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
     const LayerSpec spec = parse_key(key);
     std::vector<Variant> variants;
     static_cast<void>(outcome_of([&] {
-      const OfferList& list = offers(key, spec);
-      for (const Offer& offer : list.offers()) {
-        // Of recurrent layers "ref" is the general implementation: the library's fast products.
-        variants.push_back({offer.text(),
+      const BuilderList& list = builders(key, spec);
+      for (const VariantBuilder& builder : list.builders()) {
+        // For recurrent layers "ref" is the library's general implementation, made of its fast
+        // products.
+        variants.push_back({builder.text(),
                             variants.empty(),
-                            offer.is_reference() && !is_recurrent(spec),
-                            offer.has_channels_last()});
+                            builder.is_reference() && !is_recurrent(spec),
+                            builder.has_channels_last()});
       }
     }));
     return variants;
@@ -92,10 +93,10 @@ class OnednnBackend : public Backend {
     const LayerSpec spec = parse_key(key);
     Prepared prepared;
     prepared.outcome = outcome_of([&] {
-      const OfferList& list = offers(key, spec);
-      for (const Offer& offer : list.offers()) {
-        if (offer.text() == variant) {
-          LayerPlan plan = offer.build();
+      const BuilderList& list = builders(key, spec);
+      for (const VariantBuilder& builder : list.builders()) {
+        if (builder.text() == variant) {
+          ExecutionPlan plan = builder.build();
           check_memory(plan);
           prepared.program =
               std::make_unique<PlanProgram>(device_.engine, spec, std::move(plan), placement());
@@ -105,12 +106,12 @@ class OnednnBackend : public Backend {
       throw Unsupported(
           fmt::format("this library has no variant '{}' of the key; its first is '{}'",
                       variant,
-                      list.offers().front().text()));
+                      list.builders().front().text()));
     });
     return prepared;
   }
 
-  void part_threads(std::size_t lanes) override {
+  void partition_threads(std::size_t lanes) override {
     if (threads_) {
       share_ = std::max(1, *threads_ / static_cast<int>(lanes));
       set_openmp_threads(share_);
@@ -159,7 +160,8 @@ class OnednnBackend : public Backend {
   [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override {
     Reproducer reproducer;
     const Outcome outcome = outcome_of([&] {
-      reproducer = onednn::reproduce(request, offers(request.key, parse_key(request.key)), device_);
+      reproducer =
+          onednn::reproduce(request, builders(request.key, parse_key(request.key)), device_);
     });
     if (!outcome.ok()) {
       throw Error(Error::Kind::kUser,
@@ -169,27 +171,28 @@ class OnednnBackend : public Backend {
   }
 
  private:
-  /// Listing takes milliseconds and is asked for once a variant: the last layer's list is kept.
-  const OfferList& offers(const LayerKey& key, const LayerSpec& spec) const {
+  /// Lists a layer's variants. The last layer's list is kept, because listing takes milliseconds
+  /// and is needed once for each variant.
+  const BuilderList& builders(const LayerKey& key, const LayerSpec& spec) const {
     if (!listed_ || !(*listed_ == key)) {
       listed_.reset();
-      offers_ = offers_of(spec, device_);
+      builders_ = builders_of(spec, device_);
       listed_ = key;
     }
-    return offers_;
+    return builders_;
   }
 
-  /// Draws the seed of a program's placement: another one in every process.
+  /// Draws the seed of a program's placement, which differs in every process.
   [[nodiscard]] std::uint64_t placement() { return placements_.bits(drawn_++); }
 
   Device device_;
   RandomStream placements_{std::random_device{}()};
   std::uint64_t drawn_ = 0;
   std::optional<int> threads_ = openmp_threads();  // absent: not OpenMP's
-  int share_ = threads_.value_or(1);               // of them in each lane
+  int share_ = threads_.value_or(1);               // number of threads of each lane
   std::optional<LayerParts> parts_{device_};       // of the models prepared so far
-  mutable std::optional<LayerKey> listed_;         // the key that `offers_` is of
-  mutable OfferList offers_;
+  mutable std::optional<LayerKey> listed_;         // the key of `builders_`
+  mutable BuilderList builders_;
 };
 
 }  // namespace

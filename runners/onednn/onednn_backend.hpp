@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "harness/worker/backend.hpp"
+#include "harness/worker/protocol/backend.hpp"
 
 namespace plumb::onednn {
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr float kEpsilon = 2e-5F;
 
-/// MXNet holds one slope a channel; the exporter reshapes it in the graph to broadcast over x.
+/// Appends PRelu with one slope for each channel. MXNet holds the slopes in one dimension, so the
+/// exporter reshapes them in the graph.
 Wire prelu(GraphBuilder& net, const Wire& x) {
   const Wire slope = net.weight(net.next_name("PRelu_gamma", {}), {x.shape()[1]});
   return x.prelu(slope.reshape({1, -1, 1, 1}));

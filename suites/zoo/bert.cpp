@@ -10,7 +10,7 @@
 namespace plumb::zoo {
 namespace {
 
-/// The two models of Devlin et al. (arXiv 1810.04805, section 3).
+/// Sizes of one of the two models of Devlin et al. (arXiv 1810.04805, section 3).
 struct Encoder {
   std::int64_t layers;
   std::int64_t hidden;
@@ -21,7 +21,8 @@ constexpr Encoder kLarge{.layers = 24, .hidden = 1024, .heads = 16};
 constexpr std::int64_t kVocabulary = 30522;
 constexpr std::int64_t kPositions = 512;
 
-/// PyTorch exports a linear layer on three-dimensional input as MatMul and Add, the bias first.
+/// Appends a linear layer on three-dimensional input as PyTorch exports it: MatMul, then Add with
+/// the bias first.
 Wire linear(GraphBuilder& net, const Wire& x, std::int64_t units, const std::string& label) {
   const std::string name = net.next_name("Linear", label);
   const Wire product =
@@ -75,7 +76,7 @@ Wire self_attention(GraphBuilder& net, const Wire& x, const Wire& mask, const Sh
       net, context.transpose({0, 2, 1, 3}).reshape({0, 0, hidden}), hidden, "attention_output");
 }
 
-/// Writes GELU as the exporter does before opset 20: x · (1 + erf(x / √2)) · ½.
+/// Appends GELU as the exporter does before opset 20: x · (1 + erf(x / √2)) · ½.
 Wire gelu(GraphBuilder& net, const Wire& x, const Shared& shared) {
   const Wire scaled = x.div(shared.root_two, "gelu_div");
   const Wire erf = net.node("Erf", {scaled}, x.shape(), {}, net.next_name("Erf", "gelu_erf"));

@@ -32,7 +32,8 @@ constexpr std::int64_t kEmbedding = 128;
 constexpr std::int64_t kCrossLayers = 3;
 constexpr std::int64_t kCrossRank = 512;
 
-/// PyTorch exports an embedding bag of a fixed number of indices as Gather and ReduceSum.
+/// Appends an embedding bag of a fixed number of indices as PyTorch exports it: Gather and
+/// ReduceSum.
 Wire embedding_bag(GraphBuilder& net, const Wire& indices, std::int64_t rows, const Wire& axis) {
   const std::int64_t batch = indices.shape()[0];
   const Wire table = net.weight(net.next_name("Gather", "table"), {rows, kEmbedding});

@@ -15,7 +15,8 @@ Wire normalised(const Wire& x, const Conv2d& spec) {
   return x.conv(spec).batch_norm(1e-6F, 0.9995F);
 }
 
-/// Where a block's shape changes, its input is projected; otherwise it is added as it is.
+/// Appends a bottleneck block. Its input is projected where the number of channels changes,
+/// otherwise added as it is.
 Wire bottleneck(const Wire& x, std::int64_t width, std::int64_t stride, std::int64_t dilation) {
   const Wire narrow = normalised(x, {.filters = width, .stride = stride}).relu();
   const Wire seen =

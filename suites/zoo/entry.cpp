@@ -11,7 +11,8 @@
 namespace plumb::zoo {
 namespace {
 
-/// More images than any machine of today holds; keeps products of sizes far from 2^63.
+/// Limit of the batch: more images than any machine of today holds. Products of sizes stay far from
+/// 2^63.
 constexpr std::int64_t kMaximumBatch = 1'000'000;
 
 [[noreturn]] void fail_unknown(const Entry& entry, const std::string& axis) {

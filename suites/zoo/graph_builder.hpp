@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "harness/model/tensor.hpp"
+#include "harness/model/key/tensor.hpp"
 #include "suites/zoo/wire.hpp"
 
 namespace onnx {
@@ -19,14 +19,14 @@ class ModelProto;
 
 namespace plumb::zoo {
 
-/// Sets one attribute of a node: an integer, a real, a word, or a list of integers or reals.
+/// One attribute of a node: an integer, a real, a word, or a list of integers or reals.
 using NodeAttribute = std::pair<
     std::string,
     std::variant<std::int64_t, float, std::string, std::vector<std::int64_t>, std::vector<float>>>;
 
-/// Builds a weight-free ONNX model node by node, in the order of the calls.
+/// Builder of a weight-free ONNX model, node by node, in the order of the calls.
 ///
-/// A weight becomes an initializer with a name, a type and a shape but no data: it costs a few
+/// A weight becomes an initializer with a name, a type and a shape but no data. It costs a few
 /// bytes, and everything but its values is exact. Small integer constants (Reshape's shapes) and
 /// scalars carry their data, because they change what is computed.
 class GraphBuilder {
@@ -43,12 +43,13 @@ class GraphBuilder {
   Wire input(std::string_view name, Shape shape, DataType type = DataType::kF32);
   /// Adds an initializer without data.
   Wire weight(std::string_view name, Shape shape);
-  /// Adds a constant with data: integers of the given shape (empty: one, a scalar), or one real.
+  /// Adds a constant with data: integers of the given shape (empty: a scalar), one real, or a list
+  /// of reals.
   Wire integers(std::string_view name, const std::vector<std::int64_t>& values, Shape shape);
   Wire scalar(std::string_view name, float value);
   Wire reals(std::string_view name, const std::vector<float>& values);
-  /// Appends any node; its first output has the given shape. `name` is whole; empty: a number is
-  /// given.
+  /// Appends any node. Its first output has the given shape. `name` is the whole name; empty: a
+  /// numbered one.
   Wire node(std::string_view op,
             const std::vector<Wire>& inputs,
             Shape output,
@@ -58,12 +59,13 @@ class GraphBuilder {
   Wire concat(const std::vector<Wire>& inputs, std::int64_t axis);
   void output(const Wire& wire, DataType type = DataType::kF32);
 
-  /// Puts `prefix` before the names of what follows; each prefix numbers its own nodes.
+  /// Sets the prefix of the names that follow. Each prefix numbers its own nodes.
   void enter(std::string prefix);
-  /// Returns the prefix and `label`, or the prefix, the operator in lower case and the next number.
+  /// Returns the prefix and `label`. Without a label it is the prefix, the operator in lower case
+  /// and the next number.
   std::string next_name(std::string_view op, std::string_view label);
 
-  /// Returns the model. The builder is spent afterwards.
+  /// Returns the model. The builder cannot be used afterwards.
   onnx::ModelProto finish();
 
  private:

@@ -49,7 +49,7 @@ Wire inception(GraphBuilder& net, const Wire& x, const Row& row) {
   return joined;
 }
 
-/// Appends everything up to the dropout. `pads`: how the exporter rounded the strided pools.
+/// Appends everything up to the dropout. `pads` is how the exporter rounded the strided pools.
 Wire trunk(GraphBuilder& net, std::int64_t batch, const Shape& pads, const Shape& last_pads) {
   const Pool2d pool{.kernel = 3, .stride = 2, .pads = pads};
   constexpr float kAlpha = 1e-4F;

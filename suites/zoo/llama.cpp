@@ -28,7 +28,8 @@ struct Call {
   bool every_logit = false;  ///< of each token, not of the last alone
 };
 
-/// Builds the decoder as PyTorch (transformers, eager attention) exports it: every step a node.
+/// Builder of the decoder as PyTorch (transformers, eager attention) exports it: every step is a
+/// node.
 class Llama {
  public:
   explicit Llama(const Call& call)
@@ -72,7 +73,7 @@ class Llama {
 
   Wire unary(std::string_view op, const Wire& x) { return net_.node(op, {x}, x.shape()); }
 
-  /// No layer of the model has a bias.
+  /// Appends a linear layer. No layer of the model has a bias.
   Wire linear(const Wire& x, std::int64_t units) {
     const std::string name = net_.next_name("Linear", {});
     return x.matmul(net_.weight(name + "_weight", {x.shape().back(), units}));
@@ -93,7 +94,7 @@ class Llama {
                      name);
   }
 
-  /// x ÷ √(mean of x² + ε) · weight (Zhang & Sennrich, arXiv 1910.07467, eq. 4).
+  /// Appends x ÷ √(mean of x² + ε) · weight (Zhang & Sennrich, arXiv 1910.07467, eq. 4).
   Wire rms_norm(const Wire& x) {
     const std::string name = net_.next_name("RMSNorm", {});
     Shape one_each = x.shape();
@@ -134,7 +135,7 @@ class Llama {
     return linear(x, count * kHeadSize).reshape({0, 0, count, kHeadSize}).transpose({0, 2, 1, 3});
   }
 
-  /// Puts what the cache holds before the new keys or values, and gives the whole back to it.
+  /// Appends new keys or values to those in the cache, and makes the result the new cache.
   Wire with_past(const Wire& now, const std::string& layer, const std::string& what) {
     if (call_.past == 0) {
       present_.push_back(now);
@@ -171,7 +172,7 @@ class Llama {
     return linear(context.reshape({0, 0, kHidden}), kHidden);
   }
 
-  /// SwiGLU (Shazeer, arXiv 2002.05202, eq. 6): SiLU(x·G) ⊙ x·U, then back down.
+  /// Appends SwiGLU (Shazeer, arXiv 2002.05202, eq. 6): SiLU(x·G) ⊙ x·U, then the projection back.
   Wire feed_forward(const Wire& x) {
     const Wire gate = linear(x, kIntermediate);
     const Wire silu = gate.mul(unary("Sigmoid", gate));

@@ -9,8 +9,9 @@ namespace onnx {
 class ModelProto;
 }
 
-/// Declares the builders of the zoo, one source file a family. Each follows the export named beside
-/// its row in zoo.cpp: operators, biases, groups, pads and the exporter's quirks, node for node.
+/// Builders of the zoo, with one source file for each family of models. Each follows the export
+/// named beside its row in zoo.cpp: operators, biases, groups, pads and the exporter's quirks, node
+/// for node.
 namespace plumb::zoo {
 
 [[nodiscard]] onnx::ModelProto bvlc_alexnet(std::int64_t batch);
@@ -47,8 +48,9 @@ namespace plumb::zoo {
 [[nodiscard]] onnx::ModelProto retinanet(const Sizes& sizes);
 /// Builds MLPerf's 3D-UNet (arXiv 1606.06650, 1809.10486) on one window.
 [[nodiscard]] onnx::ModelProto unet3d(const Sizes& sizes);
-/// Builds Llama 3.1 8B (arXiv 2407.21783, Table 3): over a prompt, for one more token behind a
-/// cache of `context` tokens, and as training runs it, with the logits of every token.
+/// Builds Llama 3.1 8B (arXiv 2407.21783, Table 3) for one of three uses. Prefill runs over a
+/// prompt. Decode computes one more token behind a cache of `context` tokens. Training has the
+/// logits of every token.
 [[nodiscard]] onnx::ModelProto llama_8b_prefill(const Sizes& sizes);
 [[nodiscard]] onnx::ModelProto llama_8b_decode(const Sizes& sizes);
 [[nodiscard]] onnx::ModelProto llama_8b_training(const Sizes& sizes);

@@ -10,7 +10,7 @@
 namespace plumb::zoo {
 namespace {
 
-/// One column of Table 1.
+/// One column of Table 1 of He et al. 2015 (arXiv 1512.03385).
 struct Depth {
   int layers;
   bool bottleneck;
@@ -32,8 +32,8 @@ const Depth& column(int layers) {
   throw Error(Error::Kind::kInternal, "no resnet of depth " + std::to_string(layers));
 }
 
-/// GluonCV's v1 differs from torchvision's: the stride sits on the first 1×1 convolution, and the
-/// two 1×1 convolutions carry a bias although a BatchNorm follows.
+/// Appends a bottleneck block of GluonCV's v1, which differs from torchvision's. The stride is on
+/// the first 1×1 convolution. The two 1×1 convolutions have a bias although a BatchNorm follows.
 Wire bottleneck_v1(const Wire& x, std::int64_t channels, std::int64_t stride, bool downsample) {
   const Wire body = x.conv({.filters = channels / 4, .stride = stride, .bias = true})
                         .batch_norm()
@@ -48,7 +48,8 @@ Wire bottleneck_v1(const Wire& x, std::int64_t channels, std::int64_t stride, bo
   return body.add(shortcut).relu();
 }
 
-/// Version 1.5 moves the stride to the 3×3 convolution; no convolution has a bias.
+/// Appends a bottleneck block of version 1.5: the stride is on the 3×3 convolution, and no
+/// convolution has a bias.
 Wire bottleneck_v1_5(const Wire& x, std::int64_t channels, std::int64_t stride, bool downsample) {
   const Wire body = x.conv({.filters = channels / 4})
                         .batch_norm()

@@ -18,7 +18,7 @@ constexpr std::int64_t kAnchors = 9;    ///< three sizes, three shapes
 constexpr std::int64_t kClasses = 264;  ///< of OpenImages, as MLPerf's reference picks them
 constexpr std::int64_t kHeadDepth = 4;
 
-/// A frozen BatchNorm is two constants a channel once the exporter has folded it.
+/// Appends a frozen BatchNorm, which the exporter has folded into two constants for each channel.
 Wire frozen_norm(GraphBuilder& net, const Wire& x) {
   const std::string name = net.next_name("FrozenNorm", {});
   const Shape per_channel{1, x.shape()[1], 1, 1};
@@ -59,7 +59,7 @@ std::vector<Wire> backbone(GraphBuilder& net, const Wire& image) {
   return features;
 }
 
-/// Enlarges to the shape of `like`, the nearest neighbour, as PyTorch exports it.
+/// Enlarges to the shape of `like` by the nearest neighbour, as PyTorch exports it.
 Wire enlarge(GraphBuilder& net, const Wire& x, const Wire& like) {
   const std::string name = net.next_name("Resize", {});
   PLUMB_CHECK(2 * x.shape()[2] == like.shape()[2]);
@@ -73,8 +73,8 @@ Wire enlarge(GraphBuilder& net, const Wire& x, const Wire& like) {
                   name);
 }
 
-/// Returns P3 … P7 of the feature pyramid (Lin et al., arXiv 1612.03144, section 3; P6 and P7 from
-/// P5 as in arXiv 1708.02002, footnote 2, but for the input of P6).
+/// Returns P3 … P7 of the feature pyramid (Lin et al., arXiv 1612.03144, section 3). P6 and P7
+/// follow arXiv 1708.02002, footnote 2, except that the input of P6 is P5.
 std::vector<Wire> pyramid(GraphBuilder& net, const std::vector<Wire>& features) {
   net.enter("fpn_");
   const Conv2d inner{.filters = kPyramid, .bias = true};

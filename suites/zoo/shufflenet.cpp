@@ -19,8 +19,8 @@ Wire shuffle(const Wire& x) {
       .reshape({-1, in[1], in[2], in[3]});
 }
 
-/// Appends the unit of Figure 2b (`stride` 1, added) or 2c (2, joined). The export narrows
-/// nothing: its bottleneck is as wide as what the body gives.
+/// Appends the unit of Figure 2b (`stride` 1, added) or 2c (2, joined). The export narrows nothing:
+/// its bottleneck is as wide as the body's output.
 Wire unit(GraphBuilder& net, const Wire& x, std::int64_t channels, std::int64_t stride) {
   const std::int64_t width = stride == 1 ? channels : channels - x.shape()[1];
   const Wire wide = x.conv({.filters = width, .group = kGroups}).batch_norm().relu();

@@ -11,7 +11,7 @@ namespace plumb::zoo {
 /// One size of a model that its users may vary, beside the batch.
 struct Axis {
   std::string_view name;      ///< "sequence"
-  std::int64_t standard = 1;  ///< where nobody asks
+  std::int64_t standard = 1;  ///< unless the user sets another
   std::int64_t least = 1;
   std::int64_t most = 1;
   std::int64_t step = 1;  ///< extents are multiples of it

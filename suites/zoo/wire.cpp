@@ -7,7 +7,7 @@
 namespace plumb::zoo {
 namespace {
 
-/// Describes how a kernel moves along one axis. `pads`: both ends together.
+/// Motion of a kernel along one axis. `pads` are both ends together.
 struct Motion {
   std::int64_t kernel = 1;
   std::int64_t stride = 1;

@@ -13,10 +13,10 @@ class GraphBuilder;
 
 using Shape = std::vector<std::int64_t>;
 
-/// Multiplies the extents; 1 for a scalar.
+/// Returns the product of the extents; 1 for a scalar.
 [[nodiscard]] std::int64_t element_count(const Shape& shape);
 
-/// Describes a square two-dimensional convolution.
+/// Parameters of a square two-dimensional convolution.
 struct Conv2d {
   std::int64_t filters = 0;
   std::int64_t kernel = 1;
@@ -28,7 +28,7 @@ struct Conv2d {
   bool same_upper = false;  ///< leaves the padding to the runtime: auto_pad instead of pads
 };
 
-/// Describes a square two-dimensional pooling window.
+/// Parameters of a square two-dimensional pooling window.
 struct Pool2d {
   std::int64_t kernel = 0;
   std::int64_t stride = 1;
@@ -36,11 +36,11 @@ struct Pool2d {
   bool same_upper = false;    ///< as in Conv2d
 };
 
-/// Names one tensor of a graph under construction. A small value; valid as long as its builder.
+/// One tensor of a graph under construction. It is a small value, valid as long as its builder.
 ///
-/// Each method appends one node that reads this tensor and returns the node's output, so that a
-/// network reads like the architecture table of its paper: `x.conv({.filters = 64}).relu()`.
-/// `label` names the node; empty: the operator and a number.
+/// Each method appends one node that reads this tensor, and returns the node's output. So a network
+/// reads like the architecture table of its paper: `x.conv({.filters = 64}).relu()`. `label` names
+/// the node; empty: the operator and a number.
 class Wire {
  public:
   Wire(GraphBuilder& builder, std::string name, Shape shape)
@@ -57,12 +57,12 @@ class Wire {
   Wire max_pool(const Pool2d& window) const;
   Wire average_pool(const Pool2d& window) const;
   Wire global_average_pool() const;
-  /// Normalises across `size` channels with the given alpha; beta 0.75.
+  /// Appends LRN across `size` channels with the given alpha. Its beta is 0.75.
   Wire lrn(std::int64_t size, float alpha, float bias) const;
   /// Appends the fully connected layer x·Wᵀ + b with W of [units, features].
   Wire gemm(std::int64_t units, std::string_view label = {}) const;
   Wire matmul(const Wire& right, std::string_view label = {}) const;
-  /// Appends an element-wise node; the output has this tensor's shape.
+  /// Appends an element-wise node. Its output has this tensor's shape.
   Wire add(const Wire& right, std::string_view label = {}) const;
   Wire sub(const Wire& right, std::string_view label = {}) const;
   Wire mul(const Wire& right, std::string_view label = {}) const;
@@ -71,7 +71,7 @@ class Wire {
   Wire sum(const std::vector<Wire>& others) const;
   Wire identity() const;
   Wire flatten() const;
-  /// Appends a Reshape; at most one −1, and 0 keeps the extent, so that any batch passes.
+  /// Appends a Reshape. At most one extent is −1. A 0 keeps the extent, so that any batch passes.
   Wire reshape(const Shape& target) const;
   Wire transpose(const std::vector<std::int64_t>& permutation) const;
   Wire unsqueeze(const std::vector<std::int64_t>& axes) const;

@@ -10,7 +10,7 @@
 namespace plumb::zoo {
 namespace {
 
-/// Fits a builder whose only size is the batch into the table.
+/// Adapts a builder whose only size is the batch to the table.
 template <onnx::ModelProto (*Build)(std::int64_t batch)>
 onnx::ModelProto fixed(const Sizes& sizes) {
   return Build(sizes.batch);
@@ -19,7 +19,8 @@ onnx::ModelProto fixed(const Sizes& sizes) {
 /// The side of a square image, for models that end in a global pool.
 constexpr std::array kImage224{
     Axis{.name = "image", .standard = 224, .least = 32, .most = 4096, .step = 1}};
-/// Tokens. The papers' position table has 512 rows; a longer sequence gets a longer table.
+/// Length in tokens. The papers' position table has 512 rows; a longer sequence gets a longer
+/// table.
 constexpr std::array kSequence128{
     Axis{.name = "sequence", .standard = 128, .least = 1, .most = 65536, .step = 1}};
 constexpr std::array kSequence384{Axis{.name = "sequence", .standard = 384, .most = 65536}};
@@ -44,7 +45,7 @@ constexpr std::string_view kResnetV1 = "arXiv 1512.03385; MXNet (GluonCV) export
 constexpr std::string_view kResnetV2 = "arXiv 1603.05027; MXNet (GluonCV) export, opset 7";
 constexpr std::string_view kVgg = "arXiv 1409.1556; MXNet (GluonCV) export, opset 7";
 
-/// One row a model, by name.
+/// Models of the zoo, by name.
 constexpr std::array kEntries{
     Entry{"3d-unet",
           "volume segmentation",

@@ -15,12 +15,11 @@ class ModelProto;
 
 namespace plumb::zoo {
 
-/// Names one built-in model.
+/// One built-in model.
 ///
-/// Models are weight-free: an initializer with a name, a type and a shape but no data stands for a
-/// weight (neither raw_data nor a typed field nor external data). Shape inference and this
-/// project's reader take that as it is; a checker that insists on data, or a runtime, needs
-/// fill_weights first.
+/// Models are weight-free. A weight is an initializer with a name, a type and a shape but no data:
+/// neither raw_data nor a typed field nor external data. Shape inference and this project's reader
+/// take that as it is. A checker that insists on data, or a runtime, needs fill_weights() first.
 struct Entry {
   std::string_view name;    ///< "resnet50-v1"
   std::string_view task;    ///< "image classification"
@@ -32,8 +31,8 @@ struct Entry {
       {};  ///< how it differs from the benchmark's model; empty: it does not
 
   /// Returns the extent of every axis: what `asked` sets, else its standard. Throws Error{kUser}
-  /// for a name that is no axis of the model, naming the nearest, and for an extent that it cannot
-  /// take.
+  /// for a name that is no axis of the model, naming the nearest one, and for an extent that the
+  /// model cannot take.
   [[nodiscard]] Sizes sizes(std::int64_t batch,
                             const std::map<std::string, std::int64_t>& asked = {}) const;
   /// Builds the model for sizes(batch, asked).
@@ -47,7 +46,7 @@ struct Entry {
 /// Finds a model by name; null if there is none.
 [[nodiscard]] const Entry* find(std::string_view name);
 
-/// Names the entry most like `name`, for error messages.
+/// Returns the name of the entry most like `name`, for error messages.
 [[nodiscard]] std::string_view nearest_name(std::string_view name);
 
 }  // namespace plumb::zoo

@@ -14,8 +14,8 @@
 #include <string>
 #include <utility>
 
-#include "harness/analyze/change_points.hpp"
-#include "harness/analyze/creep.hpp"
+#include "harness/stats/change_points.hpp"
+#include "harness/stats/creep.hpp"
 #include "tests/support/noise_series.hpp"
 #include "tests/support/series_family.hpp"
 

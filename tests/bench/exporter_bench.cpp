@@ -32,10 +32,10 @@ using boost::asio::ip::tcp;
 
 constexpr int kSuites = 100;
 constexpr int kModels = 10;
-constexpr double kRebuildAtMost = 0.600;
-constexpr double kMegabytesAtMost = 300.0;
-constexpr double kScrapeAtMost = 0.050;
-constexpr double kGrowthAtMost = 10.0;
+constexpr double kMaxRebuild = 0.600;
+constexpr double kMaxMegabytes = 300.0;
+constexpr double kMaxScrape = 0.050;
+constexpr double kMaxGrowth = 10.0;
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -173,8 +173,8 @@ bool measure() {
              part->series,
              static_cast<double>(part->plain.size()) / 1e6,
              static_cast<double>(part->deflated.size()) / 1e6);
-  bool good = report("made anew in", 1e3 * median_of(times), 1e3 * kRebuildAtMost, "ms");
-  good = report("resident", resident_megabytes(), kMegabytesAtMost, "MB") && good;
+  bool good = report("made anew in", 1e3 * median_of(times), 1e3 * kMaxRebuild, "ms");
+  good = report("resident", resident_megabytes(), kMaxMegabytes, "MB") && good;
 
   HttpServer server({"127.0.0.1", 0}, [&](const HttpRequest& request, const auto& respond) {
     HttpReply reply;
@@ -185,17 +185,15 @@ bool measure() {
   std::atomic<bool> stop{false};
   std::thread thread([&] { server.run(stop); });
   const std::uint16_t port = server.address().port;
-  good =
-      report("one scrape, gzip", 1e3 * scrape(port, true, 50), 1e3 * kScrapeAtMost, "ms") && good;
-  good =
-      report("one scrape, plain", 1e3 * scrape(port, false, 50), 1e3 * kScrapeAtMost, "ms") && good;
+  good = report("one scrape, gzip", 1e3 * scrape(port, true, 50), 1e3 * kMaxScrape, "ms") && good;
+  good = report("one scrape, plain", 1e3 * scrape(port, false, 50), 1e3 * kMaxScrape, "ms") && good;
   const char* const wanted = std::getenv("PLUMB_BENCH_EXPORTER_SCRAPES");
   const int scrapes = wanted == nullptr ? 10'000 : std::atoi(wanted);
   const double before = resident_megabytes();
   scrape(port, true, scrapes);
   good = report(fmt::format("growth over {} scrapes", scrapes).c_str(),
                 resident_megabytes() - before,
-                kGrowthAtMost,
+                kMaxGrowth,
                 "MB") &&
          good;
   stop = true;

@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "harness/model/layer_spec.hpp"
-#include "runners/engine/backend_service.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "runners/engine/service/backend_service.hpp"
 
 namespace plumb {
 namespace {

@@ -18,11 +18,11 @@
 #include <utility>
 #include <vector>
 
-#include "harness/cli/mode_requests.hpp"
 #include "harness/measure/sampler.hpp"
+#include "harness/session/mode_requests.hpp"
 #include "harness/store/store.hpp"
 #include "runners/cuda/cuda_backend.hpp"
-#include "runners/engine/ready_model.hpp"
+#include "runners/engine/exec/ready_model.hpp"
 #include "runners/onednn/library_loader.hpp"
 
 namespace {

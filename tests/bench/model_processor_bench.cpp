@@ -14,7 +14,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "harness/model/onnx_reader.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/suite/suite.hpp"
 #include "suites/zoo/zoo.hpp"
 

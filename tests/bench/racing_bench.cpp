@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/layer_spec.hpp"
-#include "runners/engine/backend_service.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "runners/engine/service/backend_service.hpp"
 #include "runners/onednn/library_loader.hpp"
 
 namespace plumb {
@@ -102,10 +102,10 @@ Run measure(BackendService& service,
 
 /// Measures two variants in full, in turn, and returns the median of left ÷ right: what the machine
 /// does meanwhile meets both alike.
-double ratio_in_turn(BackendService& service,
-                     const LayerKey& key,
-                     const std::string& left,
-                     const std::string& right) {
+double ratio_in_context(BackendService& service,
+                        const LayerKey& key,
+                        const std::string& left,
+                        const std::string& right) {
   constexpr int kRounds = 7;
   std::vector<double> ratios;
   for (int round = 0; round < kRounds; ++round) {
@@ -142,7 +142,7 @@ int compare() {
     }
     const std::string winner = race.winner();
     const std::string best = each.winner();
-    const double ratio = winner == best ? 1.0 : ratio_in_turn(service, key, winner, best);
+    const double ratio = winner == best ? 1.0 : ratio_in_context(service, key, winner, best);
     const bool same = ratio <= 1.01;
     ++keys;
     agree += same ? 1 : 0;

@@ -14,7 +14,7 @@
 #include <memory>
 #include <vector>
 
-#include "harness/scenario/load_generator.hpp"
+#include "harness/loadgen/load_generator.hpp"
 
 namespace plumb {
 namespace {

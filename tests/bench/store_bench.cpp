@@ -28,9 +28,9 @@ namespace {
 constexpr std::int64_t kSeries = 1000;
 constexpr std::int64_t kRowsPerRun = 10'000;
 constexpr std::size_t kRowsPerBatch = 5'000;
-constexpr double kRowsPerSecondAtLeast = 200'000;
-constexpr double kLatestAtMost = 0.050;
-constexpr double kFirstLookAtMost = 1.0;
+constexpr double kMinRowsPerSecond = 200'000;
+constexpr double kMaxLatest = 0.050;
+constexpr double kMaxFirstLook = 1.0;
 
 class Stopwatch {
  public:
@@ -178,7 +178,7 @@ int measure(const std::filesystem::path& folder) {
       "store: {} rows appended at {:.0f} rows a second (limit {:.0f}); {:.0f} by processor time\n",
       rows,
       figures.rows_per_second,
-      kRowsPerSecondAtLeast,
+      kMinRowsPerSecond,
       figures.rows_per_processor_second);
   fmt::print(
       "store: latest value of {} series out of {} rows in {:.1f} ms (limit {:.0f}); {:.1f} of "
@@ -187,14 +187,14 @@ int measure(const std::filesystem::path& folder) {
       kSeries,
       rows,
       latest.seconds * 1e3,
-      kLatestAtMost * 1e3,
+      kMaxLatest * 1e3,
       latest.processor_seconds * 1e3);
   const double look = first_look(url);
   fmt::print("store: first look of an exporter in {:.0f} ms (limit {:.0f})\n",
              look * 1e3,
-             kFirstLookAtMost * 1e3);
-  return figures.rows_per_second >= kRowsPerSecondAtLeast && latest.seconds <= kLatestAtMost &&
-                 look <= kFirstLookAtMost
+             kMaxFirstLook * 1e3);
+  return figures.rows_per_second >= kMinRowsPerSecond && latest.seconds <= kMaxLatest &&
+                 look <= kMaxFirstLook
              ? 0
              : 1;
 }

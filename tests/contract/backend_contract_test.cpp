@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every backend promises (harness/worker/backend.hpp), over every backend that is built.
+// What every backend promises (harness/worker/protocol/backend.hpp), over every backend that is
+// built.
 #include <onnx/onnx_pb.h>
 
 #include <iostream>
@@ -9,12 +10,12 @@
 #include <tuple>
 
 #include "harness/base/error.hpp"
-#include "harness/model/quantized_product.hpp"
-#include "runners/engine/model_execution.hpp"
-#include "runners/engine/model_load.hpp"
+#include "harness/model/key/quantized_product.hpp"
+#include "runners/engine/bench/model_benchmark.hpp"
+#include "runners/engine/bench/random_operands.hpp"
+#include "runners/engine/bench/verification.hpp"
+#include "runners/engine/load/model_load.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/engine/random_operands.hpp"
-#include "runners/engine/verification.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/contract/backend_registry.hpp"
 #include "tests/contract/layer_cases.hpp"
@@ -292,7 +293,7 @@ TEST_P(BackendContract, executes_a_model_alike_in_every_mode) {
   request.modes = {{}, {{.fusion = true}, {}, {}}, {{.channels_last = true}, {}, {}}};
   LayerTiming timing;
   std::vector<Execution> executions;
-  ModelExecution(*backend_, timing, Bytes{1 << 20}, request).run([&](Execution execution) {
+  ModelBenchmark(*backend_, timing, Bytes{1 << 20}, request).run([&](Execution execution) {
     executions.push_back(std::move(execution));
   });
   ASSERT_EQ(executions.size(), request.modes.size());
@@ -309,7 +310,7 @@ TEST_P(BackendContract, executes_a_model_in_eight_bits_nearly_alike) {
   request.modes = {{}, {{.int8 = true}, {}, {}}, {{.fusion = true, .int8 = true}, {}, {}}};
   LayerTiming timing;
   std::vector<Execution> executions;
-  ModelExecution(*backend_, timing, Bytes{1 << 20}, request).run([&](Execution execution) {
+  ModelBenchmark(*backend_, timing, Bytes{1 << 20}, request).run([&](Execution execution) {
     executions.push_back(std::move(execution));
   });
   ASSERT_EQ(executions.size(), request.modes.size());
@@ -346,7 +347,7 @@ TEST_P(BackendContract, answers_under_load_as_it_does_alone) {
     }
     LayerTiming timing;
     const auto clock = make_steady_load_clock();
-    const LoadExecution load = load_model(
+    const ScenarioResult load = load_model(
         *backend_,
         timing,
         [] { return read_disturbance(); },

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "harness/worker/backend.hpp"
+#include "harness/worker/protocol/backend.hpp"
 
 namespace plumb::contract {
 

@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "harness/model/quantized_product.hpp"
+#include "harness/model/key/quantized_product.hpp"
+#include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/engine/random_operands.hpp"
 
 namespace plumb::contract {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/key/layer_spec.hpp"
 
 namespace plumb::contract {
 

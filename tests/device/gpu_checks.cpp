@@ -13,12 +13,12 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sample_summary.hpp"
-#include "runners/cuda/device_context.hpp"
-#include "runners/cuda/device_memory.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
+#include "runners/cuda/driver/device_context.hpp"
+#include "runners/cuda/driver/device_memory.hpp"
 #include "runners/cuda/event_timer.hpp"
-#include "runners/cuda/kernel_library.hpp"
-#include "runners/cuda/kernel_tracer.hpp"
-#include "runners/cuda/own/own_layer.hpp"
+#include "runners/cuda/exec/kernel_library.hpp"
+#include "runners/cuda/observe/kernel_tracer.hpp"
 #include "runners/cuda/replay_clock.hpp"
 
 namespace plumb::cuda {
@@ -96,7 +96,7 @@ struct Copy {
         to(driver, static_cast<std::size_t>(elements) * sizeof(float)) {
     const LayerSpec spec =
         parse_key({fmt::format("v1:view;in=f32[{0}];out=f32[{0}];acc=f32;math=strict", elements)});
-    const OwnLayer layer = own_layer(spec, TensorLayout::kChannelsFirst);
+    const BuiltinLayer layer = builtin_layer(spec, TensorLayout::kChannelsFirst);
     const std::vector<abi::DevicePointer> buffers{from.address(), to.address()};
     launch = kernels.step(layer.launches.at(0), {0, 1}).bind(buffers, 0);
   }

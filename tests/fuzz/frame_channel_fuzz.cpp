@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 
-#include "harness/worker/frame_channel.hpp"
-#include "harness/worker/protocol.pb.h"
-#include "harness/worker/protocol_conversion.hpp"
-#include "harness/worker/protocol_error.hpp"
+#include "harness/worker/protocol/frame_channel.hpp"
+#include "harness/worker/protocol/protocol.pb.h"
+#include "harness/worker/protocol/protocol_conversion.hpp"
+#include "harness/worker/protocol/protocol_error.hpp"
 
 namespace plumb {
 namespace {

@@ -9,7 +9,7 @@
 #include <cstdlib>
 
 #include "harness/base/error.hpp"
-#include "harness/model/onnx_reader.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 
 namespace plumb {
 namespace {

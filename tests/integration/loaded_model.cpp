@@ -12,12 +12,12 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
-#include "runners/engine/model_executor.hpp"
+#include "runners/engine/bench/batch_runner.hpp"
 #include "runners/onednn/library_loader.hpp"
 
 namespace {
 
-char execute(plumb::ModelExecutor& executor, std::uint64_t index) {
+char execute(plumb::BatchRunner& executor, std::uint64_t index) {
   try {
     const plumb::QuerySample sample{1, index};
     plumb::SampleResponse response{1, {}};
@@ -41,8 +41,8 @@ int main(int argc, const char* const* argv) {
     plumb::LoadRequest::Bucket bucket;
     bucket.model.path = std::filesystem::absolute(argv[3]);
     bucket.model.name = bucket.model.path.stem();
-    plumb::ModelExecutor executor(bucket.model.name,
-                                  {.most = plumb::LoadRequest{}.data_set, .least = 2});
+    plumb::BatchRunner executor(bucket.model.name,
+                                {.most = plumb::LoadRequest{}.data_set, .least = 2});
     const plumb::Outcome outcome = executor.add(*backend, bucket, 1, plumb::steady_clock());
     if (!outcome.ok()) {
       fmt::print(stderr, "{}: {}\n", to_text(outcome.kind), outcome.reason);

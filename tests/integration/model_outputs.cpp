@@ -14,8 +14,8 @@
 
 #include "harness/base/error.hpp"
 #include "harness/measure/sampler.hpp"
-#include "runners/engine/quantized_constants.hpp"
-#include "runners/engine/ready_model.hpp"
+#include "runners/engine/exec/quantized_constants.hpp"
+#include "runners/engine/exec/ready_model.hpp"
 #include "runners/onednn/library_loader.hpp"
 #include "tests/support/reference_model.hpp"
 

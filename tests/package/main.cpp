@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Uses the installed library as an outsider would: reads a key, prices it, writes it again.
 #include <cstdio>
-#include <harness/analyze/what_if.hpp>
-#include <harness/model/layer_cost.hpp>
-#include <harness/model/layer_spec.hpp>
+#include <harness/analysis/whatif/what_if.hpp>
+#include <harness/model/key/layer_cost.hpp>
+#include <harness/model/key/layer_spec.hpp>
 
 int main() {
   const plumb::LayerKey key{

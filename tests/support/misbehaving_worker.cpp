@@ -17,9 +17,9 @@
 #include <string>
 #include <thread>
 
-#include "harness/worker/frame_channel.hpp"
-#include "harness/worker/protocol.pb.h"
-#include "harness/worker/protocol_conversion.hpp"
+#include "harness/worker/protocol/frame_channel.hpp"
+#include "harness/worker/protocol/protocol.pb.h"
+#include "harness/worker/protocol/protocol_conversion.hpp"
 
 namespace plumb {
 namespace {

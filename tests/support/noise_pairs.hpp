@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/analyze/paired_comparison.hpp"
-#include "harness/analyze/sequential_comparison.hpp"
+#include "harness/analysis/compare/rounds/paired_comparison.hpp"
+#include "harness/analysis/compare/rounds/sequential_comparison.hpp"
 
 namespace plumb {
 

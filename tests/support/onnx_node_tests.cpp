@@ -9,9 +9,9 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
-#include "harness/model/onnx_reader.hpp"
-#include "runners/engine/constant_folding.hpp"
-#include "runners/engine/verification.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "runners/engine/bench/verification.hpp"
+#include "runners/engine/exec/constant_folding.hpp"
 #include "tests/support/onnx_test_files.hpp"
 
 namespace plumb::testing {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/graph.hpp"
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/graph/graph.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/outcome.hpp"
 
 namespace plumb::testing {

@@ -9,8 +9,8 @@
 #include <fstream>
 #include <optional>
 
-#include "harness/model/constant_value.hpp"
-#include "harness/model/onnx_reader.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/model/onnx/values/constant_value.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::testing {

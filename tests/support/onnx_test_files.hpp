@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/tensor.hpp"
+#include "harness/model/key/tensor.hpp"
 
 namespace plumb::testing {
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <vector>
 
-#include "harness/model/graph.hpp"
-#include "harness/model/tensor.hpp"
+#include "harness/model/graph/graph.hpp"
+#include "harness/model/key/tensor.hpp"
 #include "harness/results/outcome.hpp"
 
 namespace plumb::testing {

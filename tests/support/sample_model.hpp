@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/worker/execute_request.hpp"
+#include "harness/worker/protocol/execute_request.hpp"
 
 namespace onnx {
 class ModelProto;

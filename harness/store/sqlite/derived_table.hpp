@@ -11,15 +11,16 @@
 
 namespace plumb {
 
-/// Writes and reads the tables derived and derived_inputs. The caller opens the transactions.
+/// Writer and reader of the tables derived and derived_inputs. The caller opens the transactions.
 class DerivedTable {
  public:
   explicit DerivedTable(StatementCache& statements) : statements_(statements) {}
 
-  /// Stores a record, unless the run has one that is equal but for `computed`. Inputs are sorted
+  /// Stores a record, unless the run has one that is equal except for `computed`. Inputs are sorted
   /// and each stored once. Returns whether it was stored.
   bool insert(std::int64_t run_number, const DerivedRecord& record);
-  /// Returns a run's records in the order they were stored; of one kind if one is named.
+  /// Returns a run's records in the order in which they were stored. With a kind, only those of the
+  /// kind.
   [[nodiscard]] std::vector<DerivedRecord> of_run(const RunId& run,
                                                   const std::optional<std::string>& kind);
   [[nodiscard]] std::optional<DerivedRecord> latest(const std::string& kind,
@@ -34,7 +35,7 @@ class DerivedTable {
   StatementCache& statements_;
 };
 
-/// Returns the checksum of a record; `inputs` sorted.
+/// Returns the checksum of a record. `inputs` must be sorted.
 [[nodiscard]] std::int64_t derived_checksum(const DerivedRecord& record,
                                             const std::vector<RowId>& inputs);
 

@@ -59,7 +59,7 @@ bool is_storable(const Readings& readings) {
   });
 }
 
-/// Reads what a column holds; empty where it is null.
+/// Parses the text of a column with `read`. A null column reads as an empty value.
 template <typename Value>
 Value read_json(const std::string& text, Value (*read)(std::string_view), RowId row) {
   if (text.empty()) {
@@ -150,7 +150,7 @@ std::int64_t row_checksum(const Measurement& row,
   hash.add_flag(row.disturbance.disturbed);
   hash.add(row.attempt).add(row.process);
   hash.add(std::int64_t{row.started.time_since_epoch().count()}).add(row.wall);
-  // Rows without them have the checksum that they had before there were any.
+  // Rows without attributes or readings keep the checksum from before these existed.
   if (!row.attributes.empty()) {
     hash.add(std::string_view(to_json(row.attributes)));
   }

@@ -12,7 +12,7 @@
 namespace plumb {
 namespace {
 
-// Enough to make the cost of starting a statement small, few enough parameters for any database.
+// Enough rows to make the start of a statement cheap, and few enough parameters for any database.
 constexpr std::size_t kRowsPerStatement = 32;
 
 StoredMeasurement intact(ReadRow row) {

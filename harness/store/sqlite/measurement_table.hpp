@@ -12,7 +12,8 @@
 
 namespace plumb {
 
-/// Row ids are run number × 2^32 + position in the run: a run's rows lie together.
+/// Returns a row's id: run number × 2^32 + position in the run. The rows of a run therefore lie
+/// together.
 [[nodiscard]] inline RowId row_id_of(std::int64_t run_number, std::int64_t position) {
   return (run_number << 32) | position;
 }
@@ -20,33 +21,34 @@ namespace plumb {
   return row & 0xFFFFFFFF;
 }
 
-/// Writes and reads the tables measurements and reused_rows. The caller opens the transactions.
+/// Writer and reader of the tables measurements and reused_rows. The caller opens the transactions.
 class MeasurementTable {
  public:
   explicit MeasurementTable(StatementCache& statements);
 
-  /// Stores rows at positions from `first_position` on; `run_checksum` is the hash of the run's id.
+  /// Stores rows at positions from `first_position` on, and returns their ids. `run_checksum` is
+  /// the hash of the run's id.
   std::vector<RowId> insert(const NewestRuns::Run& run,
                             std::int64_t run_checksum,
                             std::int64_t first_position,
                             std::span<const Measurement> rows);
-  /// Links rows into a run; those linked already stay. Throws Error{kInternal} for a row there is
-  /// not.
+  /// Makes rows part of a run. Rows that are linked already stay. Throws Error{kInternal} for a row
+  /// that does not exist.
   void link_reused(std::int64_t run_number, std::span<const RowId> rows);
   void forget();
 
-  /// Returns own and reused rows, in order of id.
+  /// Returns a run's own and reused rows, in order of id.
   [[nodiscard]] std::vector<StoredMeasurement> of_run(std::int64_t run_number);
   [[nodiscard]] std::vector<StoredMeasurement> reusable(const std::string& environment,
                                                         std::span<const LayerKey> keys,
                                                         CacheMode cache,
                                                         std::optional<Timestamp> not_before);
-  /// Returns the ids of the rows a run reuses, in order.
+  /// Returns the ids of the rows that a run reuses, in order.
   [[nodiscard]] std::vector<RowId> reused_by(std::int64_t run_number);
   [[nodiscard]] NewestRuns& newest() { return newest_; }
 
  private:
-  /// A row ready to be bound, with the values that its parameters refer to.
+  /// Row ready to be bound, with the values that its parameters refer to.
   struct PreparedRow {
     std::optional<Measurement> repair;
     const Measurement* row = nullptr;  ///< the given one, or `repair`

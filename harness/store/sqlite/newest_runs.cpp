@@ -49,6 +49,7 @@ void NewestRuns::note(const Run& run, std::int64_t key, const Measurement& row) 
     run_ = run.number;
   }
   const bool timed = is_timed_in_full(row);
+  // A timed row updates both columns, so a settled row after it adds nothing.
   if (noted_.contains({key, row.cache, true}) || !noted_.emplace(key, row.cache, timed).second) {
     return;
   }

@@ -18,11 +18,12 @@ namespace plumb {
 /// good (unsupported, wrong result, out of memory). A crash or a time-out may pass the next time.
 [[nodiscard]] bool settles(const Measurement& row);
 
-/// Keeps the table newest_runs: for each key, cache mode and environment, the run with the newest
-/// time and the run with the newest settled rows. Newest: started last; of equals, stored last.
+/// Writer and reader of the table newest_runs. For each key, cache mode and environment, it has the
+/// run with the newest time and the run with the newest settled rows. The newest run is the one
+/// that started last; of equals, the one stored last.
 class NewestRuns {
  public:
-  /// The run whose rows are noted.
+  /// Run whose rows are noted.
   struct Run {
     std::int64_t number = 0;
     std::int64_t environment = 0;
@@ -31,15 +32,15 @@ class NewestRuns {
 
   explicit NewestRuns(StatementCache& statements) : statements_(statements) {}
 
-  /// Notes a row that is being stored. Inside a write transaction only.
+  /// Notes a row that is being stored. Only within a write transaction.
   void note(const Run& run, std::int64_t key, const Measurement& row);
-  /// Forgets what was remembered: after a transaction that was undone.
+  /// Clears the cache, after a transaction that was rolled back.
   void forget() { noted_.clear(); }
 
   [[nodiscard]] std::optional<std::int64_t> settled_run(const std::string& key,
                                                         CacheMode cache,
                                                         const std::string& environment);
-  /// Over all environments if none is named.
+  /// Returns the run with the newest time; over all environments if none is named.
   [[nodiscard]] std::optional<std::int64_t> timed_run(
       const std::string& key, CacheMode cache, const std::optional<std::string>& environment);
 

@@ -12,11 +12,11 @@
 
 namespace plumb {
 
-/// Writes and reads the tables runs, environments, suites and tags. The caller opens the
+/// Writer and reader of the tables runs, environments, suites and tags. The caller opens the
 /// transactions.
 class RunTable {
  public:
-  /// The data of a run that is needed to write to it.
+  /// Data of a run that is needed to write to it.
   struct Entry {
     NewestRuns::Run run;
     std::int64_t id_checksum = 0;  ///< ContentHash of the run's id
@@ -30,23 +30,24 @@ class RunTable {
 
   explicit RunTable(StatementCache& statements) : statements_(statements) {}
 
-  /// Throws Error{kInternal} if there is a run of this id.
+  /// Adds a run, in the state running. Throws Error{kInternal} if there is a run with this id.
   void insert(const RunHeader& header);
   [[nodiscard]] std::optional<Entry> find(const RunId& run);
-  /// Throws Error{kInternal} if there is no such run.
+  /// Returns the data of a run. Throws Error{kInternal} if there is no such run.
   [[nodiscard]] Entry require(const RunId& run);
-  /// Counts rows that were just stored and makes the run a running one.
+  /// Counts rows that were just stored and sets the run's state to running.
   void count_rows(const Entry& entry, std::span<const Measurement> rows);
   void set_state(std::int64_t number, RunState state, std::optional<Timestamp> finished);
 
-  /// Returns all runs, the last started first.
+  /// Returns all runs, newest start first.
   [[nodiscard]] std::vector<RunRecord> records(Detail detail);
   [[nodiscard]] RunRecord record(const RunId& run, Detail detail);
-  /// Resolves "@latest", an id, a tag, a unique prefix. Throws Error{kUser} listing what there is.
+  /// Resolves "@latest", an id, a tag or a unique prefix of an id. Throws Error{kUser} that lists
+  /// the newest runs and tags.
   [[nodiscard]] RunId resolve(const std::string& name);
 
-  /// Assigns a tag to a run. Another run that had it loses it. Throws Error{kUser} for a text that
-  /// cannot be a tag.
+  /// Assigns a tag to a run, and takes it from another run that has it. Throws Error{kUser} for a
+  /// text that cannot be a tag.
   void tag(std::int64_t number, const std::string& tag);
   [[nodiscard]] bool has_tag(const std::string& tag);
 
@@ -56,7 +57,7 @@ class RunTable {
   StatementCache& statements_;
 };
 
-/// Returns the checksum of a run's header: all that does not change while it runs.
+/// Returns the checksum of a run's header, which does not change while the run goes on.
 [[nodiscard]] std::int64_t run_checksum(const RunHeader& header);
 
 }  // namespace plumb

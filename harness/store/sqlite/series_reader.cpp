@@ -9,7 +9,7 @@
 namespace plumb {
 namespace {
 
-/// A row that may represent its run.
+/// Row that may represent its run.
 struct Candidate {
   SeriesPoint point;
   bool confirmed = false;
@@ -38,8 +38,8 @@ Candidate read_candidate(SqliteStatement& statement) {
   return candidate;
 }
 
-/// Picks the point of one run: the fastest variant, among the confirmed ones if there are any. Of a
-/// variant that several processes timed it is the middle one, the lower of two.
+/// Returns the point of one run: the fastest variant, among the confirmed ones if there are any. Of
+/// a variant that several processes timed, the middle one counts, or the lower of two.
 SeriesPoint best_of(std::vector<Candidate>& rows) {
   const bool confirmed = std::any_of(
       rows.begin(), rows.end(), [](const Candidate& candidate) { return candidate.confirmed; });
@@ -71,7 +71,7 @@ std::vector<SeriesPoint> SeriesReader::read(const SeriesQuery& query,
       "select r.id, e.id, r.stack, r.started, v.text, m.purpose, m.n, m.median_seconds, "
       "m.low_seconds, m.high_seconds, m.min_seconds, m.p90_seconds, m.mean_seconds, "
       "m.min_has_company, m.floor_seconds "
-      // Cross joins keep this order: one look into the index (run, layer_key, cache) for each run.
+      // Cross joins keep this order: one search of the index (run, layer_key, cache) for each run.
       "from layer_keys k cross join runs r cross join measurements m "
       "join environments e on e.number = r.environment join variants v on v.id = m.variant "
       "where k.text = ? and m.run = r.number and m.layer_key = k.id and m.cache = ? "

@@ -10,15 +10,15 @@
 
 namespace plumb {
 
-/// Reads series: one point a run, its best variant. Best: the fastest confirmed one if any was
-/// confirmed, else the fastest full one, by corrected median; of several processes that timed one
-/// variant, the middle one.
+/// Reader of series: one point per run, its best variant. That is the fastest confirmed variant if
+/// any was confirmed, else the fastest full one, by corrected median. Of a variant that several
+/// processes timed, the middle one counts.
 class SeriesReader {
  public:
   SeriesReader(StatementCache& statements, NewestRuns& newest)
       : statements_(statements), newest_(newest) {}
 
-  /// Returns all points, in order of the runs' starts.
+  /// Returns all points, in the order in which the runs started.
   [[nodiscard]] std::vector<SeriesPoint> all(const SeriesQuery& query);
   [[nodiscard]] std::optional<SeriesPoint> latest(const SeriesQuery& query);
 

@@ -44,7 +44,7 @@ Advice advice_for(int code) {
   }
 }
 
-// SQLite reads '?', '#' and '%' in a URI; a path may hold any of them.
+// SQLite interprets '?', '#' and '%' in a URI, and a path may contain any of them.
 std::string uri_of(const std::filesystem::path& path, std::string_view query) {
   std::string uri = "file:";
   for (const char c : path.string()) {
@@ -74,8 +74,8 @@ SqliteConnection::SqliteConnection(std::filesystem::path path,
   std::filesystem::path log = path_;
   log += "-wal";
   if (exists && !folder_writable && !std::filesystem::exists(log, ignored)) {
-    // SQLite cannot make its shared-memory file here. Nobody else who lacks the right to make one
-    // can be writing either, so the file may be read as unchanging.
+    // SQLite cannot make its shared-memory file here. Other processes without that right cannot
+    // write either, so the file may be read as unchanging.
     open(uri_of(path_, "?immutable=1"), SQLITE_OPEN_READONLY);
   } else {
     open(uri_of(path_, ""),

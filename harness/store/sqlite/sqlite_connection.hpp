@@ -11,22 +11,21 @@ struct sqlite3;
 
 namespace plumb {
 
-/// Owns one connection to an SQLite database. For one thread at a time.
+/// Owner of one connection to an SQLite database. For one thread at a time.
 class SqliteConnection {
  public:
-  /// Opens a database file, made if absent; where the file or its folder cannot be written, opens
-  /// it for reading only, as where that is asked for. `patience` is how long a statement waits for
-  /// other connections. Throws Error{kEnvironment}.
+  /// Opens a database file, and creates it if it is absent. It is opened for reading only if
+  /// `for_reading`, or if the file or its folder cannot be written. `patience` is how long a
+  /// statement waits for other connections. Throws Error{kEnvironment}.
   explicit SqliteConnection(std::filesystem::path path,
                             bool for_reading = false,
                             std::chrono::milliseconds patience = std::chrono::minutes(1));
 
-  /// Throws the Error that `code`, just returned by SQLite, stands for; kOk, kRow and kDone of
-  /// SQLite pass. Text: what was done, the file, SQLite's words, what to do. Busy:
-  /// Error{kTryAgain}; full disk, read-only, damaged, not a database: Error{kEnvironment}; else
-  /// Error{kInternal}.
+  /// Throws the Error for a `code` that SQLite just returned, unless it is OK, ROW or DONE. The
+  /// text has what was done, the file, SQLite's message, and what to do. Error{kTryAgain}: busy.
+  /// Error{kEnvironment}: full disk, read-only, damaged, or not a database. Else Error{kInternal}.
   void check(int code, std::string_view doing) const;
-  /// Runs statements that return nothing.
+  /// Runs statements and ignores their rows.
   void execute(const std::string& sql);
   /// Throws Error{kEnvironment} if the database was opened for reading only.
   void require_writable() const;

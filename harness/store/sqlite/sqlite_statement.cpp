@@ -67,7 +67,7 @@ bool SqliteStatement::step() {
     return true;
   }
   if (code != SQLITE_DONE) {
-    // The message belongs to the connection: take it before the reset clears it.
+    // The message belongs to the connection. Take it before the reset clears it.
     try {
       connection_->check(code, "read or write");
     } catch (...) {

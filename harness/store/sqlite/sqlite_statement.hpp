@@ -15,7 +15,7 @@ struct sqlite3_stmt;
 
 namespace plumb {
 
-/// Owns one prepared statement. Parameters and columns are taken in order:
+/// Owner of one prepared statement. Parameters and columns are used in order:
 /// `statement.bind(run).bind(text); while (statement.step()) { use(statement.integer(), …); }`
 class SqliteStatement {
  public:
@@ -37,18 +37,18 @@ class SqliteStatement {
     return value ? bind(*value) : bind_null();
   }
 
-  /// Advances to the next row; false: there is none, and the statement is reset for its next use.
+  /// Advances to the next row. False: there is none, and the statement is reset for its next use.
   bool step();
   /// Runs a statement that returns no rows, and resets it.
   void run();
-  /// Makes the statement ready to be bound and run again.
+  /// Resets the statement, so that it can be bound and run again.
   void reset() noexcept;
 
-  /// Takes the next column of the current row.
+  /// Returns the next column of the current row.
   [[nodiscard]] std::int64_t integer();
   [[nodiscard]] double number();
   [[nodiscard]] std::string text();
-  /// Returns a view of the next column. It is valid until the next step.
+  /// Returns a view of the next column, valid until the next step.
   [[nodiscard]] std::string_view text_view();
   [[nodiscard]] std::string_view blob_view();
   [[nodiscard]] bool flag() { return integer() != 0; }
@@ -73,7 +73,8 @@ class SqliteStatement {
   int column_ = 0;
 };
 
-/// Resets a cached statement when a reader leaves early, so that it does not hold a snapshot open.
+/// Use of a cached statement, which it resets at the end of its scope. A reader that leaves early
+/// then does not hold a snapshot open.
 class StatementUse {
  public:
   explicit StatementUse(SqliteStatement& statement) : statement_(statement) { statement.reset(); }

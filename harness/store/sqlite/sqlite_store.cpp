@@ -21,7 +21,7 @@ bool is_in_wal_mode(SqliteConnection& connection, const char* sql) {
   return statement.step() && statement.text_view() == "wal";
 }
 
-// SQLite does not wait for others when the journal mode is changed: that is left to us.
+// SQLite does not wait for other connections when the journal mode changes, so this waits.
 void enter_wal_mode(SqliteConnection& connection) {
   for (int attempt = 0; !is_in_wal_mode(connection, "pragma journal_mode"); ++attempt) {
     try {
@@ -49,7 +49,7 @@ void enter_wal_mode(SqliteConnection& connection) {
 SqliteStore::SqliteStore(const std::filesystem::path& path, const StoreAccess& access)
     : tables_(std::make_unique<SqliteTables>(path, access)) {
   SqliteConnection& connection = tables_->connection;
-  // The file may come from elsewhere: trust nothing in it.
+  // The file may come from elsewhere, so nothing in it is trusted.
   connection.execute("pragma trusted_schema = off; pragma cell_size_check = on");
   connection.execute(
       "pragma synchronous = normal; pragma cache_size = -65536; "

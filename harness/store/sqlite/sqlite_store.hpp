@@ -17,7 +17,7 @@
 
 namespace plumb {
 
-/// The connection of a store, with the readers and writers of its tables.
+/// Connection of a store, with the readers and writers of its tables.
 struct SqliteTables {
   SqliteTables(const std::filesystem::path& path, const StoreAccess& access)
       : connection(path, access.read_only, access.patience),
@@ -35,8 +35,8 @@ struct SqliteTables {
   SeriesReader series;
 };
 
-/// Keeps results in one SQLite file in WAL mode, with synchronous=NORMAL: a killed process loses
-/// nothing committed; a power failure may lose the last commits, never the file.
+/// Store in one SQLite file in WAL mode, with synchronous=NORMAL. A killed process loses nothing
+/// that was committed. A power failure may lose the last commits, never the file.
 class SqliteStore final : public Store {
  public:
   SqliteStore(const std::filesystem::path& path, const StoreAccess& access);
@@ -87,7 +87,7 @@ class SqliteStore final : public Store {
   auto read(Work&& work) const {
     return within(SqliteTransaction::Kind::kRead, std::forward<Work>(work));
   }
-  /// Runs `work` in one transaction; if it throws, nothing of it is kept.
+  /// Runs `work` in one transaction. If it throws, everything is rolled back.
   template <typename Work>
   auto write(Work&& work) {
     try {

@@ -16,7 +16,7 @@ SqliteTransaction::SqliteTransaction(SqliteConnection& connection, Kind kind)
 }
 
 SqliteTransaction::~SqliteTransaction() {
-  // A full disk may have made SQLite roll back by itself already.
+  // A full disk may already have made SQLite roll back by itself.
   if (open_ && sqlite3_get_autocommit(connection_.handle()) == 0) {
     sqlite3_exec(connection_.handle(), "rollback", nullptr, nullptr, nullptr);
   }

@@ -5,15 +5,15 @@
 
 namespace plumb {
 
-/// One transaction. It is rolled back at the end of its scope unless committed.
+/// Transaction that is rolled back at the end of its scope unless committed.
 class SqliteTransaction {
  public:
   enum class Kind {
     kRead,   ///< one snapshot for several statements
     kWrite,  ///< takes the write lock at once, waiting for other processes
   };
-  /// Throws Error{kTryAgain} if another process keeps the lock, Error{kEnvironment} if a write is
-  /// asked of a read-only store.
+  /// Begins a transaction. Throws Error{kTryAgain} if another process keeps the lock, and
+  /// Error{kEnvironment} for a write to a read-only store.
   SqliteTransaction(SqliteConnection& connection, Kind kind);
   ~SqliteTransaction();
   SqliteTransaction(const SqliteTransaction&) = delete;

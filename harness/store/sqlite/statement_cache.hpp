@@ -10,12 +10,12 @@
 
 namespace plumb {
 
-/// Keeps every statement of a connection prepared. The connection must live longer.
+/// Cache of all prepared statements of a connection. The connection must live longer.
 class StatementCache {
  public:
   explicit StatementCache(SqliteConnection& connection) : connection_(connection) {}
 
-  /// Returns the statement, reset and ready to be bound. One use of the same text at a time.
+  /// Returns the statement, reset and ready to be bound. Only one use of the same text at a time.
   [[nodiscard]] StatementUse use(const std::string& sql) {
     std::unique_ptr<SqliteStatement>& statement = statements_[sql];
     if (!statement) {

@@ -41,7 +41,7 @@ class Export {
   }
 
  private:
-  // Adds the runs that own rows which the wanted ones refer to, until nothing is missing.
+  // Adds the runs that own rows which these runs refer to, until nothing is missing.
   std::vector<std::int64_t> with_lenders(std::span<const RunId> runs) {
     std::vector<std::int64_t> open;
     for (const auto& [number, id] : ids_) {

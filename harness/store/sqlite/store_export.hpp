@@ -10,9 +10,9 @@ namespace plumb {
 
 struct SqliteTables;
 
-/// Writes runs as lines of JSON: all runs if none is named. Runs whose rows a named run reuses or
-/// derives from come along, so that an export stands on its own. Inside a read transaction.
-/// Throws Error{kEnvironment} if `out` takes no more.
+/// Writes runs as lines of JSON: all runs if none is named. The runs whose rows they reuse or
+/// derive from are written too, so that an export is complete in itself. Only within a read
+/// transaction. Throws Error{kEnvironment} if `out` fails.
 void export_runs(SqliteTables& tables, std::ostream& out, std::span<const RunId> runs);
 
 }  // namespace plumb

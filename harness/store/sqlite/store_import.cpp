@@ -22,7 +22,7 @@ Error bad_line(const std::string& text) {
   return Error(Error::Kind::kUser, text);
 }
 
-/// Reads a line of bounded length; false: there is none.
+/// Reads a line of bounded length. False: there is none.
 bool read_line(std::istream& in, std::string& line) {
   line.clear();
   std::streambuf& buffer = *in.rdbuf();
@@ -160,7 +160,7 @@ class Import {
     if (run.rows.contains(line.place.position)) {
       throw bad_line(fmt::format("position {} comes twice", line.place.position));
     }
-    // The first of equal rows, so that equal rows keep their order.
+    // The first of equal rows is taken, so that equal rows keep their order.
     const auto held = run.unmatched.lower_bound(checksum);
     if (held != run.unmatched.end() && held->first == checksum) {
       run.rows.emplace(line.place.position, held->second);
@@ -240,7 +240,7 @@ std::size_t import_runs(SqliteTables& tables, std::istream& in) {
     }
     return import.finish();
   } catch (const Error& error) {
-    // Only what the file itself did wrong gets its line: a full disk is not its fault.
+    // Only an error of the file itself gets its line: a full disk is not the file's error.
     if (error.kind() != Error::Kind::kUser) {
       throw;
     }

@@ -10,7 +10,8 @@
 
 namespace plumb {
 
-/// A table of short ids for long texts: layer_keys or variants. Texts are never removed.
+/// Table of short ids for long texts: layer_keys, variants or attribute_sets. Texts are never
+/// removed.
 class TextTable {
  public:
   struct Entry {
@@ -20,9 +21,9 @@ class TextTable {
 
   TextTable(StatementCache& statements, const std::string& table);
 
-  /// Returns the entry of `text`, made if new. Inside a write transaction only.
+  /// Returns the entry of `text`, and makes it if it is new. Only within a write transaction.
   const Entry& entry_of(const std::string& text);
-  /// Forgets what was remembered: after a transaction that was undone.
+  /// Clears the cache, after a transaction that was rolled back.
   void forget() {
     last_ = nullptr;
     entries_.clear();

@@ -8,9 +8,8 @@ namespace plumb {
 
 struct SqliteTables;
 
-/// Checks a store: the file's structure, every reference, every checksum, counts, and the table of
-/// newest runs against the rows. Returns one line a fault, at most a few hundred. Inside a read
-/// transaction.
+/// Checks the file's structure, every reference, every checksum, counts, and newest_runs against
+/// the rows. Returns one line per fault, at most a few hundred. Only within a read transaction.
 [[nodiscard]] std::vector<std::string> verify_tables(SqliteTables& tables);
 
 }  // namespace plumb

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attention: a block works on one query of one head, then on the next in its turn, and goes over
-// the keys once, a block's width at a time (Milakov and Gimelshein 2018, online softmax). Operand 0
-// is the output; 1 to 3 q, k and v; 4 and 5 the earlier keys and values, 6 the mask (those left out
-// are never read).
+// Attention. A block works on one query of one head, then on its next one. It goes over the keys
+// once, a block's width at a time (Milakov and Gimelshein 2018, online softmax). Operand 0 is the
+// output, 1 to 3 are q, k and v, 4 and 5 the earlier keys and values, 6 the mask. Those that are
+// left out are never read.
 namespace plumb::cuda::kernels {
 
 /// Returns minus infinity.
@@ -19,7 +19,7 @@ __device__ inline Index place_of_key(
   return batch * strides[0] + head * strides[1] + (*earlier ? key : key - shape.past) * strides[2];
 }
 
-/// Returns what a query and a key score: the lowest number if the mask hides the key.
+/// Returns the score of a query and a key, which is minus infinity if the mask hides the key.
 template <class C, class Element, class Mask>
 __device__ inline C score_of(const Operands& operands,
                              const AttentionShape& shape,
@@ -75,10 +75,11 @@ __device__ inline void attention(const Operands& operands, const AttentionShape&
                                         : lowest_of<C>();
       const C next = Largest<C>::of(most, joined<Largest<C>, C>(score));
       if (next == lowest_of<C>()) {
-        continue;  // no key yet: the same for all threads
+        continue;  // no key so far, which is so for all threads
       }
       weights[me] = score == lowest_of<C>() ? C(0) : exp(score - next);
       __syncthreads();
+      // The sums so far are relative to the largest score so far: bring them to the new one.
       const C shrink = most == lowest_of<C>() ? C(0) : exp(most - next);
       most = next;
       total *= shrink;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of attention: a block works on one query of one head, or on one key and its value
-// with all queries that share them, a block's width of pairs at a time. Strides are the forward
-// layer's: of y and dy (0), q and dq (1), k and dk (2), v and dv (3).
+// Gradient of attention. A block works on one query of one head, or on one key and its value with
+// all queries that share them, a block's width of pairs at a time. Strides are the forward layer's:
+// of y and dy (0), q and dq (1), k and dk (2), v and dv (3).
 namespace plumb::cuda::kernels {
 
 /// Operands that the gradient kernels read.
@@ -62,7 +62,7 @@ __device__ inline void pair_gradient(const AttentionGradientOperands& from,
   *slope = *weight * (fed - mean) * scale;
 }
 
-/// Operands: dq, then dy, q, k, v, y and the statistics. A row is a query.
+/// Computes dq. Operands are dq, then dy, q, k, v, y and the statistics. A row is a query.
 template <class C, class Element, class Statistic>
 __device__ inline void attention_query_gradient(const Operands& operands,
                                                 const AttentionShape& shape) {
@@ -104,7 +104,8 @@ __device__ inline void attention_query_gradient(const Operands& operands,
   }
 }
 
-/// Operands: dk and dv, then dy, q, k, v, y and the statistics. A row is a key and its value.
+/// Computes dk and dv. Operands are dk and dv, then dy, q, k, v, y and the statistics. A row is a
+/// key and its value.
 template <class C, class Element, class Statistic>
 __device__ inline void attention_key_gradient(const Operands& operands,
                                               const AttentionShape& shape) {

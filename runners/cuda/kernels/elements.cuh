@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Element types, and how they are read as and written from the type that is computed in.
+// Element types, and how they are converted from and to the type that is computed in.
 namespace plumb::cuda::kernels {
 
 struct Half {
@@ -38,7 +38,7 @@ __device__ inline float load<float, Boolean>(const void* base, Index at) {
   return static_cast<const Boolean*>(base)[at].bits != 0 ? 1.0f : 0.0f;
 }
 
-// Integers drop the fraction and wrap around; what is not a number becomes 0.
+// Store of a number as an element. Integers drop the fraction and wrap around, and NaN becomes 0.
 template <class Compute, class Element>
 struct Store {
   static __device__ inline void to(void* base, Index at, Compute value) {
@@ -72,7 +72,7 @@ struct Store<Compute, Bfloat> {
       unsigned bits;
     } word;
     word.value = static_cast<float>(value);
-    // To the nearest, halves to even; not a number stays none.
+    // Round to nearest, ties to even. NaN stays NaN.
     const unsigned rounded = (word.bits + 0x7fffu + ((word.bits >> 16) & 1u)) >> 16;
     static_cast<Bfloat*>(base)[at].bits =
         static_cast<unsigned short>(word.value != word.value ? 0x7fc0u : rounded);
@@ -110,7 +110,7 @@ __device__ inline void locate(const Space& space, Index element, int operands, I
   }
 }
 
-/// Finds the positions themselves.
+/// Finds the position of an element of the space along each axis.
 __device__ inline void positions_of(const Space& space, Index element, Index* position) {
   for (int axis = space.rank - 1; axis >= 0; --axis) {
     position[axis] = element % space.extents[axis];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// 8-bit floats (OFP8), read as and written from the type that is computed in.
+// 8-bit floats (OFP8), and how they are converted from and to the type that is computed in.
 namespace plumb::cuda::kernels {
 
 struct Float8E4M3 {
@@ -25,12 +25,14 @@ __device__ inline float load<float, Float8E4M3>(const void* base, Index at) {
   const unsigned bits = static_cast<const Float8E4M3*>(base)[at].bits;
   FloatBits word;
   word.bits = (bits & 0x7fu) == 0x7fu ? 0x7fc00000u : (bits & 0x7fu) << 20;
-  // From float's bias of the exponent to e4m3's, subnormals among them: 2^(127 - 7), exact.
+  // From e4m3's bias of the exponent to float's, times 2^(127 - 7). It is exact, also for
+  // subnormals.
   const float magnitude = word.value * 1329227995784915872903807060280344576.0f;
   return (bits & 0x80u) != 0 ? -magnitude : magnitude;
 }
 
-// What a float cannot tell from its neighbour ends odd, so that it is rounded once.
+// Narrows a number to float. A double that is no float is rounded to an odd one, so that the later
+// rounding is the only one.
 template <class Compute>
 __device__ inline float narrowed(Compute value) {
   return static_cast<float>(value);
@@ -47,7 +49,7 @@ __device__ inline float narrowed<double>(double value) {
   return word.value;
 }
 
-// To the nearest, halves to even; beyond the largest number that; not a number stays none.
+// Rounds to nearest, ties to even. Numbers beyond the largest become that, and NaN stays NaN.
 template <int Fraction, int Bias>
 __device__ inline unsigned char float8_bits(float value, float largest) {
   if (value != value) {

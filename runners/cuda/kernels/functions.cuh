@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one and two numbers, by the names of docs/reference/layer-keys.md. Comparisons stand so that
-// what is not a number stays none.
+// Functions of one and two numbers, by the names of docs/reference/layer-keys.md. Comparisons are
+// written so that NaN stays NaN.
 namespace plumb::cuda::kernels {
 
 #define PLUMB_UNARY(name, expression)                   \
@@ -68,7 +68,7 @@ PLUMB_UNARY(sin, sin(x))
 PLUMB_UNARY(cos, cos(x))
 PLUMB_UNARY(is_nan, x != x ? C(1) : C(0))
 PLUMB_UNARY(linear, a * x + b)
-PLUMB_UNARY(inverse_deviation, C(1) / sqrt(x + a))  // of no key: what cuDNN wants of a variance
+PLUMB_UNARY(inverse_deviation, C(1) / sqrt(x + a))  // in no key: cuDNN takes it for a variance
 PLUMB_UNARY(negation, x == C(0) ? C(1) : C(0))
 PLUMB_UNARY(same, x)
 
@@ -82,7 +82,7 @@ PLUMB_UNARY(same, x)
     }                                                        \
   };
 
-/// Takes the sign of the divisor, as Python's %.
+/// Returns the remainder with the sign of the divisor, as Python's %.
 __device__ inline Index floored_remainder(Index x, Index y) {
   const Index remainder = x % y;
   return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gradients. In functions of two numbers x is the gradient of the result, y what the function was
-// taken of.
+// Gradients. In functions of two numbers, x is the gradient of the result and y the operand of the
+// function.
 namespace plumb::cuda::kernels {
 
 template <class C>
@@ -62,8 +62,8 @@ PLUMB_BINARY(sin_gradient, x * cos(y))
 PLUMB_BINARY(cos_gradient, -x * sin(y))
 PLUMB_BINARY(linear_gradient, a * x)
 
-/// Operands: the result, its gradient's origin dy, and y, what the softmax gave; with `flag` its
-/// logarithm.
+/// Computes the gradient of a softmax. Operands are the result, dy, and y, which is the softmax or,
+/// with `flag`, its logarithm.
 template <class C, class Element>
 __device__ inline void softmax_gradient(const Operands& operands, const RowShape& shape) {
   for (Index row = blockIdx.x; row < shape.rows.count; row += gridDim.x) {
@@ -90,7 +90,8 @@ __device__ inline void softmax_gradient(const Operands& operands, const RowShape
   }
 }
 
-/// A row is what shares a mean. Operands: the result, dy, x, scale, mean, variance.
+/// Computes the gradient of a normalisation's data. A row is what shares a mean. Operands are the
+/// result, dy, x, scale, mean and variance.
 template <class C, class Element, class Parameter>
 __device__ inline void normalization_gradient(const Operands& operands, const RowShape& shape) {
   const C count = static_cast<C>(shape.line.count);
@@ -124,7 +125,8 @@ __device__ inline void normalization_gradient(const Operands& operands, const Ro
   }
 }
 
-/// A row is what shares a scale. Operands: the gradients of scale and bias, dy, x, mean, variance.
+/// Computes the gradients of scale and bias. A row is what shares a scale. Operands are the
+/// gradients of scale and bias, dy, x, mean and variance.
 template <class C, class Element, class Parameter>
 __device__ inline void parameter_gradients(const Operands& operands, const RowShape& shape) {
   for (Index row = blockIdx.x; row < shape.rows.count; row += gridDim.x) {
@@ -151,7 +153,7 @@ __device__ inline void parameter_gradients(const Operands& operands, const RowSh
   }
 }
 
-/// Finds which windows along one axis see a place: from `first` on, every `kernel` positions at most.
+/// Returns whether a window reads a place of the data, along one axis.
 __device__ inline bool sees(const PoolGradientShape& shape, int axis, Index window, Index place) {
   const Index from = place + shape.pads[axis] - window * shape.strides[axis];
   return from >= 0 && from % shape.dilations[axis] == 0 &&
@@ -167,8 +169,8 @@ __device__ inline Index last_window(const PoolGradientShape& shape, int axis, In
   return last < shape.windows[axis] ? last : shape.windows[axis] - 1;
 }
 
-/// Counts the positions of a window along one axis that lie in the data, or, with `padded`, in the
-/// padded data.
+/// Counts the positions of a window along one axis that lie in the data. With `padded`, those in
+/// the padded data count.
 __device__ inline Index positions_seen(const PoolGradientShape& shape,
                                        int axis,
                                        Index window,
@@ -195,7 +197,7 @@ struct AverageGradient {
   }
 };
 
-/// All of it goes to the window's largest element, the first of equal ones.
+/// Share of a max pool: all of it goes to the window's largest element, the first of equal ones.
 struct MaxGradient {
   template <class C, class Element>
   static __device__ inline C share(const Operands& operands,
@@ -233,7 +235,7 @@ struct MaxGradient {
   }
 };
 
-/// Gathers, for each element of the data, its shares of the windows that saw it. Operands: the
+/// Sums, for each element of the data, its shares of the windows that read it. Operands are the
 /// result, the gradient of the pool's result, and the data.
 template <class Kind, class C, class Element>
 __device__ inline void pool_gradient(const Operands& operands, const PoolGradientShape& shape) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Binary16 by the processor's own instructions: NVRTC comes without the toolkit's headers. Whoever
-// else compiles the kernels brings functions of their own.
+// Conversions of binary16 by the processor's own instructions, because NVRTC comes without the
+// toolkit's headers. Other compilers of the kernels bring functions of their own.
 #ifdef __CUDACC_RTC__
 __device__ inline float float_of_half(unsigned short bits) {
   float value;

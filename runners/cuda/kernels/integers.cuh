@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of 8-bit integers, exact in s32: one element a thread and step. Operand 0 is the output,
-// 1 and 2 the factors, 3 and 4 their zero points, behind them the operands of steps.
+// Products of 8-bit integers, exact in s32. A thread works on one element per step. Operand 0 is
+// the output, 1 and 2 are the factors, 3 and 4 their zero points. The operands of steps follow.
 namespace plumb::cuda::kernels {
 
 template <class A, class B, class C, class Y, int Count, class Whole, class Real>
@@ -19,8 +19,8 @@ __device__ inline void integer_product(const Operands& operands, const ProductSh
   }
 }
 
-/// Adds up one window: `at` says where the image of this entry and the filter of this channel
-/// begin.
+/// Returns the sum of products over one window. `image` says where the image of this entry begins,
+/// `filter` where the filter of this channel does.
 template <class X, class W>
 __device__ inline int window_sum(const Operands& operands,
                                  const WindowShape& shape,
@@ -59,7 +59,7 @@ __device__ inline void integer_convolution(const Operands& operands, const Windo
   const int of_x = shape.has_zero[0] ? load<int, X>(operands.at[3], 0) : 0;
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {
     Index at[Count];
-    Index position[kMostAxes];
+    Index position[kMaxAxes];
     locate(shape.space, i, Count, at);
     positions_of(shape.space, i, position);
     const Index group = position[1] / shape.group_filters;
@@ -75,15 +75,15 @@ __device__ inline void integer_convolution(const Operands& operands, const Windo
   }
 }
 
-/// Copies integers as s8, with their zero point around them: u8 less 128, which is the same byte
-/// with its highest bit turned. Operand 2 is the zero point.
+/// Copies integers as s8, with their zero point around them. u8 become 128 less, which is the same
+/// byte with its highest bit flipped. Operand 2 is the zero point.
 template <class X>
 __device__ inline void shift_integers(const Operands& operands, const ShiftShape& shape) {
   const int turned = Ends<X>::kHigh == 255 ? 128 : 0;
   const int zero = (shape.has_zero ? load<int, X>(operands.at[2], 0) : 0) - turned;
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {
     Index at[2];
-    Index position[kMostAxes];
+    Index position[kMaxAxes];
     locate(shape.space, i, 2, at);
     positions_of(shape.space, i, position);
     Index from = 0;
@@ -98,7 +98,7 @@ __device__ inline void shift_integers(const Operands& operands, const ShiftShape
   }
 }
 
-/// Adds up the numbers of a line of s8, one line a thread and step.
+/// Sums lines of s8. A thread works on one line per step.
 __device__ inline void add_up_integers(const Operands& operands, const LineShape& shape) {
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {
     Index at[2];

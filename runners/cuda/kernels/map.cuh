@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that compute each output element by itself: one element a thread and step.
+// Kernels that compute each output element by itself. A thread works on one element per step.
 namespace plumb::cuda::kernels {
 
 template <class Function, class C, class Y, class X>
@@ -26,7 +26,7 @@ __device__ inline void map_two(const Operands& operands, const MapShape& shape) 
   }
 }
 
-/// Chooses by a condition between two numbers, unchanged.
+/// Chooses between two elements by a condition, and copies the chosen one unchanged.
 template <class Element>
 __device__ inline void choose(const Operands& operands, const MapShape& shape) {
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {
@@ -39,7 +39,8 @@ __device__ inline void choose(const Operands& operands, const MapShape& shape) {
   }
 }
 
-/// Normalises with known mean and variance: x, scale, bias, mean, variance.
+/// Normalises with known mean and variance. Operands are the output, x, scale, bias, mean,
+/// variance.
 template <class C, class Y, class X, class Parameter>
 __device__ inline void normalize_known(const Operands& operands, const MapShape& shape) {
   const C epsilon = static_cast<C>(shape.parameters[0]);
@@ -65,7 +66,7 @@ __device__ inline void fill(const Operands& operands, const MapShape& shape) {
   }
 }
 
-/// Moves elements, whatever they mean.
+/// Copies elements without interpreting them.
 template <class Element>
 __device__ inline void copy(const Operands& operands, const MapShape& shape) {
   Element* const to = static_cast<Element*>(operands.at[0]) + shape.starts[0];
@@ -81,7 +82,7 @@ template <class C, class Element>
 __device__ inline void response(const Operands& operands, const ResponseShape& shape) {
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {
     Index at[2];
-    Index position[kMostAxes];
+    Index position[kMaxAxes];
     locate(shape.space, i, 2, at);
     positions_of(shape.space, i, position);
     const Index stride = shape.space.strides[1][1];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools: one output element a thread and step.
+// Pools. A thread works on one output element per step.
 namespace plumb::cuda::kernels {
 
-// What is done with each element of a window (`take`), and with the result (`give`).
+// Kinds of pool: `take` adds an element of a window to the total, `give` makes the total a result.
 struct MaxPool {
   template <class C>
   static __device__ inline C take(C total, C x, Index seen, double) {

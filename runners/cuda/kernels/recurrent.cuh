@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Recurrent layers (RNN-14, GRU-14, LSTM-14 of the ONNX operator specification): a block works on
-// one entry of the batch in one direction, step by step, a thread on a unit and the units a block's
-// width further. Operand 0 holds states, one row a step in the order of the steps; behind them the
-// cell, what the reset lets through, and the first state. 1 to 7 are x, w, r, bias, h0, c0 and
-// peepholes (those left out are never read).
+// Recurrent layers (RNN-14, GRU-14, LSTM-14 of the ONNX operator specification). A block works on
+// one entry of the batch in one direction, step by step. A thread works on one unit, and on the
+// units a block's width further. Operand 0 holds states, one row a step in the order of the steps.
+// After them come the cell, what the reset lets through, and the first state. 1 to 7 are x, w, r,
+// bias, h0, c0 and peepholes. Those that are left out are never read.
 namespace plumb::cuda::kernels {
 
 /// Offsets at which one block finds its numbers in the operands.
 struct RecurrentPlace {
   Index x;       // of this step
   Index matrix;  // row of w and r with the first gate of this direction
-  Index bias;    // row, likewise
+  Index bias;    // row of the bias with the same gate
   Index peephole;
 };
 
@@ -70,7 +70,7 @@ __device__ inline C watched(const Operands& operands,
              : C(0);
 }
 
-/// A recurrent cell of one gate.
+/// Recurrent cell of one gate.
 template <class Function>
 struct PlainCell {
   template <class C, class Element>
@@ -86,7 +86,8 @@ struct PlainCell {
   }
 };
 
-/// Gates z, r, h: the reset comes before the product with the state, or behind it.
+/// Recurrent cell with gates z, r, h. The reset comes before the product with the state or, with
+/// `Behind`, after it.
 template <bool Behind>
 struct GatedCell {
   template <class C, class Element>
@@ -109,7 +110,7 @@ struct GatedCell {
   }
 };
 
-/// Gates i, o, f, c; peepholes i, o, f.
+/// Recurrent cell with gates i, o, f, c and peepholes i, o, f.
 struct LongCell {
   template <class C, class Element>
   static __device__ inline C next(const Operands& operands,
@@ -179,7 +180,7 @@ __device__ inline void recurrent(const Operands& operands, const RecurrentShape&
   }
 }
 
-/// Copies numbers of the type that is computed in to where they are wanted.
+/// Copies numbers, and converts them from the type that is computed in.
 template <class C, class Element>
 __device__ inline void copy_as(const Operands& operands, const MapShape& shape) {
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that look at whole rows: a block works on one row, then on the next in its turn. Operand 0
-// is the output, 1 the input, 2 and 3 scale and bias.
+// Kernels that read whole rows. A block works on one row, then on its next one. Operand 0 is the
+// output, 1 the input, 2 and 3 are scale and bias.
 namespace plumb::cuda::kernels {
 
 template <class C>
@@ -20,7 +20,7 @@ struct Smallest {
   static __device__ inline C of(C a, C b) { return a != a || a < b ? a : b; }
 };
 
-/// Joins what all threads of the block have; every thread gets the result.
+/// Joins the values of all threads of the block. Every thread gets the result.
 template <class Join, class C>
 __device__ inline C joined(C value) {
   __shared__ C partial[kThreadsOfRow];
@@ -63,8 +63,8 @@ struct Exponential {
   }
 };
 
-/// Joins `Term::of(x, shift)` over the row whose first element lies at `start`. `neutral` changes no
-/// result.
+/// Joins `Term::of(x, shift)` over the row whose first element lies at `start`. `neutral` changes
+/// no result.
 template <class Join, class Term, class C, class Element>
 __device__ inline C over_row(
     const void* input, const Space& line, Index start, C shift, C neutral) {
@@ -88,6 +88,7 @@ __device__ inline void softmax(const Operands& operands, const RowShape& shape) 
   for (Index row = blockIdx.x; row < shape.rows.count; row += gridDim.x) {
     Index start[2];
     locate(shape.rows, row, 2, start);
+    // Without the largest number taken off, exp() could overflow.
     const C most = largest_of_row<C, Element>(operands.at[1], shape.line, start[1]);
     const C total = over_row<Sum<C>, Exponential, C, Element>(
         operands.at[1], shape.line, start[1], most, C(0));
@@ -102,7 +103,8 @@ __device__ inline void softmax(const Operands& operands, const RowShape& shape) 
   }
 }
 
-/// Normalises rows to variance 1 and, with `shape.flag`, mean 0, then scales; with `WithBias`, adds.
+/// Normalises rows to variance 1 and, with `shape.flag`, mean 0. Then scales them and, with
+/// `WithBias`, adds the bias.
 template <class C, class Element, class Parameter, bool WithBias>
 __device__ inline void normalize(const Operands& operands, const RowShape& shape) {
   const C count = static_cast<C>(shape.line.count);
@@ -132,7 +134,7 @@ __device__ inline void normalize(const Operands& operands, const RowShape& shape
   }
 }
 
-// What a reduction's whole does with the joined terms.
+// Last step of a reduction, on the joined terms of a row.
 struct Plain {
   template <class C>
   static __device__ inline C of(C total, C) {
@@ -188,8 +190,8 @@ __device__ inline void reduce_log_sum_exp(const Operands& operands, const RowSha
   }
 }
 
-/// Finds where a row is largest or, with `parameter` below 0, smallest; with `flag` the last such
-/// place.
+/// Finds the place where a row is largest or, with `parameter` below 0, smallest. With `flag`, that
+/// is the last such place, else the first.
 template <class C, class Element>
 __device__ inline void find_extreme(const Operands& operands, const RowShape& shape) {
   __shared__ Index places[kThreadsOfRow];

@@ -14,7 +14,7 @@ __device__ inline void gather(const Operands& operands, const GatherShape& shape
   }
 }
 
-/// Returns the input's position along one axis; -1: there is none, it is filled.
+/// Returns the input's position along one axis. -1: there is none, and the element is filled.
 __device__ inline Index position_in(Index position, Index extent, int mode) {
   if (position >= 0 && position < extent) {
     return position;
@@ -38,7 +38,7 @@ __device__ inline Index position_in(Index position, Index extent, int mode) {
 template <class C, class Element>
 __device__ inline void pad(const Operands& operands, const PadShape& shape) {
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {
-    Index position[kMostAxes];
+    Index position[kMaxAxes];
     Index out[1];
     positions_of(shape.space, i, position);
     locate(shape.space, i, 1, out);
@@ -87,7 +87,7 @@ __device__ inline Index clamped(double position, Index extent) {
 template <class Element>
 __device__ inline void resize_nearest(const Operands& operands, const ResizeShape& shape) {
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {
-    Index position[kMostAxes];
+    Index position[kMaxAxes];
     Index out[1];
     positions_of(shape.space, i, position);
     locate(shape.space, i, 1, out);
@@ -109,11 +109,11 @@ __device__ inline void resize_nearest(const Operands& operands, const ResizeShap
   }
 }
 
-/// Interpolates along up to two axes.
+/// Interpolates linearly along up to two axes.
 template <class C, class Element>
 __device__ inline void resize_linear(const Operands& operands, const ResizeShape& shape) {
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {
-    Index position[kMostAxes];
+    Index position[kMaxAxes];
     Index out[1];
     positions_of(shape.space, i, position);
     locate(shape.space, i, 1, out);

@@ -1,38 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a launch tells a kernel: read by the C++ compiler and, as text, by NVRTC, which has no
-// standard headers. Numbers only, the same layout for both.
+// What a launch tells a kernel. The C++ compiler reads it and, as text, NVRTC, which has no
+// standard headers. It has numbers only, with the same layout for both.
 #pragma once
 
 namespace plumb::cuda::kernels {
 
 using Index = long long;
 
-constexpr int kMostOperands = 12;  // of one kernel: outputs first, then inputs
-constexpr int kMostAxes = 8;
+constexpr int kMaxOperands = 12;  // of one kernel: outputs first, then inputs
+constexpr int kMaxAxes = 8;
 constexpr int kThreadsOfRow = 128;  // of the block that works on one row; a power of two
 
 /// Addresses of a kernel's operands.
 struct Operands {
-  void* at[kMostOperands];
+  void* at[kMaxOperands];
 };
 
-/// An index space: its extents, outermost first, and the strides of each operand. A stride is the
+/// Index space: its extents, outermost first, and the strides of each operand. A stride is the
 /// number of elements by which one step along an axis moves.
 struct Space {
   int rank;
   Index count;
-  Index extents[kMostAxes];
-  Index strides[kMostOperands][kMostAxes];
+  Index extents[kMaxAxes];
+  Index strides[kMaxOperands][kMaxAxes];
 };
 
-/// Of kernels that compute each element by itself (map.cuh) or only move it (copy.cuh).
+/// Shape of kernels that compute each element by itself or only move it (map.cuh).
 struct MapShape {
   Space space;
-  Index starts[kMostOperands];  // elements before an operand's first
+  Index starts[kMaxOperands];  // elements before an operand's first
   double parameters[2];
 };
 
-/// Of kernels that look at whole rows (rows.cuh): all rows, and the elements of each.
+/// Shape of kernels that read whole rows (rows.cuh): all rows, and the elements of each.
 struct RowShape {
   Space rows;
   Space line;
@@ -42,9 +42,10 @@ struct RowShape {
 
 constexpr int kValuesOfThread = 8;  // numbers of an attention's result that one thread adds up
 
-/// Of attention. Strides lie along batch, heads and positions; an operand's numbers lie together.
+/// Shape of attention. Strides lie along batch, heads and positions. An operand's numbers lie
+/// together.
 struct AttentionShape {
-  Index rows;  // batch × heads of queries × queries
+  Index rows;  // batch × q_heads × queries; dk and dv: batch × kv_heads × keys
   Index q_heads;
   Index kv_heads;  // divides q_heads
   Index queries;
@@ -60,22 +61,22 @@ struct AttentionShape {
   double softcap;  // 0: none
 };
 
-constexpr int kMostSteps = 4;  // that have parameters, of a chain (steps.cuh)
+constexpr int kMaxSteps = 4;  // unary functions of a chain (steps.cuh)
 
 /// Parameters of the unary functions in a chain.
 struct StepParameters {
-  double of[kMostSteps][2];
+  double of[kMaxSteps][2];
 };
 
-/// Of kernels that take each element through a chain of steps; the space has the strides of all
-/// their operands.
+/// Shape of kernels that take each element through a chain of steps. The space has the strides of
+/// all their operands.
 struct StepShape {
   Space space;
   StepParameters parameters;
 };
 
-/// Of products of integers: the space is the result's, with the factors' strides along it and those
-/// of the steps' operands.
+/// Shape of products of integers. The space is the result's. Along it lie the strides of the
+/// factors and of the steps' operands.
 struct ProductShape {
   Space space;
   StepParameters parameters;
@@ -84,7 +85,8 @@ struct ProductShape {
   int has_zero[2];  // zero points
 };
 
-/// Of convolutions of integers: likewise, with batch, channels and always three spatial axes.
+/// Shape of convolutions of integers. The space is as that of products, with batch, channels and
+/// always three spatial axes.
 struct WindowShape {
   Space space;
   StepParameters parameters;
@@ -94,29 +96,29 @@ struct WindowShape {
   Index dilations[3];
   Index pads[3];
   Index image_steps[4];   // channels, then the spatial axes
-  Index filter_steps[4];  // likewise
+  Index filter_steps[4];  // in the same order
   Index channels;         // of the image in one group
   Index group_filters;    // channels of the result in one group
   int has_zero[2];        // zero points
 };
 
-/// Of copies of integers that are shifted by 128 and padded: for each axis what lies before the
-/// input, and its extent.
+/// Shape of copies of integers that are shifted by 128 and padded. It has, for each axis, what lies
+/// before the input, and its extent.
 struct ShiftShape {
   Space space;
-  Index before[kMostAxes];
-  Index extents[kMostAxes];
+  Index before[kMaxAxes];
+  Index extents[kMaxAxes];
   int has_zero;
 };
 
-/// Of sums along lines of numbers: the space has a line an element.
+/// Shape of sums along lines of numbers. The space has a line an element.
 struct LineShape {
   Space space;
   Index length;
   Index step;
 };
 
-/// Of recurrent layers: one block an entry of the batch and direction.
+/// Shape of recurrent layers: one block an entry of the batch and direction.
 struct RecurrentShape {
   Index directions;
   Index steps;
@@ -134,7 +136,7 @@ struct RecurrentShape {
   int gates_state;  // the reset gate comes before the product with the state
 };
 
-/// Of pools; always three spatial axes, those missing of extent 1.
+/// Shape of pools. There are always three spatial axes; those missing have extent 1.
 struct PoolShape {
   Space out;  // batch, channels, three spatial axes
   Index in[3];
@@ -147,8 +149,8 @@ struct PoolShape {
   double power;
 };
 
-/// Of pools' gradients: the space is the data's, with the strides of the result, of the gradient of
-/// the pool's result and of the data along its axes; always three spatial ones.
+/// Shape of pools' gradients. The space is the data's, always with three spatial axes. Along them
+/// lie the strides of the result, of the gradient of the pool's result and of the data.
 struct PoolGradientShape {
   Space space;
   Index data[3];
@@ -161,7 +163,7 @@ struct PoolGradientShape {
   int include_pad;
 };
 
-/// Of local response normalisation over channels: axis 1 of the space.
+/// Shape of local response normalisation over channels: axis 1 of the space.
 struct ResponseShape {
   Space space;
   Index before;
@@ -171,32 +173,33 @@ struct ResponseShape {
   double bias;
 };
 
-/// Of a gather along one axis: the space is outer × indices × inner.
+/// Shape of a gather along one axis. The space is outer × indices × inner.
 struct GatherShape {
   Space space;
   Index extent;       // of the data along the axis
   Index axis_stride;  // of the data
 };
 
-/// Of padding: for each axis of the output what lies before the input, and the input's extent.
+/// Shape of padding: for each axis of the output what lies before the input, and the input's
+/// extent.
 struct PadShape {
   Space space;
-  Index before[kMostAxes];
-  Index extents[kMostAxes];
+  Index before[kMaxAxes];
+  Index extents[kMaxAxes];
   int mode;  // 0 constant, 1 reflect, 2 edge, 3 wrap
   double value;
 };
 
-/// Of resizing: for each axis how an output position falls on the input's.
+/// Shape of resizing: for each axis how an output position falls on the input's.
 struct ResizeShape {
   Space space;
-  Index extents[kMostAxes];  // of the input
-  double scales[kMostAxes];
-  double resized[kMostAxes];  // scale × extent
+  Index extents[kMaxAxes];  // of the input
+  double scales[kMaxAxes];
+  double resized[kMaxAxes];  // scale × extent
   int coordinates;  // 0 half_pixel, 1 half_pixel_symmetric, 2 pytorch_half_pixel, 3 align_corners,
                     // 4 asymmetric, 5 tf_half_pixel_for_nn
   int nearest;      // 0 floor, 1 ceil, 2 round_prefer_ceil, 3 round_prefer_floor
-  int resized_axes[2];  // those that are interpolated; -1: none
+  int resized_axes[2];  // axes that are interpolated; -1: none
 };
 
 }  // namespace plumb::cuda::kernels

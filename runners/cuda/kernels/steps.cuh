@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a number on its way to the result: a chain of steps, each on what the step before
-// it left. A step finds its own operand at the place that it is told, where `at` says.
+// Chains of steps that make a result of a number. Each step works on what the step before it left.
+// `at` says where the operand of a step lies in its buffer.
 namespace plumb::cuda::kernels {
 
 template <class... All>
@@ -22,7 +22,7 @@ struct Steps<First, Rest...> {
   }
 };
 
-/// Takes a function of one number.
+/// Step that applies a function of one number.
 template <class Function, int Step>
 struct Apply {
   template <class C>
@@ -35,7 +35,7 @@ struct Apply {
   }
 };
 
-/// Takes a function of two numbers: the second is an operand's.
+/// Step that applies a function of two numbers. The second is an operand's.
 template <class Function, class Element, int Place>
 struct Combine {
   template <class C>
@@ -47,8 +47,8 @@ struct Combine {
   }
 };
 
-/// Takes off what shifting a factor by its zero point adds to a sum: that zero point, less what was
-/// already taken off, times the sum of the other factor.
+/// Step that subtracts what shifting a factor by its zero point adds to a sum. That is the zero
+/// point, less what was already taken off, times the sum of the other factor.
 template <class Element, int Sums, int Zero, int Taken>
 struct Unshift {
   static __device__ inline int of(int x,
@@ -73,8 +73,9 @@ struct Ends<unsigned char> {
   static constexpr int kHigh = 255;
 };
 
-/// Brings a number onto a grid of integers: by its scale, to the nearest, ties to even, and into
-/// the type's range. Zero is the place of the grid's zero point; 0: there is none.
+/// Step that brings a number onto a grid of integers. It divides by the scale, rounds to nearest,
+/// ties to even, adds the zero point, and clamps to the type's range. `Zero` is the place of the
+/// zero point; 0: there is none.
 template <class Grid, class ScaleElement, int Scale, int Zero>
 struct Round {
   template <class C>
@@ -90,7 +91,7 @@ struct Round {
   }
 };
 
-/// Ends the way of a sum: steps in whole numbers, then in real ones.
+/// Executes the steps on a sum, in whole numbers, then in real ones. Stores the result.
 template <class C, class Y, class Whole, class Real>
 __device__ inline void finish(const Operands& operands,
                               const Index* at,
@@ -100,7 +101,7 @@ __device__ inline void finish(const Operands& operands,
   store<C, Y>(operands.at[0], at[0], Real::of(real, operands, at, parameters));
 }
 
-/// Takes each element of operand 1 through steps.
+/// Executes steps on each element of operand 1.
 template <class C, class Y, class X, int Count, class Real>
 __device__ inline void map_steps(const Operands& operands, const StepShape& shape) {
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {
@@ -111,7 +112,7 @@ __device__ inline void map_steps(const Operands& operands, const StepShape& shap
   }
 }
 
-/// The same for sums of products of integers, operand 1.
+/// Executes steps on each sum of a product of integers, operand 1.
 template <class C, class Y, int Count, class Whole, class Real>
 __device__ inline void map_sums(const Operands& operands, const StepShape& shape) {
   for (Index i = first_element(); i < shape.space.count; i += element_step()) {

@@ -9,20 +9,20 @@
 
 namespace plumb::cuda {
 
-/// The key, library and seed that every reproducer states about itself.
+/// Key, library and seed that every reproducer states about itself.
 struct ReproducerTitle {
   std::string key;
   std::string library;  ///< name and version, for people
   std::uint64_t seed = 1;
 };
 
-/// Writes a title as constants of main.cpp.
+/// Returns a title as constants of main.cpp.
 [[nodiscard]] std::string title_text(const ReproducerTitle& title);
 
-/// Writes a row's time as an initialiser of replay.hpp's Row.
+/// Returns a row's time as an initialiser of replay.hpp's Row.
 [[nodiscard]] std::string row_text(const Measurement& row);
 
-/// Puts the variants where a frame has its mark for them.
+/// Returns a frame with the variants at its mark for them.
 [[nodiscard]] std::string with_variants(std::string_view frame, const std::string& variants);
 
 }  // namespace plumb::cuda

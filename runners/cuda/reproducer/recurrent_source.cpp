@@ -4,13 +4,14 @@
 #include <fmt/format.h>
 
 #include "harness/base/cpp_literal.hpp"
-#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/exec/index_space.hpp"
 #include "runners/cuda/reproducer/frame.hpp"
 
 namespace plumb::cuda {
 namespace {
 
-/// Names replay.hpp's type for cuDNN's. Throws Unsupported for one that recurrent layers lack.
+/// Returns the name of replay.hpp's type for one of cuDNN's. Throws Unsupported for one that
+/// recurrent layers lack.
 const char* number_of(abi::Type type) {
   switch (type) {
     case abi::Type::kFloat:

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "runners/cuda/recurrent_problem.hpp"
+#include "runners/cuda/dnn/legacy/recurrent_problem.hpp"
 #include "runners/cuda/reproducer/main_text.hpp"
 
 namespace plumb::cuda {
 
-/// A recurrent layer executed by one of cuDNN's algorithms.
+/// Recurrent layer executed by one of cuDNN's algorithms.
 struct RecurrentVariant {
   Measurement row;  ///< with its time
   abi::RecurrentAlgorithm algorithm = abi::RecurrentAlgorithm::kStandard;

@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/model/quantized_product.hpp"
-#include "runners/cuda/attention_gradient_graph.hpp"
-#include "runners/cuda/attention_offers.hpp"
-#include "runners/cuda/convolution_offers.hpp"
-#include "runners/cuda/index_space.hpp"
-#include "runners/cuda/integer_form.hpp"
-#include "runners/cuda/integer_offers.hpp"
-#include "runners/cuda/norm_graph.hpp"
-#include "runners/cuda/product_plan.hpp"
-#include "runners/cuda/recurrent_offers.hpp"
+#include "harness/model/key/quantized_product.hpp"
+#include "runners/cuda/blas/product_plan.hpp"
+#include "runners/cuda/builtin/integer_form.hpp"
+#include "runners/cuda/builtin/integer_variants.hpp"
+#include "runners/cuda/dnn/attention_gradient_graph.hpp"
+#include "runners/cuda/dnn/attention_variants.hpp"
+#include "runners/cuda/dnn/convolution_variants.hpp"
+#include "runners/cuda/dnn/legacy/recurrent_variants.hpp"
+#include "runners/cuda/dnn/norm_graph.hpp"
+#include "runners/cuda/exec/index_space.hpp"
 #include "runners/cuda/reproducer/frame.hpp"
 #include "runners/cuda/reproducer/recurrent_source.hpp"
 #include "runners/cuda/reproducer/reproducer_source.hpp"
@@ -37,7 +37,7 @@ constexpr std::string_view kRecurrent = "cudnn-rnn";
   throw Error(Error::Kind::kUser, text);
 }
 
-/// Takes a variant apart at ';' and '='.
+/// Splits a variant's name at ';' and '='.
 std::vector<Part> parts_of(const std::string& variant) {
   std::vector<Part> parts;
   std::string_view rest = variant;
@@ -77,7 +77,7 @@ std::int64_t integer(const Part& part, const std::string& variant) {
   return value;
 }
 
-/// Takes away what says that an integer product's scales are apart; returns whether it stood there.
+/// Removes the parts of an integer product from a variant's name. Returns whether there were any.
 bool drop_integer_parts(std::string& variant) {
   bool found = false;
   for (const std::string_view part : {kScalesApart, kShiftedOperands}) {
@@ -100,7 +100,7 @@ std::vector<GraphForm> graph_forms(const LayerSpec& spec, bool apart) {
                                                    : norm_forms(spec);
 }
 
-/// Finds the form that a variant was asked in, and leaves engine and knobs of its parts.
+/// Returns the graph, engine and knobs that a row's variant names.
 EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
   EngineVariant result{timed, {}, 0, {}};
   Measurement row = timed;
@@ -128,7 +128,7 @@ EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
   return result;
 }
 
-/// Finds the form of the product that a variant was asked in.
+/// Returns the form of the product that a row's variant names.
 ProductVariant product_variant(const LayerSpec& layer, const Measurement& row) {
   std::string variant = row.variant;
   static_cast<void>(drop_integer_parts(variant));
@@ -187,7 +187,7 @@ std::string main_source(const LayerSpec& spec,
   return product_source(title, variants);
 }
 
-/// Keeps the rows that have a time and are of the library that the first such row is of.
+/// Returns the rows with a time that are of the same library as the first such row.
 std::vector<Measurement> rows_of_one_library(const ReproducerRequest& request) {
   std::vector<Measurement> rows;
   for (const Measurement& row : request.rows) {

@@ -11,9 +11,9 @@
 
 #include "harness/base/cpp_literal.hpp"
 #include "harness/base/error.hpp"
-#include "runners/cuda/algorithm_text.hpp"
-#include "runners/cuda/index_space.hpp"
-#include "runners/cuda/lt_product.hpp"
+#include "runners/cuda/blas/algorithm_text.hpp"
+#include "runners/cuda/blas/lt_product.hpp"
+#include "runners/cuda/exec/index_space.hpp"
 #include "runners/cuda/reproducer/frame.hpp"
 #include "runners/cuda/reproducer/main_text.hpp"
 
@@ -24,7 +24,7 @@ std::string list_text(const std::vector<std::int64_t>& values) {
   return fmt::format("{{{}}}", fmt::join(values, ", "));
 }
 
-/// Writes a number as a literal: C++ has none for what is not finite.
+/// Returns a number as source text. C++ has no literal for what is not finite.
 std::string number_text(double value) {
   if (std::isinf(value)) {
     return value < 0 ? "-INFINITY" : "INFINITY";
@@ -210,7 +210,8 @@ std::string matrix_text(const GemmMatrix& matrix) {
                      matrix.batch_stride);
 }
 
-/// Writes what the epilogue reads beside the bias: an activation's operand, or its bits.
+/// Returns the source text of what the epilogue reads beside the bias: an activation's operand, or
+/// its bits.
 std::string saved_text(const GemmProblem& problem) {
   if (!problem.saved) {
     return "{0, Number::boolean, 0}";
@@ -225,7 +226,7 @@ std::string saved_text(const GemmProblem& problem) {
                      column * saved.columns);
 }
 
-/// Counts the bias' numbers, or those of its gradient, which stands in its place.
+/// Counts the numbers of the bias, or those of its gradient, which stands in its place.
 std::int64_t bias_numbers(const GemmProblem& problem) {
   if (problem.bias_gradient) {
     return problem.summed == GemmProblem::Summed::kB ? problem.n : problem.m;

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "harness/results/measurement.hpp"
-#include "runners/cuda/gemm_problem.hpp"
+#include "runners/cuda/blas/gemm_problem.hpp"
+#include "runners/cuda/dnn/tensor_graph.hpp"
 #include "runners/cuda/reproducer/main_text.hpp"
-#include "runners/cuda/tensor_graph.hpp"
 
 namespace plumb::cuda {
 
@@ -21,7 +21,7 @@ struct EngineVariant {
   std::vector<std::pair<std::string, std::int64_t>> knobs;  ///< "TILE_SIZE", or "#44": by number
 };
 
-/// Writes main.cpp of a program that executes engines of cuDNN's.
+/// Writes main.cpp of a program that executes cuDNN's engines.
 [[nodiscard]] std::string engine_source(const ReproducerTitle& title,
                                         const std::vector<EngineVariant>& variants);
 
@@ -31,8 +31,8 @@ struct ProductVariant {
   GemmProblem problem;
 };
 
-/// Writes main.cpp of a program that executes algorithms of cuBLASLt's: those of the rows'
-/// attribute "algorithm", or where there is none the heuristic's first.
+/// Writes main.cpp of a program that executes cuBLASLt's algorithms. They are those of the rows'
+/// attribute "algorithm" or, where there is none, the heuristic's first.
 [[nodiscard]] std::string product_source(const ReproducerTitle& title,
                                          const std::vector<ProductVariant>& variants);
 

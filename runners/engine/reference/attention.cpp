@@ -4,8 +4,8 @@
 #include <limits>
 #include <set>
 
-#include "harness/model/attention_shape.hpp"
-#include "harness/model/spec_check.hpp"
+#include "harness/model/key/attention_shape.hpp"
+#include "harness/model/key/spec_check.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/operators.hpp"
 
@@ -18,8 +18,8 @@ std::size_t size(std::int64_t extent) {
   return static_cast<std::size_t>(extent);
 }
 
-/// Computes single rows of ONNX's Attention (Attention-23, -24, without windows): one query of one
-/// head.
+/// Attention of ONNX (Attention-23 and -24, without windows), computed row by row. A row belongs to
+/// one query of one head.
 class Attention {
  public:
   Attention(const LayerSpec& spec, Operands operands)
@@ -32,7 +32,7 @@ class Attention {
   [[nodiscard]] const AttentionShape& shape() const { return s_; }
   [[nodiscard]] std::size_t rows() const { return size(s_.batch * s_.q_heads * s_.queries); }
 
-  /// Returns where the output holds a row, counted in the order batch, head, query.
+  /// Returns the position of a row in the output. Rows count in the order batch, head, query.
   [[nodiscard]] std::size_t place(std::size_t row) const {
     const std::size_t query = row % size(s_.queries);
     const std::size_t head = row / size(s_.queries) % size(s_.q_heads);
@@ -40,7 +40,7 @@ class Attention {
     return start(batch, head, query, s_.q_heads, s_.queries, s_.value_head);
   }
 
-  /// Computes a row: as many numbers as a value has.
+  /// Computes a row, which has as many numbers as a value.
   [[nodiscard]] std::vector<double> compute(std::size_t row) const {
     const std::size_t query = row % size(s_.queries);
     const std::size_t head = row / size(s_.queries) % size(s_.q_heads);
@@ -56,7 +56,7 @@ class Attention {
     }
     std::vector<double> result(size(s_.value_head), 0.0);
     if (most == -kInfinity) {
-      return result;  // nothing to attend to
+      return result;  // the query has no key
     }
     double total = 0.0;
     for (double& weight : weights) {
@@ -72,8 +72,8 @@ class Attention {
     return result;
   }
 
-  /// Returns an element of the keys (operand 1) or values (2) of all steps, dense [batch, heads,
-  /// keys, numbers].
+  /// Returns an element of the keys (operand 1) or values (operand 2) of all steps, earlier ones
+  /// included. They are dense [batch, heads, keys, numbers].
   [[nodiscard]] double present(std::size_t operand, std::size_t element) const {
     const std::int64_t numbers = operand == 1 ? s_.head : s_.value_head;
     const std::size_t row = element / size(numbers);
@@ -101,7 +101,7 @@ class Attention {
     return row * size(numbers);
   }
 
-  /// Finds a key or value: of earlier steps (operand `past`) or of this one.
+  /// Returns a key or value, from operand `past` for earlier steps and from `operand` for this one.
   [[nodiscard]] const double* number(std::size_t operand,
                                      std::size_t past,
                                      std::size_t batch,

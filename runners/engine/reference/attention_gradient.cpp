@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of attention by softmax's own: with P = exp(scale · q·k − statistics) over the keys
-// that a query sees, dv = Σ P·dy over queries, and with dS = P · (dy·v − dy·y) · scale,
+// The gradient of attention follows from that of softmax, with P = exp(scale · q·k − statistics)
+// over the keys that a query sees: dv = Σ P·dy over queries. With dS = P · (dy·v − dy·y) · scale,
 // dq = Σ dS·k over keys and dk = Σ dS·q over queries (Dao et al. 2022, appendix B.2).
 #include <algorithm>
 #include <cmath>
 #include <set>
 
-#include "harness/model/attention_shape.hpp"
-#include "harness/model/gradient_layer.hpp"
-#include "harness/model/spec_check.hpp"
+#include "harness/model/key/attention_shape.hpp"
+#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/spec_check.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/operators.hpp"
 
@@ -28,7 +28,8 @@ struct Place {
   std::size_t position = 0;
 };
 
-/// Computes single rows of the gradients: of one query, or of one key and its value.
+/// Gradients of attention, computed row by row. A row belongs to one query, or to one key and its
+/// value.
 class AttentionGradient {
  public:
   AttentionGradient(const LayerSpec& spec, Operands operands)
@@ -41,7 +42,8 @@ class AttentionGradient {
   [[nodiscard]] std::size_t query_rows() const { return size(s_.batch * s_.q_heads * s_.queries); }
   [[nodiscard]] std::size_t key_rows() const { return size(s_.batch * s_.kv_heads * s_.keys); }
 
-  /// Returns where the output (0: dq, 1: dk, 2: dv) holds a row, counted as batch, head, position.
+  /// Returns the position of a row in the output (0: dq, 1: dk, 2: dv). Rows count in the order
+  /// batch, head, position.
   [[nodiscard]] std::size_t place(std::size_t output, std::size_t row) const {
     const bool of_query = output == 0;
     return start(place_of(row, of_query), of_query, output == 2 ? s_.value_head : s_.head);
@@ -60,7 +62,7 @@ class AttentionGradient {
     return result;
   }
 
-  /// Returns dk of a key, or dv of its value.
+  /// Returns the gradient dk of a key, or dv of its value.
   [[nodiscard]] std::vector<double> key_gradient(std::size_t row, bool of_value) const {
     const Place key = place_of(row, false);
     const std::size_t sharing = size(s_.q_heads / s_.kv_heads);
@@ -145,7 +147,7 @@ class AttentionGradient {
   bool causal_ = false;
 };
 
-/// Visits a row of an output: `visit(where it begins, its numbers)`.
+/// Computes a row of an output and calls `visit(position in the output, numbers)`.
 template <typename Visit>
 void visit_row(const AttentionGradient& layer, std::size_t output, std::size_t row, Visit&& visit) {
   visit(layer.place(output, row),

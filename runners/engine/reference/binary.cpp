@@ -22,7 +22,7 @@ double smaller(double a, double b) {
 double truncated_quotient(double a, double b) {
   return std::trunc(a / b);
 }
-/// Takes the sign of the divisor, as Python's %.
+/// Returns the remainder with the sign of the divisor, as Python's %.
 double floored_remainder(double a, double b) {
   const double remainder = std::fmod(a, b);
   return remainder != 0.0 && (remainder < 0.0) != (b < 0.0) ? remainder + b : remainder;

@@ -9,12 +9,12 @@
 namespace plumb::reference {
 namespace {
 
-/// Fills a panel (im2col) with what kPanelColumns grid positions from `first` on see of one group's
-/// image.
+/// Panel (im2col) of what kPanelColumns grid positions read from one group's image.
 class ImagePanel {
  public:
   explicit ImagePanel(const ConvolutionShape& shape) : shape_(shape) {}
 
+  /// Fills `panel` for the grid positions from `first` on. Columns beyond the grid are 0.
   void fill(const double* image, std::int64_t channels, std::int64_t first, double* panel) {
     const std::int64_t positions = ConvolutionShape::volume(shape_.grid);
     for (std::size_t column = 0; column < kPanelColumns; ++column) {
@@ -39,7 +39,7 @@ class ImagePanel {
   }
 
  private:
-  /// Computes for each kernel position which image element each column reads; -1: padding.
+  /// Computes, for each kernel position, which image element each column reads; -1 means padding.
   void fill_offsets() {
     offsets_.clear();
     for (std::int64_t d = 0; d < shape_.kernel[0]; ++d) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "harness/model/gradient_layer.hpp"
+#include "harness/model/key/gradient_layer.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/reference/convolution_shape.hpp"
 #include "runners/engine/reference/matrix_panel.hpp"
@@ -10,8 +10,8 @@
 namespace plumb::reference {
 namespace {
 
-/// Visits all grid positions at which a tap of the kernel sees the image: `visit(position of the
-/// grid, position of the image)`, both within one channel.
+/// Visits all grid positions from which a tap of the kernel reads inside the image. Calls
+/// `visit(position in the grid, position in the image)`, both within one channel.
 template <typename Visit>
 void for_each_meeting(const ConvolutionShape& shape, std::int64_t tap, Visit&& visit) {
   const ConvolutionShape::Spatial at{tap / (shape.kernel[1] * shape.kernel[2]),
@@ -36,8 +36,8 @@ void for_each_meeting(const ConvolutionShape& shape, std::int64_t tap, Visit&& v
   }
 }
 
-/// Adds the gradient of one group's weights over one entry of the batch: the grid's gradient times
-/// what each weight saw of the image (im2col), panel by panel.
+/// Adds the gradient of one group's weights over one entry of the batch. It is the grid's gradient
+/// times what each weight read of the image (im2col), panel by panel.
 void add_weights(const ConvolutionShape& shape,
                  const double* grid,
                  const double* image,

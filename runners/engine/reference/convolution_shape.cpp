@@ -33,7 +33,7 @@ ConvolutionShape convolution_shape(const LayerSpec& spec) {
               shape.grid_channels % shape.group == 0,
           spec,
           "the channels are no multiple of the groups");
-  // Both store w as [grid side's channels, image side's channels of one group, kernel…].
+  // Both operators store w as [grid side's channels, image side's channels of one group, kernel…].
   require(y[0] == x[0] && w[0] == shape.grid_channels && w[1] * shape.group == shape.image_channels,
           spec,
           "batch or channels of x, w and y do not fit");

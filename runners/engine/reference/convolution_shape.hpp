@@ -8,10 +8,12 @@
 
 namespace plumb::reference {
 
-/// Extents of a convolution or transposed convolution, always with three spatial axes. The axes are
-/// depth, height and width; missing ones are 1. "image" is the larger side in the usual case: the
-/// input of a convolution, the output of a transposed one. "grid" is the other side. Image position
-/// of grid position g and kernel position k: g·stride − pad + k·dilation.
+/// Extents of a convolution or transposed convolution, always with three spatial axes.
+///
+/// The axes are depth, height and width; missing ones are 1. "image" is the larger side in the
+/// usual case: the input of a convolution, the output of a transposed one. "grid" is the other
+/// side. The image position of grid position g and kernel position k is g·stride − pad +
+/// k·dilation.
 struct ConvolutionShape {
   using Spatial = std::array<std::int64_t, 3>;
 
@@ -27,7 +29,7 @@ struct ConvolutionShape {
   Spatial pads{0, 0, 0};  ///< at the beginning
 
   [[nodiscard]] static std::int64_t volume(const Spatial& s) { return s[0] * s[1] * s[2]; }
-  /// Returns the image position along one axis; may lie outside the image.
+  /// Returns the image position along one axis. It may lie outside the image.
   [[nodiscard]] std::int64_t image_position(std::size_t axis,
                                             std::int64_t grid_position,
                                             std::int64_t kernel_position) const {
@@ -35,11 +37,11 @@ struct ConvolutionShape {
   }
 };
 
-/// Reads and checks the shapes of a `conv` or `conv_transpose` layer, so that all indices made from
-/// them stay inside. Throws Error{kUser}.
+/// Reads and checks the shapes of a `conv` or `conv_transpose` layer. All indices made from them
+/// are then in range. Throws Error{kUser}.
 [[nodiscard]] ConvolutionShape convolution_shape(const LayerSpec& spec);
 
-/// Makes the layer's output before anything is added: its channel's bias everywhere, 0 without one.
+/// Makes the layer's output with its channel's bias in every element, or 0 without a bias.
 [[nodiscard]] Numbers bias_in_every_element(const LayerSpec& spec, Operands operands);
 
 }  // namespace plumb::reference

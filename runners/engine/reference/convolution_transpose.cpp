@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "harness/model/gradient_layer.hpp"
+#include "harness/model/key/gradient_layer.hpp"
 #include "runners/engine/reference/convolution_shape.hpp"
 #include "runners/engine/reference/matrix_panel.hpp"
 #include "runners/engine/reference/operators.hpp"
@@ -9,8 +9,8 @@
 namespace plumb::reference {
 namespace {
 
-/// Adds what one grid position throws at the image, one number a channel and kernel position
-/// (`thrown`, kPanelColumns apart), to one group's image.
+/// Adds the products of one grid position to one group's image. `thrown` has one product for each
+/// channel and kernel position, kPanelColumns apart.
 void scatter(const ConvolutionShape& shape,
              std::int64_t channels,
              std::int64_t position,
@@ -36,7 +36,7 @@ void scatter(const ConvolutionShape& shape,
   }
 }
 
-/// Turns one group's [in channels][out channels × kernel] weights round.
+/// Transposes one group's weights, stored as [in channels][out channels × kernel].
 std::vector<double> transposed_weights(const double* stored, std::size_t depth, std::size_t rows) {
   std::vector<double> weights(rows * depth);
   for (std::size_t row = 0; row < rows; ++row) {
@@ -47,7 +47,8 @@ std::vector<double> transposed_weights(const double* stored, std::size_t depth, 
   return weights;
 }
 
-// As the definition has it: every grid position throws its channels × weights at the image.
+// Computes a transposed convolution by its definition: each grid position adds its channels ×
+// weights to the image.
 void throw_at_image(const ConvolutionShape& shape, Operands operands, Numbers& y) {
   const std::int64_t positions = ConvolutionShape::volume(shape.grid);
   const std::int64_t in_channels = shape.grid_channels / shape.group;
@@ -92,8 +93,7 @@ Numbers convolution_transpose(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-// The same sums: a convolution's gradient by its data is the transposed convolution of its
-// result's.
+// A convolution's gradient by its data is the transposed convolution of its result's gradient.
 Numbers convolution_data_gradient(const LayerSpec& spec, Operands operands) {
   Numbers gradient = zeros_like_output(spec);
   throw_at_image(convolution_shape(forward_layer(spec)), operands, gradient);

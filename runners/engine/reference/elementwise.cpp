@@ -30,7 +30,7 @@ double gelu_tanh(double x) {
 double sign(double x) {
   return x > 0.0 ? 1.0 : (x < 0.0 ? -1.0 : x);
 }
-// Comparisons stand so that NaN stays NaN.
+// The comparisons are written so that NaN stays NaN.
 double relu(double x) {
   return x < 0.0 ? 0.0 : x;
 }
@@ -125,7 +125,7 @@ Numbers parametric_relu(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-// Writing the output in its own type is the whole work.
+// The conversion itself is done where the output is written in its own type.
 Numbers cast(const LayerSpec& spec, Operands operands) {
   return input_in_output_shape(spec, operands);
 }

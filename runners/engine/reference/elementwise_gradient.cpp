@@ -38,7 +38,7 @@ struct Row {
   Unary derivative;
 };
 
-// At a corner the derivative is the flatter side's.
+// At a corner, the derivative of the flatter side is used.
 constexpr std::array kDerivatives = std::to_array<Row>({
     {"relu", {[](double x, Parameters) { return x > 0.0 ? 1.0 : 0.0; }, 0}},
     {"leaky_relu", {[](double x, Parameters p) { return x > 0.0 ? 1.0 : p[0]; }, 1}},

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/reference/epilogue_chain.hpp"
 
-#include "harness/model/op_schema.hpp"
-#include "harness/model/quantized_product.hpp"
+#include "harness/model/key/op_schema.hpp"
+#include "harness/model/key/quantized_product.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::reference {
 
 namespace {
 
-/// Reads the bit of an element: rows begin at a byte, and the lowest bit is the first.
+/// Reads the bit of an element. Each row begins at a byte, with its first bit lowest.
 bool bit_of(const Tensor& mask, std::size_t row, std::size_t element) {
   const auto bytes_of_row = static_cast<std::size_t>(mask.type.dims.back());
   const std::size_t column = element % row;

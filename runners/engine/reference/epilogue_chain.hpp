@@ -11,17 +11,18 @@
 
 namespace plumb::reference {
 
-/// Applies a layer's fused epilogue to single elements of its first output, in list order; of an
-/// integer product with scales to the real numbers that its accumulators stand for, and rounds
-/// behind it as the result's scale says. Refers to the operands it was made with.
+/// Fused epilogue of a layer, applied to single elements of its first output in list order.
+///
+/// For an integer product with scales it works on the real numbers of the accumulators, and then
+/// rounds to the result's scale. Refers to the operands it was made with.
 class EpilogueChain {
  public:
-  /// Throws Error{kUser} for an unknown function or an operand that does not broadcast to the
-  /// output.
+  /// Looks up the functions of the epilogue. Throws Error{kUser} for an unknown function or an
+  /// operand that does not broadcast to the output.
   EpilogueChain(const LayerSpec& spec, std::span<const Tensor> operands);
 
   [[nodiscard]] bool empty() const { return steps_.empty() && !scaled_; }
-  /// Returns what becomes of `value`, the layer's own result at `element` of the dense output.
+  /// Applies the epilogue to `value`, the layer's own result at `element` of the dense output.
   [[nodiscard]] double operator()(double value, std::size_t element) const;
 
  private:
@@ -39,8 +40,7 @@ class EpilogueChain {
   bool scaled_;
 };
 
-/// Returns the layer without its epilogue and without the operands, behind its own, that only the
-/// epilogue reads.
+/// Returns the layer without its epilogue and without the operands that only the epilogue reads.
 [[nodiscard]] LayerSpec without_epilogue(const LayerSpec& spec);
 
 }  // namespace plumb::reference

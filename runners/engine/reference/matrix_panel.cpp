@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-// Sanitizers' start-up code does not go together with the resolvers that target_clones makes.
+// The start-up code of sanitizers does not work with the resolvers that target_clones makes.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define PLUMB_WIDEST_VECTORS __attribute__((target_clones("avx512f", "avx2,fma", "default")))
@@ -23,7 +23,8 @@ __attribute__((always_inline)) inline void load(Vector& to, const double* from) 
   std::memcpy(&to, from, sizeof(Vector));
 }
 
-/// Keeps kRows × kPanelColumns sums in registers over the whole depth.
+/// Multiplies kRows rows by the panel, with kRows × kPanelColumns sums in registers over the whole
+/// depth.
 template <std::size_t kRows>
 __attribute__((always_inline)) inline void multiply_rows(const double* left,
                                                          std::size_t depth,

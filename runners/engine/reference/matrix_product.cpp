@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
-#include "harness/model/gradient_layer.hpp"
+#include "harness/model/key/gradient_layer.hpp"
 #include "runners/engine/reference/matrix_panel.hpp"
 #include "runners/engine/reference/matrix_shape.hpp"
 #include "runners/engine/reference/operators.hpp"

@@ -35,8 +35,8 @@ MatrixShape matrix_shape(const LayerSpec& spec) {
   if (spec.op == "gemm") {
     return gemm_shape(spec, a, b, y);
   }
-  // numpy.matmul: a vector is a matrix of one row (a) or one column (b), which the output then
-  // lacks.
+  // As in numpy.matmul, a vector is a matrix of one row (a) or one column (b), an axis that the
+  // output lacks.
   require(!a.empty() && !b.empty(), spec, "a or b is a scalar");
   const bool row_vector = a.size() == 1;
   const bool column_vector = b.size() == 1;

@@ -12,13 +12,13 @@ Tensor empty_output(const LayerSpec& spec, std::size_t index = 0) {
   return {type, std::vector<std::byte>(static_cast<std::size_t>(byte_size(type).value))};
 }
 
-/// Walks over a box of elements in a tensor: `strides` apart, from element `first` on.
+/// Box of elements in a tensor, `strides` apart, from element `first` on.
 struct Box {
   Dims strides;
   std::int64_t first = 0;
 };
 
-/// Copies one element for each position within `dims`.
+/// Copies one element for each position within `dims`, from one box to another.
 void copy(const Dims& dims,
           std::size_t bytes,
           const Tensor& from,
@@ -50,7 +50,7 @@ std::size_t element_size(const LayerSpec& spec) {
   return static_cast<std::size_t>(element_bytes(spec.inputs[0]->dtype));
 }
 
-/// Fills the one output, seen in the shape `dims`, from the input seen with `strides`.
+/// Fills the only output, seen in the shape `dims`, from the input seen with `strides`.
 std::vector<Tensor> rearranged(const LayerSpec& spec,
                                Tensors operands,
                                const Dims& dims,
@@ -69,7 +69,7 @@ std::size_t checked_axis(const LayerSpec& spec) {
   return static_cast<std::size_t>(axis);
 }
 
-/// Returns whether two shapes differ at most along one axis.
+/// Returns whether two shapes differ along `axis` at most.
 bool fits_beside(const Dims& part, const Dims& whole, std::size_t axis) {
   if (part.size() != whole.size()) {
     return false;

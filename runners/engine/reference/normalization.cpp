@@ -30,7 +30,8 @@ Numbers copy_of_input(const LayerSpec& spec, Operands operands) {
   return operands[0];
 }
 
-/// Checks that operands from `first` on hold one number a channel, and x has a channel axis.
+/// Throws Error{kUser} unless x has a channel axis and operands from `first` on have one number a
+/// channel.
 void require_channel_operands(const LayerSpec& spec, Operands operands, std::size_t first) {
   require(operands[0].dims.size() >= 2, spec, "x has no channel axis");
   for (std::size_t i = first; i < operands.size(); ++i) {
@@ -40,7 +41,7 @@ void require_channel_operands(const LayerSpec& spec, Operands operands, std::siz
   }
 }
 
-/// Normalises each run of `size` consecutive elements to mean 0 and variance 1.
+/// Normalizes each run of `size` consecutive elements to mean 0 and variance 1.
 void normalize_runs(std::vector<double>& values, std::size_t size, double epsilon) {
   for (std::size_t first = 0; size > 0 && first < values.size(); first += size) {
     const std::span<double> run(values.data() + first, size);
@@ -52,7 +53,7 @@ void normalize_runs(std::vector<double>& values, std::size_t size, double epsilo
   }
 }
 
-/// Multiplies by a scale and adds a bias of one number a channel each.
+/// Multiplies each channel by its scale and adds its bias.
 void scale_channels(Numbers& y, const std::vector<double>& scale, const std::vector<double>& bias) {
   const auto size = static_cast<std::size_t>(product(y.dims, 2, y.dims.size()));
   for (std::size_t i = 0; i < y.values.size(); ++i) {
@@ -149,7 +150,7 @@ Numbers group_normalization(const LayerSpec& spec, Operands operands) {
       groups >= 1 && channels % groups == 0, spec, "the channels are no multiple of the groups");
   const std::int64_t size = product(y.dims, 1, y.dims.size()) / groups;
   normalize_runs(y.values, static_cast<std::size_t>(size), spec.real("epsilon"));
-  // Opset 18 has one scale and bias a group, opset 21 one a channel.
+  // Opset 18 has one scale and bias per group, opset 21 one per channel.
   std::vector<double> scale = operands[1].values;
   std::vector<double> bias = operands[2].values;
   const auto given = static_cast<std::int64_t>(scale.size());

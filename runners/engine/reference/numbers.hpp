@@ -7,42 +7,42 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/key/layer_spec.hpp"
 
 namespace plumb::reference {
 
 using Dims = std::vector<std::int64_t>;
 
-/// Dense tensor as float64; empty for an operand left out.
+/// Dense tensor in float64; empty for an absent operand.
 struct Numbers {
   Dims dims;
   std::vector<double> values;
 };
 
-/// Operands of a layer in the key's order, sizes checked against the spec.
+/// Operands of a layer in the key's order, with sizes checked against the spec.
 using Operands = std::span<const Numbers>;
 
-/// Throws Error{kUser} naming the layer's operator and what its shapes contradict.
+/// Throws Error{kUser} with the layer's operator and `what` unless the condition holds.
 void require(bool condition, const LayerSpec& spec, std::string_view what);
 
 /// Makes zeros in the shape of the layer's output `index`.
 [[nodiscard]] Numbers zeros_like_output(const LayerSpec& spec, std::size_t index = 0);
 
-/// Reads the operands of a layer as numbers; `operands` may have more than the layer.
+/// Reads the operands of a layer as numbers. `operands` may have more than the layer.
 [[nodiscard]] std::vector<Numbers> numbers_of_operands(const LayerSpec& spec,
                                                        std::span<const Tensor> operands);
 
-/// Multiplies extents [begin, end).
+/// Returns the product of the extents [begin, end).
 [[nodiscard]] std::int64_t product(const Dims& dims, std::size_t begin, std::size_t end);
 [[nodiscard]] std::int64_t product(const Dims& dims);
 
 /// Returns the distance in elements between neighbours along each axis of a dense tensor.
 [[nodiscard]] Dims dense_strides(const Dims& dims);
 
-/// Finds the element of a tensor that numpy's broadcasting puts at each element of `to`.
+/// Mapping from the elements of `to` to those of a tensor that numpy's rule broadcasts to it.
 class Broadcast {
  public:
-  /// Throws Error{kUser} unless `from` broadcasts to `to`.
+  /// Prepares the mapping. Throws Error{kUser} unless `from` broadcasts to `to`.
   Broadcast(const LayerSpec& spec, const Dims& from, const Dims& to);
 
   [[nodiscard]] std::size_t operator()(std::size_t element) const {

@@ -9,9 +9,9 @@
 #include "runners/engine/reference/numbers.hpp"
 #include "runners/engine/reference/reference.hpp"
 
-/// The reference of each operator of docs/reference/layer-keys.md, one file a family; the table
-/// that names them is in reference.cpp. All throw Error{kUser} for contradicting shapes; none
-/// applies the epilogue.
+/// References of the operators of docs/reference/layer-keys.md, one file for each family. The table
+/// in reference.cpp names them. All throw Error{kUser} for contradicting shapes. None applies the
+/// epilogue.
 namespace plumb::reference {
 
 // convolution.cpp, convolution_transpose.cpp
@@ -30,10 +30,10 @@ namespace plumb::reference {
     std::span<const std::size_t> elements);
 
 // matrix_product.cpp
-/// Computes the product of a `gemm_bias_gradient`, and the sums of one of its factors.
+/// Computes the product of a `gemm_bias_gradient` and the sums of one of its factors.
 [[nodiscard]] std::vector<Numbers> product_and_bias_gradient(const LayerSpec& spec,
                                                              Operands operands);
-/// Adds up the columns of the result, fused steps included: the bias gradient of `of=y`.
+/// Adds up the columns of the result, fused steps included, which is the bias gradient of `of=y`.
 void add_up_columns(const Numbers& result, Numbers& bias);
 [[nodiscard]] Numbers general_matrix_product(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers batched_matrix_product(const LayerSpec& spec, Operands operands);
@@ -66,7 +66,7 @@ void add_up_columns(const Numbers& result, Numbers& bias);
 using UnaryFunction = double (*)(double x, std::span<const double> parameters);
 struct Unary {
   UnaryFunction function;
-  std::size_t parameters;  ///< how many it takes
+  std::size_t parameters;  ///< number of parameters
 };
 /// Finds a function of the `eltwise` operator.
 [[nodiscard]] std::optional<Unary> find_unary(std::string_view fn);
@@ -95,7 +95,7 @@ using BinaryFunction = double (*)(double a, double b);
 
 // attention.cpp, recurrent.cpp: operators with several outputs
 [[nodiscard]] std::vector<Numbers> attention(const LayerSpec& spec, Operands operands);
-/// Computes whole rows of a layer, `count` elements or a few more, and as many of each other
+/// Computes whole rows of a layer: `count` elements or a few more, and as many of each other
 /// output.
 [[nodiscard]] std::vector<SampledElement> attention_samples(const LayerSpec& spec,
                                                             Operands operands,
@@ -108,9 +108,11 @@ using BinaryFunction = double (*)(double a, double b);
                                                                      std::size_t count,
                                                                      std::uint64_t seed);
 [[nodiscard]] std::vector<Numbers> recurrent(const LayerSpec& spec, Operands operands);
-/// Computes some outputs of a layer that is too long to compute whole: `count` of them or a few
-/// more. States after the last step are among them only where all steps of an entry take at most a
-/// million multiply-accumulates a sample.
+/// Computes some outputs of a layer that is too long to compute whole: `count` or a few more.
+///
+/// States after the last step need all steps of an entry. They are among the samples if that takes
+/// at most a million multiply-accumulates for each of the `count` samples, or if the layer gives
+/// out no sequence.
 [[nodiscard]] std::vector<SampledElement> recurrent_samples(const LayerSpec& spec,
                                                             Operands operands,
                                                             std::size_t count,
@@ -119,7 +121,7 @@ using BinaryFunction = double (*)(double a, double b);
 // quantization.cpp
 [[nodiscard]] Numbers quantize(const LayerSpec& spec, Operands operands);
 [[nodiscard]] Numbers dequantize(const LayerSpec& spec, Operands operands);
-/// Computes the accumulators; scales are Requantization's business.
+/// Computes the accumulators. Requantization applies the scales.
 [[nodiscard]] Numbers integer_convolution(const LayerSpec& spec, Operands operands);
 
 // movement.cpp, selection.cpp: operators that move bytes, exact in every type

@@ -38,7 +38,7 @@ PoolShape pool_shape(const LayerSpec& spec) {
         x[axis + 2] + pads[axis] + pads[axis + axes] - dilations[axis] * (kernel[axis] - 1) - 1;
     const std::int64_t whole = room / strides[axis] + 1;
     const bool rounded_up = spec.integer("ceil_mode") != 0 && room % strides[axis] != 0;
-    // Rounded up, a last window that would start behind the input may be dropped or not.
+    // When rounding up, a last window that would start behind the input may be dropped or not.
     require(room >= 0 && (y[axis + 2] == whole || (rounded_up && y[axis + 2] == whole + 1)),
             spec,
             "the output's extent does not follow from the input's");

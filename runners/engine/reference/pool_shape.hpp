@@ -20,13 +20,13 @@ struct PoolShape {
   std::array<std::int64_t, 3> end_pads{0, 0, 0};
 };
 
-/// Reads and checks the shapes of a pool, so that all indices made from them stay inside. Throws
+/// Reads and checks the shapes of a pool, so that all indices made from them are in range. Throws
 /// Error{kUser}.
 [[nodiscard]] PoolShape pool_shape(const LayerSpec& spec);
 
-/// Calls `visit(value)` for every element of `plane` that a window of the layer's input sees (the
-/// value is the plane's own: its address says which), and returns how many positions the window has
-/// inside the padded input.
+/// Calls `visit(value)` for every element of `plane` inside the window at output position `at`. The
+/// value is the plane's own element, so that its address tells its position. Returns how many
+/// positions of the window lie inside the padded input.
 template <typename Visitor>
 std::int64_t visit_window(const PoolShape& shape,
                           const double* plane,

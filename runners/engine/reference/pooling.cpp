@@ -9,7 +9,7 @@
 namespace plumb::reference {
 namespace {
 
-/// Fills the output with `pool(plane, position)`.
+/// Fills the output with the results of `pool(plane, position)`.
 template <typename Pool>
 Numbers pooled(const LayerSpec& spec, const PoolShape& shape, const Numbers& x, Pool&& pool) {
   Numbers y = zeros_like_output(spec);

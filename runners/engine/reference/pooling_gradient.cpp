@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
-#include "harness/model/gradient_layer.hpp"
+#include "harness/model/key/gradient_layer.hpp"
 #include "runners/engine/reference/operators.hpp"
 #include "runners/engine/reference/pool_shape.hpp"
 
@@ -35,7 +35,7 @@ Numbers given_back(const LayerSpec& spec,
 
 }  // namespace
 
-// The whole gradient goes to the window's largest element, the first of equal ones.
+// Gives the whole gradient to the window's largest element, the first of equal ones.
 Numbers max_pooling_gradient(const LayerSpec& spec, Operands operands) {
   const PoolShape shape = pool_shape(forward_layer(spec));
   return given_back(spec,

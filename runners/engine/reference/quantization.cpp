@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "harness/model/quantized_product.hpp"
+#include "harness/model/key/quantized_product.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb::reference {
@@ -33,7 +33,7 @@ double single(const LayerSpec& spec,
   return spec.has_input(operand) ? number_at(operands[operand], 0) : otherwise;
 }
 
-/// Finds the scale or zero point of each element of x.
+/// Mapping from the elements of x to the indices of their scale and zero point.
 class Grid {
  public:
   Grid(const LayerSpec& spec, std::size_t numbers) : numbers_(numbers) {
@@ -113,7 +113,7 @@ Numbers quantize(const LayerSpec& spec, Operands operands) {
   Numbers y = operands[0];
   for (std::size_t i = 0; i < y.values.size(); ++i) {
     const std::size_t index = grid(i);
-    // In the operands' type, as ONNX has it: that decides ties.
+    // The quotient is computed in the operands' type, as ONNX has it, because that decides ties.
     const double ratio =
         spec.inputs[0]->dtype == DataType::kF32
             ? static_cast<float>(y.values[i]) / static_cast<float>(operands[1].values.at(index))

@@ -9,24 +9,25 @@
 
 namespace plumb::reference {
 
-/// Rounds to the nearest integer, ties to even, and into the range of an integer type.
+/// Rounds to the nearest integer, ties to even, and clamps to the range of an integer type.
 [[nodiscard]] double saturated(double value, DataType type);
 
-/// Turns the s32 accumulators of an integer product into its result (ONNX, QLinearConv): times the
-/// operands' scales and, where the result has a scale, onto its grid. Does nothing without scales.
-/// Refers to the operands it was made with.
+/// Conversion of an integer product's s32 accumulators into its result (ONNX, QLinearConv).
+///
+/// It multiplies by the operands' scales and, where the result has a scale, rounds to its grid.
+/// Does nothing without scales. Refers to the operands it was made with.
 class Requantization {
  public:
   Requantization(const LayerSpec& spec, std::span<const Tensor> operands);
 
-  /// Returns the real number that an accumulator stands for.
+  /// Returns the real number of an accumulator: with its scales, and with a bias of real numbers.
   [[nodiscard]] double real(double accumulator, std::size_t element) const;
-  /// Returns what the result holds for a real number.
+  /// Returns the stored value of a real number in the result.
   [[nodiscard]] double stored(double value) const;
 
  private:
   const LayerSpec& spec_;
-  const Tensor* w_scale_ = nullptr;  // absent: no scales
+  const Tensor* w_scale_ = nullptr;  // null: no scales
   const Tensor* bias_ = nullptr;     // in the result's unit
   double x_scale_ = 1.0;
   std::optional<double> y_scale_;

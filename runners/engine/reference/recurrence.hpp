@@ -4,32 +4,33 @@
 #include <cstddef>
 #include <vector>
 
-#include "harness/model/recurrent_shape.hpp"
+#include "harness/model/key/recurrent_shape.hpp"
 #include "runners/engine/reference/operators.hpp"
 
 namespace plumb::reference {
 
-/// Runs one direction of an `rnn`, `gru` or `lstm` layer step by step on some entries of the batch,
-/// which do not depend on each other. Refers to the operands it was made with.
+/// One direction of an `rnn`, `gru` or `lstm` layer, computed step by step.
+///
+/// It covers some entries of the batch, which do not depend on each other. Refers to the operands
+/// it was made with.
 class Recurrence {
  public:
-  /// Takes the initial states of `entries`. The spec must be one that check_spec has nothing
-  /// against.
+  /// Takes the initial states of `entries`. check_spec() must have accepted the spec.
   Recurrence(const LayerSpec& spec,
              Operands operands,
              std::size_t direction,
              std::vector<std::size_t> entries);
 
-  /// Advances by one step; the n-th call reads the n-th element of the sequence, seen in the
-  /// direction's sense. Returns its position in the sequence.
+  /// Advances by one step and returns its position in the sequence. The n-th call reads the n-th
+  /// element in the direction's order.
   std::size_t advance();
 
-  /// Returns the states after the last step, entries × hidden.
+  /// Returns the hidden states after the last step, entries × hidden.
   [[nodiscard]] const std::vector<double>& hidden() const { return hidden_; }
   [[nodiscard]] const std::vector<double>& cell() const { return cell_; }
 
  private:
-  /// Matrix of `outputs` rows, packed so that a vector is multiplied with all rows at once.
+  /// Matrix of `outputs` rows, packed so that a vector is multiplied by all rows at once.
   struct Packed {
     std::size_t outputs = 0;
     std::size_t depth = 0;
@@ -40,8 +41,9 @@ class Recurrence {
   void multiply(const Packed& matrix,
                 const std::vector<double>& vectors,
                 std::vector<double>& result) const;
-  /// Returns a gate's w·x + b, and r·h + b.
+  /// Returns a gate's w·x + b.
   [[nodiscard]] std::vector<double> from_input(std::size_t gate) const;
+  /// Returns a gate's r·h + b.
   [[nodiscard]] std::vector<double> from_state(std::size_t gate,
                                                const std::vector<double>& state) const;
   [[nodiscard]] std::vector<double> with_bias(std::size_t row) const;
@@ -67,7 +69,7 @@ class Recurrence {
   std::size_t done_ = 0;
 };
 
-/// Finds where a recurrent layer's outputs hold the states of one entry of the batch.
+/// Positions of the states of single batch entries in a recurrent layer's outputs.
 class RecurrentPlaces {
  public:
   explicit RecurrentPlaces(const LayerSpec& spec)

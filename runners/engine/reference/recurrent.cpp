@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "harness/model/spec_check.hpp"
+#include "harness/model/key/spec_check.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/operators.hpp"
 #include "runners/engine/reference/recurrence.hpp"
@@ -20,14 +20,15 @@ RecurrentShape checked_shape(const LayerSpec& spec) {
   return recurrent_shape(spec);
 }
 
-/// Part of a layer that is computed to sample it.
+/// Part of a layer that is computed to take samples of it.
 struct Part {
   std::vector<std::size_t> entries;  ///< of the batch
-  std::size_t steps = 0;             ///< from each direction's begin
+  std::size_t steps = 0;             ///< from the beginning of each direction
 };
 
-/// Picks what a million multiply-accumulates a sample suffice for: all steps of some entries or, of
-/// long sequences, the first steps of one. What only the last step writes needs them all.
+/// Chooses a part that takes at most a million multiply-accumulates for each sample. It is all
+/// steps of some entries or, for long sequences, the first steps of one. Outputs that only the last
+/// step writes need all steps.
 Part affordable_part(const LayerSpec& spec, std::size_t count, const RandomStream& random) {
   constexpr double kMacsASample = 1e6;
   const RecurrentShape shape = recurrent_shape(spec);

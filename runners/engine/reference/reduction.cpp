@@ -78,7 +78,7 @@ constexpr std::array kFunctions = std::to_array<Row>({
     {"log_sum_exp", log_sum_exp, -kInfinity},
 });
 
-/// Hands the elements that each output element is reduced from to `visit(output element, values)`.
+/// Calls `visit(output element, values)` with the values that each output element is reduced from.
 template <typename Visitor>
 void visit_reduced(const LayerSpec& spec, const Numbers& x, const Dims& axes, Visitor&& visit) {
   const std::size_t rank = x.dims.size();
@@ -126,7 +126,7 @@ Numbers reduce(const LayerSpec& spec, Operands operands) {
     }
   }
   require(found != nullptr, spec, "fn is unknown");
-  // The least and the largest value of bool are 0 and 1; those of integers follow when they are
+  // The least and largest values of bool are 0 and 1. Those of integers follow when they are
   // written.
   const bool flags = spec.outputs[0].dtype == DataType::kBool;
   const double of_nothing = flags ? std::clamp(found->of_nothing, 0.0, 1.0) : found->of_nothing;

@@ -14,8 +14,9 @@ struct Tap {
 };
 using Taps = std::vector<Tap>;
 
-/// Maps an output position to the input's coordinates: the formulas of ONNX Resize's
-/// coordinate_transformation_mode. `resized` is scale × extent, not rounded, as in its test data.
+/// Maps an output position to the input's coordinates by ONNX Resize's
+/// coordinate_transformation_mode. `resized` is scale × extent, not rounded, as in ONNX's test
+/// data.
 double original_coordinate(
     const LayerSpec& spec, std::int64_t at, double extent, double scale, std::int64_t out_extent) {
   const std::string& mode = spec.text("coordinates");
@@ -60,8 +61,8 @@ double triangle(double distance) {
   return std::max(0.0, 1.0 - std::fabs(distance));
 }
 
-/// R. Keys, "Cubic Convolution Interpolation for Digital Image Processing" (1981), eq. 15, with a
-/// for −1/2.
+/// Returns the weight of cubic convolution at a distance. R. Keys, "Cubic Convolution Interpolation
+/// for Digital Image Processing" (1981), eq. 15, with a for −1/2.
 double cubic(double distance, double a) {
   const double d = std::fabs(distance);
   if (d <= 1.0) {
@@ -73,7 +74,7 @@ double cubic(double distance, double a) {
   return 0.0;
 }
 
-/// Lists the taps of one output position; positions outside the input count as its edge, or not at
+/// Lists the taps of one output position. Positions outside the input count as its edge, or not at
 /// all.
 Taps taps_at(const LayerSpec& spec, double x, std::int64_t extent, double scale) {
   const std::string& mode = spec.text("mode");

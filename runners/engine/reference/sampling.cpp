@@ -4,9 +4,9 @@
 #include <set>
 
 #include "harness/base/error.hpp"
-#include "harness/model/gradient_layer.hpp"
-#include "harness/model/quantized_product.hpp"
-#include "harness/model/recurrent_shape.hpp"
+#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/quantized_product.hpp"
+#include "harness/model/key/recurrent_shape.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "runners/engine/reference/convolution_shape.hpp"
@@ -21,7 +21,7 @@ namespace {
 using reference::ConvolutionShape;
 using reference::Dims;
 
-/// Picks output elements: corners first, then seeded ones of which every other lies on a border.
+/// Picks output elements: corners first, then seeded ones, of which every other lies on a border.
 std::vector<std::size_t> picked_elements(const Dims& dims, std::size_t count, std::uint64_t seed) {
   const auto total = static_cast<std::size_t>(reference::product(dims));
   if (total <= count) {
@@ -65,8 +65,8 @@ std::int64_t element_of(const ConvolutionShape::Spatial& at,
   return (at[0] * extents[1] + at[1]) * extents[2] + at[2];
 }
 
-/// Finds the input position that the kernel position pairs with an output position; false if there
-/// is none.
+/// Computes the input position that a kernel position pairs with an output position. Returns false
+/// if there is none.
 bool input_position(const ConvolutionShape& shape,
                     bool transposed,
                     const ConvolutionShape::Spatial& out,
@@ -86,7 +86,7 @@ bool input_position(const ConvolutionShape& shape,
   return inside(in, transposed ? shape.grid : shape.image);
 }
 
-/// Reads the zero point of an operand, or of one channel of it; 0 if there is none.
+/// Reads the zero point of an operand, or of one of its channels; 0 if there is none.
 double zero_point(const LayerSpec& spec,
                   std::span<const Tensor> operands,
                   std::size_t operand,
@@ -123,7 +123,7 @@ double convolution_element(const LayerSpec& spec,
   const QuantizedProduct quantized = integers ? quantized_product(spec) : QuantizedProduct{};
   const double x_zero = integers ? zero_point(spec, operands, quantized.x_zero_point, channel) : 0;
   const double w_zero = integers ? zero_point(spec, operands, quantized.w_zero_point, channel) : 0;
-  // A bias of real numbers is added behind the scales.
+  // A bias of real numbers is added after the scales.
   const bool biased = spec.has_input(2) && !(integers && is_floating(spec.inputs[2]->dtype));
   double result = biased ? number_at(operands[2], static_cast<std::size_t>(channel)) : 0.0;
   const ElementReader read_x = reader_of(operands[0].type.dtype);
@@ -177,7 +177,7 @@ double matrix_element(const LayerSpec& spec,
   return result;
 }
 
-/// Samples a convolution's gradient by the weights, and by the bias.
+/// Samples a convolution's gradients by the weights and by the bias.
 std::vector<SampledElement> weights_gradient_samples(const LayerSpec& spec,
                                                      std::span<const Tensor> operands,
                                                      std::size_t count,
@@ -196,7 +196,7 @@ std::vector<SampledElement> weights_gradient_samples(const LayerSpec& spec,
 }
 
 /// Samples the bias gradient that a product has beside it. Sums over the result, fused steps
-/// included, take whole columns: as many of them as `count` elements of the result make.
+/// included, take whole columns. As many columns are taken as `count` elements of the result make.
 void add_bias_gradient_samples(const LayerSpec& spec,
                                const reference::MatrixShape& shape,
                                const reference::EpilogueChain& epilogue,

@@ -20,7 +20,7 @@ void copy_elements(
 
 constexpr std::int64_t kPadding = -1;
 
-/// Returns for one axis which input position each output position shows.
+/// Returns, for one axis, the input position that each output position shows.
 std::vector<std::int64_t> padded_positions(const LayerSpec& spec,
                                            const std::string& mode,
                                            std::int64_t extent,

@@ -8,7 +8,7 @@ namespace plumb::reference {
 
 namespace {
 
-/// Runs of elements that a softmax adds up to 1: `count` of `size` elements each.
+/// Runs of elements that a softmax scales to a sum of 1: `count` runs of `size` elements each.
 struct Runs {
   std::size_t size = 1;
   std::size_t inner = 1;  ///< from one element of a run to the next
@@ -19,7 +19,8 @@ struct Runs {
   }
 };
 
-// Without coerce: over one axis. With it (opset < 13): over all axes from `axis` on together.
+// Without coerce, softmax runs over one axis. With it (opset < 13), it runs over all axes from
+// `axis` on together.
 Runs runs_of(const LayerSpec& spec, const Numbers& x) {
   require(spec.outputs[0].dims == x.dims, spec, "the output's shape is not the input's");
   const auto rank = static_cast<std::int64_t>(x.dims.size());
@@ -59,7 +60,7 @@ Numbers softmax(const LayerSpec& spec, Operands operands) {
   return y;
 }
 
-// From the result y: dx = y·(dy − Σ dy·y), of the logarithm dx = dy − eʸ·Σ dy.
+// From the result y, dx = y·(dy − Σ dy·y). Of the logarithm, dx = dy − eʸ·Σ dy.
 Numbers softmax_gradient(const LayerSpec& spec, Operands operands) {
   Numbers dx = operands[0];
   const std::vector<double>& y = operands[1].values;

@@ -63,7 +63,7 @@ N divide(N a, N b) {
   }
 }
 
-/// Computes the remainder with the sign of the dividend (C).
+/// Returns the remainder with the sign of the dividend, as in C.
 template <typename N>
 N remainder(N a, N b) {
   if constexpr (std::is_integral_v<N>) {
@@ -73,7 +73,7 @@ N remainder(N a, N b) {
   }
 }
 
-/// Computes the remainder with the sign of the divisor (ONNX Mod, as Python).
+/// Returns the remainder with the sign of the divisor (ONNX Mod, as in Python).
 template <typename N>
 N modulo(N a, N b) {
   const N rest = remainder(a, b);

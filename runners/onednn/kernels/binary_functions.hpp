@@ -6,13 +6,14 @@
 
 namespace plumb::onednn {
 
-/// Combines `count` pairs into `result`, which may be `a` itself. Comparisons give 0 or 1.
+/// Function that combines `count` pairs into `result`, which may be `a` itself. Comparisons give 0
+/// or 1.
 template <typename Number>
 using BinaryFunction =
     void (*)(const Number* a, const Number* b, Number* result, std::size_t count);
 
-/// Finds a binary function of docs/reference/layer-keys.md; null if there is none. Integer
-/// arithmetic wraps around and division by zero gives 0. Number is float, double or std::int64_t.
+/// Returns a binary function of docs/reference/layer-keys.md; null if there is none. Integer
+/// arithmetic wraps around, and division by zero gives 0. Number is float, double or std::int64_t.
 template <typename Number>
 [[nodiscard]] BinaryFunction<Number> binary_function(std::string_view fn);
 

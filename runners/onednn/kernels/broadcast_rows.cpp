@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/onednn/kernels/broadcast_rows.hpp"
 
-#include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/kernels/own_kernel.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
 

@@ -5,20 +5,20 @@
 #include <cstddef>
 #include <vector>
 
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/key/layer_spec.hpp"
 
 namespace plumb::onednn {
 
-/// Walks an output row by row (its last dimension) together with operands broadcast to it by
-/// numpy's rule.
+/// Walk over the rows (last dimension) of an output, together with operands that numpy's rule
+/// broadcasts to it.
 class BroadcastRows {
  public:
-  static constexpr std::size_t kMostOperands = 3;
+  static constexpr std::size_t kMaxOperands = 3;
 
   /// Positions of the operands at the beginning of one row, in elements.
   struct Row {
-    std::array<std::size_t, kMostOperands> start{};
-    std::array<std::size_t, kMostOperands>
+    std::array<std::size_t, kMaxOperands> start{};
+    std::array<std::size_t, kMaxOperands>
         step{};  ///< 0: the same element along the whole row; else 1
 
     [[nodiscard]] std::size_t at(std::size_t operand, std::size_t item) const {
@@ -26,8 +26,8 @@ class BroadcastRows {
     }
   };
 
-  /// Takes the first `operands` inputs and the first output. Throws Unsupported if they do not
-  /// broadcast.
+  /// Prepares the walk over the first `operands` inputs and the first output. Throws Unsupported if
+  /// they do not broadcast.
   BroadcastRows(const LayerSpec& spec, std::size_t operands);
 
   [[nodiscard]] std::size_t row_length() const { return length_; }
@@ -50,15 +50,15 @@ class BroadcastRows {
     }
     for (std::size_t index = 0; index < extents_[axis]; ++index) {
       walk(axis + 1, row, visit);
-      for (std::size_t operand = 0; operand < kMostOperands; ++operand) {
+      for (std::size_t operand = 0; operand < kMaxOperands; ++operand) {
         row.start[operand] += strides_[axis][operand];
       }
     }
   }
 
   std::vector<std::size_t> extents_;  // of all axes but the last
-  std::vector<std::array<std::size_t, kMostOperands>> strides_;
-  std::array<std::size_t, kMostOperands> last_{};
+  std::vector<std::array<std::size_t, kMaxOperands>> strides_;
+  std::array<std::size_t, kMaxOperands> last_{};
   std::size_t length_ = 1;
 };
 

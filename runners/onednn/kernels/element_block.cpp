@@ -7,9 +7,9 @@
 #include <cstring>
 #include <type_traits>
 
-#include "harness/model/float8.hpp"
+#include "harness/model/key/float8.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/onednn/offer.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -24,7 +24,7 @@ void load_as(const std::byte* source, std::size_t count, Number* destination) {
   }
 }
 
-/// Drops the fraction; what is beyond 64 bits becomes the nearest end, NaN becomes 0.
+/// Drops the fraction. Numbers beyond 64 bits become the nearest end, and NaN becomes 0.
 template <typename Number>
 std::int64_t whole(Number number) {
   if constexpr (std::is_integral_v<Number>) {

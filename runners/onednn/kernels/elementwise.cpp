@@ -3,24 +3,24 @@
 #include <array>
 #include <cstdint>
 
+#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/kernels/binary_functions.hpp"
 #include "runners/onednn/kernels/broadcast_rows.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 #include "runners/onednn/kernels/element_block.hpp"
-#include "runners/onednn/kernels/own_kernel.hpp"
 #include "runners/onednn/kernels/unary_functions.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
 
 constexpr std::size_t kBlock =
-    1024;  // elements converted at a time: stays in the first-level cache
+    1024;  // elements converted at a time, which stay in the first-level cache
 
 template <typename Number>
 using Block = std::array<Number, kBlock>;
 
 template <typename Number>
-void add_unary(const LayerSpec& spec, OfferList& list) {
+void add_unary(const LayerSpec& spec, BuilderList& list) {
   const UnaryFunction<Number> function = unary_function<Number>(spec.text("fn"));
   require(function != nullptr, spec, "no kernel of ours has the function for this type");
   const DataType in = spec.inputs[0]->dtype;
@@ -42,7 +42,7 @@ void add_unary(const LayerSpec& spec, OfferList& list) {
           });
 }
 
-/// Reads a part of a row; an operand with one element along the row repeats it.
+/// Reads a part of a row. An operand with one element along the row repeats it.
 template <typename Number>
 void load_row(const LayerSpec& spec,
               std::size_t operand,
@@ -63,7 +63,7 @@ void load_row(const LayerSpec& spec,
 }
 
 template <typename Number>
-void add_binary(const LayerSpec& spec, OfferList& list) {
+void add_binary(const LayerSpec& spec, BuilderList& list) {
   const BinaryFunction<Number> function = binary_function<Number>(spec.text("fn"));
   require(function != nullptr, spec, "no kernel of ours has the function");
   const BroadcastRows rows(spec, 2);
@@ -88,7 +88,7 @@ void add_binary(const LayerSpec& spec, OfferList& list) {
 }
 
 template <typename Number>
-void add_sum(const LayerSpec& spec, OfferList& list) {
+void add_sum(const LayerSpec& spec, BuilderList& list) {
   const DataType type = spec.outputs[0].dtype;
   const auto bytes = static_cast<std::size_t>(element_bytes(type));
   const auto count = static_cast<std::size_t>(element_count(spec.outputs[0]));
@@ -109,7 +109,7 @@ void add_sum(const LayerSpec& spec, OfferList& list) {
 }
 
 template <typename Number>
-void add_cast(const LayerSpec& spec, OfferList& list) {
+void add_cast(const LayerSpec& spec, BuilderList& list) {
   const DataType in = spec.inputs[0]->dtype;
   const DataType out = spec.outputs[0].dtype;
   const auto in_bytes = static_cast<std::size_t>(element_bytes(in));
@@ -137,7 +137,7 @@ void require_same_shape(const LayerSpec& spec) {
 
 }  // namespace
 
-void apply_eltwise(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void apply_eltwise(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
   require_same_shape(spec);
   switch (calculation_type(spec.inputs[0]->dtype)) {
@@ -150,7 +150,7 @@ void apply_eltwise(const LayerSpec& spec, const Device& /*device*/, OfferList& l
   }
 }
 
-void apply_binary(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void apply_binary(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 2);
   check_number(spec.inputs[0]->dtype);
   check_number(spec.inputs[1]->dtype);
@@ -166,7 +166,7 @@ void apply_binary(const LayerSpec& spec, const Device& /*device*/, OfferList& li
   }
 }
 
-void apply_sum(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void apply_sum(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, spec.inputs.size());
   require_same_shape(spec);
   for (const auto& operand : spec.inputs) {
@@ -182,7 +182,7 @@ void apply_sum(const LayerSpec& spec, const Device& /*device*/, OfferList& list)
   }
 }
 
-void apply_cast(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void apply_cast(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
   require_same_shape(spec);
   switch (calculation_type(spec.inputs[0]->dtype)) {

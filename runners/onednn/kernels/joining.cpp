@@ -2,10 +2,10 @@
 #include <cstring>
 #include <utility>
 
-#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 #include "runners/onednn/kernels/mapped_copy.hpp"
-#include "runners/onednn/kernels/own_kernel.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 
@@ -16,7 +16,7 @@ using Offsets = std::vector<std::vector<std::int64_t>>;
 
 }  // namespace
 
-void copy_split(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void copy_split(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require(spec.has_input(0) && !spec.outputs.empty(),
           spec,
           "needs one operand and at least one output");
@@ -50,7 +50,7 @@ void copy_split(const LayerSpec& spec, const Device& /*device*/, OfferList& list
   });
 }
 
-void copy_concat(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void copy_concat(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, spec.inputs.size());
   const TensorType& y = spec.outputs[0];
   const std::int64_t along = spec.integer("axis");

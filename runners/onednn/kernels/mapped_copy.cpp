@@ -8,7 +8,7 @@
 namespace plumb::onednn {
 namespace {
 
-/// Copies one element or block of a size the compiler knows.
+/// Copies elements or blocks of a size that the compiler knows.
 template <std::size_t kBytes>
 void copy_blocks(const std::vector<std::int64_t>& offsets,
                  const std::byte* source,
@@ -45,8 +45,8 @@ std::vector<std::int64_t> strided_offsets(std::int64_t extent, std::int64_t stri
 MappedCopy::MappedCopy(std::vector<std::vector<std::int64_t>> offsets, std::size_t element_bytes)
     : offsets_(std::move(offsets)), block_bytes_(element_bytes), fill_(element_bytes) {
   for (auto& axis : offsets_) {
-    // What all indices share is added once, so that a part of a dense tensor is seen to be
-    // contiguous.
+    // The offset that all indices share is added only once. Then a part of a dense tensor is
+    // recognised as contiguous.
     const std::int64_t shared = axis.empty() || axis.front() == kFill ? 0 : axis.front();
     base_ += shared * static_cast<std::int64_t>(element_bytes);
     for (std::int64_t& offset : axis) {

@@ -7,18 +7,19 @@
 
 namespace plumb::onednn {
 
-/// Copies elements from where the sum of one offset an axis says: slice, pad, tile, expand,
-/// transpose and nearest resize are all of this form. Made once; running it allocates nothing.
-/// Thread-safe once made.
+/// Copy of elements whose source position is a sum of one offset for each axis.
+///
+/// Slice, pad, tile, expand, transpose and nearest resize all have this form. Running it allocates
+/// nothing. Thread-safe after construction.
 class MappedCopy {
  public:
   static constexpr std::int64_t kFill = INT64_MIN;
 
-  /// `offsets[axis][i]` is what index i of an output axis adds to the source position, in elements;
-  /// kFill: the element is the fill value, whatever the other axes say.
+  /// Prepares the copy. `offsets[axis][i]` is what index i of an output axis adds to the source
+  /// position, in elements. With kFill the element is the fill value, whatever the other axes say.
   MappedCopy(std::vector<std::vector<std::int64_t>> offsets, std::size_t element_bytes);
 
-  /// Sets the element that stands where there is no source; zero unless set.
+  /// Sets the element for positions without a source; zero unless set.
   void set_fill(std::vector<std::byte> element);
 
   void run(const std::byte* source, std::byte* destination) const;
@@ -36,7 +37,7 @@ class MappedCopy {
   std::vector<std::byte> fill_;
 };
 
-/// Returns i ↦ i·stride for an axis.
+/// Returns the offsets i·stride of an axis.
 [[nodiscard]] std::vector<std::int64_t> strided_offsets(std::int64_t extent, std::int64_t stride);
 
 }  // namespace plumb::onednn

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 #include "runners/onednn/kernels/element_block.hpp"
 #include "runners/onednn/kernels/mapped_copy.hpp"
-#include "runners/onednn/kernels/own_kernel.hpp"
 #include "runners/onednn/kernels/resize_geometry.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -19,7 +19,7 @@ const TensorType& source_of(const LayerSpec& spec) {
   return *spec.inputs[0];
 }
 
-void add_copy(const LayerSpec& spec, OfferList& list, const std::string& name, MappedCopy copy) {
+void add_copy(const LayerSpec& spec, BuilderList& list, const std::string& name, MappedCopy copy) {
   add_own(list, spec, name, [copy = std::move(copy)](const KernelOperands& operands) {
     copy.run(operands.input(0), operands.output(0));
   });
@@ -50,7 +50,7 @@ void require_same_rank(const LayerSpec& spec) {
           "input and output must have one rank");
 }
 
-/// Returns the position of index i of a padded axis in the source's axis.
+/// Returns the position in the source's axis of a position in the padded axis.
 std::int64_t padded_index(const std::string& mode, std::int64_t position, std::int64_t extent) {
   if (position >= 0 && position < extent) {
     return position;
@@ -68,7 +68,7 @@ std::int64_t padded_index(const std::string& mode, std::int64_t position, std::i
 
 }  // namespace
 
-void copy_slice(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void copy_slice(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -97,7 +97,7 @@ void copy_slice(const LayerSpec& spec, const Device& /*device*/, OfferList& list
   add_copy(spec, list, "slice", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_pad(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void copy_pad(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
   const TensorType& x = source_of(spec);
   const Dims& y = spec.outputs[0].dims;
@@ -122,7 +122,7 @@ void copy_pad(const LayerSpec& spec, const Device& /*device*/, OfferList& list) 
   add_copy(spec, list, "pad", std::move(copy));
 }
 
-void copy_expand(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void copy_expand(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
   const Dims& y = spec.outputs[0].dims;
   require(source_of(spec).dims.size() <= y.size(),
@@ -140,7 +140,7 @@ void copy_expand(const LayerSpec& spec, const Device& /*device*/, OfferList& lis
   add_copy(spec, list, "expand", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_tile(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void copy_tile(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -154,7 +154,7 @@ void copy_tile(const LayerSpec& spec, const Device& /*device*/, OfferList& list)
   add_copy(spec, list, "tile", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_transpose(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void copy_transpose(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -173,9 +173,9 @@ void copy_transpose(const LayerSpec& spec, const Device& /*device*/, OfferList& 
   add_copy(spec, list, "transpose", MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-/// Both are transpositions of six axes: batch, block rows, block columns, channels, rows and
-/// columns.
-void copy_blocks_of_space(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+/// Adds depth_to_space or space_to_depth. Both are transpositions of six axes: batch, block rows,
+/// block columns, channels, rows and columns.
+void copy_blocks_of_space(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;
@@ -212,7 +212,7 @@ void copy_blocks_of_space(const LayerSpec& spec, const Device& /*device*/, Offer
   add_copy(spec, list, spec.op, MappedCopy(std::move(offsets), moved_element_bytes(spec)));
 }
 
-void copy_nearest(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void copy_nearest(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_same_rank(spec);
   const Dims& x = source_of(spec).dims;
   const Dims& y = spec.outputs[0].dims;

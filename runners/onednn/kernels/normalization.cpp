@@ -4,14 +4,14 @@
 #include <memory>
 #include <optional>
 
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 #include "runners/onednn/kernels/element_block.hpp"
-#include "runners/onednn/kernels/own_kernel.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
 
-/// Normalization as rows of consecutive elements that share their statistics. It computes y = (x −
+/// Normalization of rows of consecutive elements that share their statistics. It computes y = (x −
 /// mean) ÷ √(variance + ε) · scale + bias, with scale and bias chosen by row and position.
 struct RowNormalization {
   std::size_t rows = 0;
@@ -20,7 +20,7 @@ struct RowNormalization {
   double epsilon = 0;
   std::size_t scale_period = 1;  ///< row r begins with scale ((r mod period) · stride)
   std::size_t scale_stride = 0;
-  std::size_t scale_segment = 1;  ///< so many elements of a row share one scale
+  std::size_t scale_segment = 1;  ///< number of elements of a row that share one scale
   bool has_bias = false;
 };
 
@@ -62,7 +62,7 @@ void normalize(const RowNormalization& plan,
   }
 }
 
-void add_normalization(const LayerSpec& spec, OfferList& list, const RowNormalization& plan) {
+void add_normalization(const LayerSpec& spec, BuilderList& list, const RowNormalization& plan) {
   const TensorType& x = *spec.inputs[0];
   const TensorType& y = spec.outputs[0];
   require(
@@ -99,9 +99,8 @@ void add_normalization(const LayerSpec& spec, OfferList& list, const RowNormaliz
 
 }  // namespace
 
-/// Covers layer_norm and rms_norm: a row is everything from `axis` on, with a scale for each
-/// element.
-void normalize_layers(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+/// Adds layer_norm or rms_norm. A row is everything from `axis` on, with a scale for each element.
+void normalize_layers(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 2);
   const auto& x = spec.inputs[0]->dims;
   const std::int64_t axis = spec.integer("axis");
@@ -116,8 +115,8 @@ void normalize_layers(const LayerSpec& spec, const Device& /*device*/, OfferList
   add_normalization(spec, list, plan);
 }
 
-/// Covers group_norm and instance_norm, which has as many groups as channels.
-void normalize_groups(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+/// Adds group_norm or instance_norm, which has as many groups as channels.
+void normalize_groups(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 3);
   const auto& x = spec.inputs[0]->dims;
   require(x.size() >= 2 && x[1] > 0, spec, "needs batch and channels");
@@ -136,9 +135,9 @@ void normalize_groups(const LayerSpec& spec, const Device& /*device*/, OfferList
   add_normalization(spec, list, plan);
 }
 
-/// Covers what the library lacks: mode=per_activation, whose statistics have the shape of one
-/// sample.
-void normalize_batch(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+/// Adds the batch_norm that the library lacks, mode=per_activation. Its statistics have the shape
+/// of one sample.
+void normalize_batch(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 5);
   const TensorType x = *spec.inputs[0];
   const TensorType y = spec.outputs[0];
@@ -182,9 +181,9 @@ void normalize_batch(const LayerSpec& spec, const Device& /*device*/, OfferList&
   });
 }
 
-/// Covers what the library lacks: an even number of channels. ONNX sums size channels around each,
-/// one more behind than before where the number is even.
-void normalize_response(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+/// Adds the lrn that the library lacks, over an even number of channels. ONNX sums `size` channels
+/// around each. If the number is even, there is one more behind than before.
+void normalize_response(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
   const TensorType x = *spec.inputs[0];
   const TensorType y = spec.outputs[0];

@@ -5,14 +5,14 @@
 #include <limits>
 #include <memory>
 
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 #include "runners/onednn/kernels/element_block.hpp"
-#include "runners/onednn/kernels/own_kernel.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
 
-constexpr std::size_t kSpatial = 3;  // fewer dimensions are seen as three, the first of extent 1
+constexpr std::size_t kSpatial = 3;  // fewer dimensions are padded with extents of 1
 
 struct Axis {
   std::int64_t in = 1;
@@ -25,7 +25,7 @@ struct Axis {
 };
 using Window = std::array<Axis, kSpatial>;
 
-/// Gathers what a window saw.
+/// Sum or extreme of the elements that a window has read.
 struct Accumulator {
   double value = 0;
   std::int64_t inside = 0;  ///< positions of the input
@@ -150,7 +150,7 @@ void pool_plane(const PoolPlan& plan, const float* in, float* out) {
   }
 }
 
-void add_pool(const LayerSpec& spec, OfferList& list, const PoolPlan& plan) {
+void add_pool(const LayerSpec& spec, BuilderList& list, const PoolPlan& plan) {
   const DataType x = spec.inputs[0]->dtype;
   const DataType y = spec.outputs[0].dtype;
   check_number(x);
@@ -181,16 +181,16 @@ void add_pool(const LayerSpec& spec, OfferList& list, const PoolPlan& plan) {
 
 }  // namespace
 
-void pool_max(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void pool_max(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   add_pool(spec, list, {window_of(spec), Pool::kMax, 1});
 }
 
-void pool_average(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void pool_average(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   const bool pads = spec.integer("count_include_pad") != 0;
   add_pool(spec, list, {window_of(spec), pads ? Pool::kAverageWithPads : Pool::kAverage, 1});
 }
 
-void pool_power(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void pool_power(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require(spec.integer("p") > 0, spec, "p must be positive");
   add_pool(spec, list, {window_of(spec), Pool::kPower, static_cast<double>(spec.integer("p"))});
 }

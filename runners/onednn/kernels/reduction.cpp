@@ -5,15 +5,15 @@
 #include <memory>
 #include <string>
 
-#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 #include "runners/onednn/kernels/element_block.hpp"
-#include "runners/onednn/kernels/own_kernel.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
 
-/// Splits the positions of a dense tensor: element (o, r) is at kept[o] + reduced[r].
+/// Positions of a dense tensor, split so that element (o, r) is at kept[o] + reduced[r].
 struct Positions {
   std::vector<std::size_t> kept;
   std::vector<std::size_t> reduced;
@@ -146,7 +146,7 @@ Fold fold_named(const std::string& fn) {
 
 }  // namespace
 
-void fold_reduce(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void fold_reduce(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
   const std::string& fn = spec.text("fn");
   require(element_count(*spec.inputs[0]) > 0 || is_floating(spec.outputs[0].dtype) ||
@@ -173,7 +173,7 @@ void fold_reduce(const LayerSpec& spec, const Device& /*device*/, OfferList& lis
   });
 }
 
-void find_extreme(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void find_extreme(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 1);
   const DataType in = spec.inputs[0]->dtype;
   const DataType out = spec.outputs[0].dtype;

@@ -3,15 +3,15 @@
 #include <memory>
 #include <utility>
 
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 #include "runners/onednn/kernels/element_block.hpp"
-#include "runners/onednn/kernels/own_kernel.hpp"
 #include "runners/onednn/kernels/resize_geometry.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
 
-/// Interpolates a dense tensor axis by axis. All memory is taken when made.
+/// Interpolation of a dense tensor, axis by axis. All memory is allocated at construction.
 class Interpolation {
  public:
   explicit Interpolation(const LayerSpec& spec)
@@ -83,7 +83,7 @@ class Interpolation {
 
 }  // namespace
 
-void interpolate_resize(const LayerSpec& spec, const Device& device, OfferList& list) {
+void interpolate_resize(const LayerSpec& spec, const Device& device, BuilderList& list) {
   require_operands(spec, 1);
   if (spec.text("mode") == "nearest") {
     copy_nearest(spec, device, list);

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "runners/onednn/kernels/own_kernel.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -50,8 +50,8 @@ double nearest(const LayerSpec& spec, double x) {
   return mode == "round_prefer_ceil" ? std::floor(x + 0.5) : std::ceil(x - 0.5);
 }
 
-/// Keys, "Cubic convolution interpolation for digital image processing" (1981), §IV; `a` is ONNX's
-/// cubic_coeff_a.
+/// Returns the weight of cubic convolution at a distance (Keys, "Cubic convolution interpolation
+/// for digital image processing", 1981, §IV). `a` is ONNX's cubic_coeff_a.
 double cubic_weight(double distance, double a) {
   const double d = std::abs(distance);
   if (d <= 1) {

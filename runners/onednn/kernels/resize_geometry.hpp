@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/key/layer_spec.hpp"
 
 namespace plumb::onednn {
 
@@ -15,9 +15,10 @@ struct ResizeTap {
   double weight = 0;
 };
 
-/// Lists, for each output position of one axis, the source's taps (ONNX Resize; positions outside
-/// count as the edge, or not at all if excluded). One tap each for mode=nearest. Throws Unsupported
-/// if scales do not fit the ranks.
+/// Lists the source's taps for each output position of one axis (ONNX Resize).
+///
+/// Positions outside count as the edge, or not at all if excluded. With mode=nearest each list has
+/// one tap. Throws Unsupported if scales do not fit the ranks.
 [[nodiscard]] std::vector<std::vector<ResizeTap>> resize_taps(const LayerSpec& spec,
                                                               std::size_t axis);
 

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/kernels/broadcast_rows.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 #include "runners/onednn/kernels/element_block.hpp"
-#include "runners/onednn/kernels/own_kernel.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -23,7 +23,8 @@ void gather_blocks(const std::byte* source,
     for (std::int64_t item = 0; item < count; ++item) {
       Index index = 0;
       std::memcpy(&index, indices + static_cast<std::size_t>(item) * sizeof index, sizeof index);
-      // Negative indices count from the end; one out of range must not read beyond the operand.
+      // Negative indices count from the end. An index out of range must not read beyond the
+      // operand.
       const std::int64_t wrapped = index < 0 ? index + extent : index;
       const auto row = static_cast<std::size_t>(std::clamp<std::int64_t>(wrapped, 0, extent - 1));
       std::memcpy(destination, source + row * block, block);
@@ -35,7 +36,7 @@ void gather_blocks(const std::byte* source,
 
 }  // namespace
 
-void gather_rows(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void gather_rows(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 2);
   const TensorType& x = *spec.inputs[0];
   const TensorType& indices = *spec.inputs[1];
@@ -71,7 +72,7 @@ void gather_rows(const LayerSpec& spec, const Device& /*device*/, OfferList& lis
   });
 }
 
-void select_where(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+void select_where(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   require_operands(spec, 3);
   const TensorType& y = spec.outputs[0];
   require(spec.inputs[0]->dtype == DataType::kBool && spec.inputs[1]->dtype == y.dtype &&

@@ -6,13 +6,13 @@
 
 namespace plumb::onednn {
 
-/// Applies a function to `count` numbers in place; `parameters` are the key's.
+/// Function that changes `count` numbers in place. `parameters` are the key's.
 template <typename Number>
 using UnaryFunction = void (*)(Number* numbers, std::size_t count, const double* parameters);
 
-/// Finds an element-wise function of docs/reference/layer-keys.md; null if there is none for the
-/// number type. Number is float, double or std::int64_t (relu, clip, abs, neg, sign, not, is_nan
-/// and roundings).
+/// Returns an element-wise function of docs/reference/layer-keys.md, or null if Number has none.
+/// Number is float, double or std::int64_t. Integers have relu, clip, abs, neg, sign, not, is_nan
+/// and the roundings.
 template <typename Number>
 [[nodiscard]] UnaryFunction<Number> unary_function(std::string_view fn);
 

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <limits>
 
-#include "harness/model/attention_shape.hpp"
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/kernels/own_kernel.hpp"
-#include "runners/onednn/layers/layers.hpp"
+#include "harness/model/key/attention_shape.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/kernels/builtin_kernel.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -33,8 +33,9 @@ struct Mask {
   Desc view;
 };
 
-/// Makes the plan of one form. What a name says: q [batch, kv_heads, repeats, queries, head] and so
-/// on; the repeats are left out where there is one, or folded into the queries.
+/// Plan of one form, composed of the library's primitives. Tensors are named by their axes: q is
+/// [batch, kv_heads, repeats, queries, head], and so on. The repeats are left out where there is
+/// only one, or folded into the queries.
 class Composition {
  public:
   Composition(const LayerSpec& spec, const Device& device, const Form& form)
@@ -56,12 +57,13 @@ class Composition {
     clear_rows_without_keys();
   }
 
-  [[nodiscard]] LayerPlan take() {
+  [[nodiscard]] ExecutionPlan take() {
     plan_.implementation = implementation();
     return std::move(plan_);
   }
 
-  /// Names the library's implementations; begins with ref where one of them is reference code.
+  /// Names the library's implementations. The name begins with ref if one of them is reference
+  /// code.
   [[nodiscard]] std::string implementation() const {
     return (reference_ ? "ref+composed:" : "composed:") + names_;
   }
@@ -79,8 +81,8 @@ class Composition {
     return plan_.buffers.size() - 1;
   }
 
-  /// Finds the buffer that holds all keys or values, putting earlier and new ones together where
-  /// there are earlier ones or the layer gives them out.
+  /// Returns the buffer of all keys or values. Earlier and new ones are joined if there are earlier
+  /// ones, or if the joined sequence is an output.
   std::size_t whole_sequence(std::size_t operand,
                              std::size_t past,
                              char letter,
@@ -124,13 +126,14 @@ class Composition {
   [[nodiscard]] bool has_repeats() const { return repeats() > 1 && !form_.folded; }
   [[nodiscard]] std::int64_t rows() const { return s_.queries * (form_.folded ? repeats() : 1); }
 
-  /// Describes q or y: `numbers` a head.
+  /// Describes q or y, with `numbers` numbers for each head.
   [[nodiscard]] Desc rows_view(DataType type, std::int64_t numbers) const {
     const std::int64_t all = s_.q_heads * numbers;
     const std::int64_t group =
         s_.heads_apart ? repeats() * s_.queries * numbers : repeats() * numbers;
     const std::int64_t head = s_.heads_apart ? s_.queries * numbers : numbers;
-    // Folded, one query lies behind the other in either layout: that is when folding is offered.
+    // Folded queries lie one behind the other in either layout; folding is only offered where they
+    // do.
     const std::int64_t row = s_.heads_apart || form_.folded ? numbers : all;
     Dims dims{s_.batch, s_.kv_heads, repeats(), rows(), numbers};
     Dims strides{s_.queries * all, group, head, row, 1};
@@ -138,7 +141,7 @@ class Composition {
     return {dims, library_type(type), strides};
   }
 
-  /// Describes all keys (turned) or values.
+  /// Describes all keys (transposed) or all values.
   [[nodiscard]] Desc sequence_view(DataType type,
                                    std::int64_t numbers,
                                    bool joined,
@@ -173,7 +176,8 @@ class Composition {
     return dense(type, dims);
   }
 
-  /// Sees a mask that broadcasts to [batch, heads, queries, keys] in the dimensions of the scores.
+  /// Describes a mask that broadcasts to [batch, heads, queries, keys], in the dimensions of the
+  /// scores.
   [[nodiscard]] Desc mask_view(DataType type, const std::vector<std::int64_t>& mask) const {
     Dims dims = padded_to_rank(mask, 4);
     if (has_repeats()) {
@@ -304,8 +308,8 @@ class Composition {
              true);
   }
 
-  /// Where a boolean mask leaves a query no key, the softmax of nothing is not a number; ONNX wants
-  /// zeros.
+  /// Clears the rows of queries that a boolean mask leaves without a key. Their softmax is not a
+  /// number, while ONNX wants zeros.
   void clear_rows_without_keys() {
     if (!spec_.has_input(3) || spec_.inputs[3]->dtype != DataType::kBool) {
       return;
@@ -367,7 +371,7 @@ class Composition {
   const Device& device_;
   Form form_;
   AttentionShape s_;
-  LayerPlan plan_;
+  ExecutionPlan plan_;
   std::vector<Mask> masks_;
   std::size_t keys_ = 1;
   std::size_t values_ = 2;
@@ -401,9 +405,9 @@ std::vector<Form> forms_of(const LayerSpec& spec) {
 
 }  // namespace
 
-/// The library has no fused attention (up to 3.2 on CPUs): each layer is a product, a softmax and a
-/// product of the library's, with the scores in memory between them.
-void offer_attention(const LayerSpec& spec, const Device& device, OfferList& list) {
+/// Adds attention as a product, a softmax and a product of the library's. The library has no fused
+/// attention (up to 3.2 on CPUs), so the scores lie in memory between the steps.
+void offer_attention(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("nothing is fused behind a composed attention");
   }
@@ -418,16 +422,16 @@ void offer_attention(const LayerSpec& spec, const Device& device, OfferList& lis
   for (const Form& form : forms_of(spec)) {
     try {
       const Composition tried(spec, device, form);
-      Offer offer;
-      offer.implementation = tried.implementation();
-      offer.details = fmt::format("scores={};heads={}{}",
-                                  plumb::to_text(form.scores),
-                                  form.folded ? "folded" : "apart",
-                                  !tried.has_mask() ? ""
-                                  : form.mask_apart ? ";mask=apart"
-                                                    : ";mask=fused");
-      offer.build = [spec, device, form] { return Composition(spec, device, form).take(); };
-      list.add(std::move(offer));
+      VariantBuilder builder;
+      builder.implementation = tried.implementation();
+      builder.details = fmt::format("scores={};heads={}{}",
+                                    plumb::to_text(form.scores),
+                                    form.folded ? "folded" : "apart",
+                                    !tried.has_mask() ? ""
+                                    : form.mask_apart ? ";mask=apart"
+                                                      : ";mask=fused");
+      builder.build = [spec, device, form] { return Composition(spec, device, form).take(); };
+      list.add(std::move(builder));
     } catch (const dnnl::error& error) {
       if (error.status == dnnl_out_of_memory) {
         throw;

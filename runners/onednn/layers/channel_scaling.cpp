@@ -7,9 +7,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/integer_operands.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/layers/integer_operands.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -24,7 +24,7 @@ bool has_constant_parameters(const LayerSpec& spec) {
                      [](auto& t) { return t && t->constant && t->dtype == DataType::kF32; });
 }
 
-/// Makes 1 ÷ √(variance + epsilon) of a variance.
+/// Returns a packing of a variance as 1 ÷ √(variance + epsilon).
 Pack inverse_deviations(std::size_t channels, double epsilon) {
   return [=](const std::byte* operand, std::byte* packed) {
     for (std::size_t channel = 0; channel < channels; ++channel) {
@@ -38,7 +38,7 @@ Pack inverse_deviations(std::size_t channels, double epsilon) {
 
 }  // namespace
 
-void offer_channel_scaling(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_channel_scaling(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!has_constant_parameters(spec)) {
     return;
   }
@@ -79,7 +79,7 @@ void offer_channel_scaling(const LayerSpec& spec, const Device& device, OfferLis
                              first,
                              arguments,
                              fmt::format("kind=binary;layout={}", to_text(layout)),
-                             [=](LayerPlan& plan) { take_as_they_are(plan, variance, packs); });
+                             [=](ExecutionPlan& plan) { take_as_they_are(plan, variance, packs); });
   }
 }
 

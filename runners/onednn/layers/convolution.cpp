@@ -4,12 +4,12 @@
 #include <iterator>
 #include <utility>
 
-#include "harness/model/quantized_product.hpp"
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/integer_operands.hpp"
+#include "harness/model/key/quantized_product.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/layers/convolution_problem.hpp"
-#include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/layers/integer_operands.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -21,7 +21,7 @@ struct Algorithm {
   const char* name;
 };
 
-/// Refuses what no primitive takes of an integer convolution.
+/// Throws Unsupported for an integer convolution that no primitive takes.
 void check_integers(const LayerSpec& spec) {
   if (!is_integer_product(spec)) {
     return;
@@ -32,19 +32,20 @@ void check_integers(const LayerSpec& spec) {
   }
 }
 
-/// Returns whether the bias is in the accumulator's unit, while oneDNN adds it to the real number.
+/// Returns whether the bias is in the accumulator's unit. oneDNN adds it to the real number
+/// instead.
 bool has_unscaled_bias(const LayerSpec& spec) {
   return is_integer_product(spec) && spec.has_input(2) && !is_floating(spec.inputs[2]->dtype) &&
          spec.has_input(quantized_product(spec).x_scale);
 }
 
-/// Puts a step before a plan's primitive that scales the s32 bias: `bias`, `x_scale` and `w_scale`
-/// are buffers of the plan, the first as the primitive reads it.
+/// Puts a step before a plan's primitive that scales the s32 bias. `bias`, `x_scale` and `w_scale`
+/// are buffers of the plan, `bias` the one that the primitive reads.
 void scale_bias(const LayerSpec& spec,
                 std::size_t bias,
                 std::size_t x_scale,
                 std::size_t w_scale,
-                LayerPlan& plan) {
+                ExecutionPlan& plan) {
   Buffer operand = plan.buffers[bias];
   operand.view = dense(*spec.inputs[2]);
   operand.layout = operand.view;
@@ -69,7 +70,7 @@ void scale_bias(const LayerSpec& spec,
   plan.steps = std::move(steps);
 }
 
-/// Reads [I, O/g, k…] as [g, O/g, I/g, k…]: the two channel strides change places.
+/// Describes weights [I, O/g, k…] as [g, O/g, I/g, k…], by exchanging the two channel strides.
 void add_deconvolution_weights(const LayerSpec& spec, ConvolutionProblem& problem) {
   const TensorType& type = *spec.inputs[1];
   const std::int64_t group = spec.integer("group");
@@ -101,10 +102,10 @@ using Create = dnnl_status_t (*)(dnnl_primitive_desc_t*,
                                  const dnnl_dims_t,
                                  const_dnnl_primitive_attr_t);
 
-/// Lists every algorithm in every layout; duplicates are the list's business.
+/// Lists every algorithm in every layout. BuilderList drops the duplicates.
 void offer_all(const LayerSpec& spec,
                const Device& device,
-               OfferList& list,
+               BuilderList& list,
                const ConvolutionProblem& problem,
                std::span<const Algorithm> algorithms,
                Create create) {
@@ -131,12 +132,12 @@ void offer_all(const LayerSpec& spec,
     arguments.insert(arguments.end(), posts.arguments.begin(), posts.arguments.end());
     dnnl::primitive_attr attributes = attributes_of(spec);
     attributes.set_post_ops(posts.list);
-    // Of grouped weights [g, O/g, …] both axes count output channels.
+    // In grouped weights [g, O/g, …] both axes count output channels.
     const int channels = spec.integer("group") > 1 ? 3 : 1;
     const IntegerOperands integers(spec, channels, attributes);
     const std::size_t own = arguments.size();
     arguments.insert(arguments.end(), integers.arguments().begin(), integers.arguments().end());
-    const auto finish = [spec, integers, own](LayerPlan& plan) {
+    const auto finish = [spec, integers, own](ExecutionPlan& plan) {
       integers.finish(plan, own);
       if (has_unscaled_bias(spec)) {
         constexpr std::size_t kBias = 3;  // behind x, w and y
@@ -170,7 +171,7 @@ void offer_all(const LayerSpec& spec,
 
 }  // namespace
 
-void offer_convolution(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_convolution(const LayerSpec& spec, const Device& device, BuilderList& list) {
   constexpr Algorithm kAlgorithms[] = {{dnnl_convolution_direct, "direct"},
                                        {dnnl_convolution_winograd, "winograd"},
                                        {dnnl_convolution_auto, "auto"}};
@@ -185,7 +186,7 @@ void offer_convolution(const LayerSpec& spec, const Device& device, OfferList& l
   }
 }
 
-void offer_deconvolution(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_deconvolution(const LayerSpec& spec, const Device& device, BuilderList& list) {
   constexpr Algorithm kAlgorithms[] = {{dnnl_deconvolution_direct, "direct"},
                                        {dnnl_deconvolution_winograd, "winograd"}};
   ConvolutionProblem problem = convolution_problem(spec);

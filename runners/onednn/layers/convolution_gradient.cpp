@@ -3,12 +3,12 @@
 
 #include <array>
 
-#include "harness/model/gradient_layer.hpp"
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
+#include "harness/model/key/gradient_layer.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/layers/convolution_problem.hpp"
 #include "runners/onednn/layers/forward_hint.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -30,8 +30,8 @@ void check_gradient(const LayerSpec& spec, std::size_t most_outputs) {
   }
 }
 
-/// Makes the descriptor of the convolution itself, which the library wants to see: one in layouts
-/// of its own choice. Throws Unsupported if there is none.
+/// Makes the descriptor of the convolution itself, in layouts of its own choice. The library needs
+/// it to make the gradient. Throws Unsupported if there is none.
 dnnl::primitive_desc_base forward_description(const LayerSpec& forward,
                                               bool biased,
                                               const ConvolutionProblem& problem,
@@ -40,7 +40,7 @@ dnnl::primitive_desc_base forward_description(const LayerSpec& forward,
   const TensorType& x = *forward.inputs[0];
   const TensorType& y = forward.outputs[0];
   const auto source = any(x.dtype, x.dims);
-  // Gradients of weights may be more exact than what is multiplied.
+  // The type of the weights' gradient may be wider than that of the factors.
   const auto weights = any(x.dtype, problem.weights);
   const auto bias = any(y.dtype, {y.dims[1]});
   const auto result = any(y.dtype, y.dims);
@@ -63,7 +63,7 @@ dnnl::primitive_desc_base forward_description(const LayerSpec& forward,
   return forward_hint(status, made);
 }
 
-/// Problem of a gradient: the convolution's, in oneDNN's terms.
+/// Problem of a gradient, which is the convolution's in oneDNN's terms.
 struct Gradient {
   LayerSpec forward;
   ConvolutionProblem problem;
@@ -74,10 +74,11 @@ struct Gradient {
   }
 };
 
-/// Calls `offer(layout, algorithm, forward descriptor)` for each algorithm that the library has for
-/// the convolution itself, in each layout. Throws Unsupported if it has none.
+/// Calls `builder(layout, algorithm, forward descriptor, details)` for each algorithm and layout.
+/// The algorithms are those that the library has for the convolution itself. Throws Unsupported if
+/// it has none.
 template <typename Offered>
-void for_each_form(const Gradient& gradient, bool biased, const Device& device, Offered&& offer) {
+void for_each_form(const Gradient& gradient, bool biased, const Device& device, Offered&& builder) {
   std::string refusal;
   bool any_form = false;
   for (const Algorithm& algorithm : kAlgorithms) {
@@ -85,10 +86,10 @@ void for_each_form(const Gradient& gradient, bool biased, const Device& device, 
       const dnnl::primitive_desc_base hint =
           forward_description(gradient.forward, biased, gradient.problem, algorithm, device);
       for (const Layout layout : kLayouts) {
-        offer(layout,
-              algorithm,
-              hint,
-              fmt::format("layout={};algorithm={}", to_text(layout), algorithm.name));
+        builder(layout,
+                algorithm,
+                hint,
+                fmt::format("layout={};algorithm={}", to_text(layout), algorithm.name));
       }
       any_form = true;
     } catch (const Unsupported& reason) {
@@ -100,8 +101,8 @@ void for_each_form(const Gradient& gradient, bool biased, const Device& device, 
   }
 }
 
-/// Adds what the library has for the transposed convolution: the same sums by another primitive.
-void offer_as_deconvolution(const LayerSpec& spec, const Device& device, OfferList& list) {
+/// Adds the variants of the transposed convolution, another primitive that computes the same sums.
+void offer_as_deconvolution(const LayerSpec& spec, const Device& device, BuilderList& list) {
   LayerSpec transposed = spec;
   transposed.op = "conv_transpose";
   const std::vector<std::int64_t>& dy = spec.inputs[0]->dims;
@@ -116,22 +117,24 @@ void offer_as_deconvolution(const LayerSpec& spec, const Device& device, OfferLi
     extra.push_back(dx[axis + 2] - reached);
   }
   transposed.attributes["output_padding"] = extra;
-  OfferList more;
+  BuilderList more;
   try {
     offer_deconvolution(transposed, device, more);
   } catch (const Unsupported&) {
-    return;  // it is one more way, and its absence no news
+    return;  // this is only an additional variant
   }
-  for (Offer offer : more.offers()) {
-    offer.details = "primitive=deconvolution;" + offer.details;
-    offer.number = 1;
-    list.add(std::move(offer));
+  for (VariantBuilder builder : more.builders()) {
+    builder.details = "primitive=deconvolution;" + builder.details;
+    builder.number = 1;
+    list.add(std::move(builder));
   }
 }
 
 }  // namespace
 
-void offer_convolution_data_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_convolution_data_gradient(const LayerSpec& spec,
+                                     const Device& device,
+                                     BuilderList& list) {
   check_gradient(spec, 1);
   const Gradient gradient(spec);
   const ConvolutionProblem& problem = gradient.problem;
@@ -175,7 +178,7 @@ void offer_convolution_data_gradient(const LayerSpec& spec, const Device& device
 
 void offer_convolution_weights_gradient(const LayerSpec& spec,
                                         const Device& device,
-                                        OfferList& list) {
+                                        BuilderList& list) {
   check_gradient(spec, 2);
   const Gradient gradient(spec);
   const ConvolutionProblem& problem = gradient.problem;

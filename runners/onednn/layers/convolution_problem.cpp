@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
 
 namespace plumb::onednn {
 namespace {

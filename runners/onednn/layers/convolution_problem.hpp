@@ -3,7 +3,7 @@
 
 #include <oneapi/dnnl/dnnl.hpp>
 
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/key/layer_spec.hpp"
 
 namespace plumb::onednn {
 
@@ -14,12 +14,14 @@ struct ConvolutionProblem {
   dnnl::memory::desc weights_view;
 };
 
-/// Reads a `conv` or `conv_transpose`, all but its weights. The begins are as the key says; the
-/// ends are what the output's extent needs, since output_padding is an end pad. Ranks are checked
-/// before they become array lengths of a C API: throws Unsupported.
+/// Reads a `conv` or `conv_transpose`, except its weights.
+///
+/// The pads at the beginning are the key's. The pads at the end are what the output's extent needs,
+/// because output_padding is one of them. Ranks are checked before they become array lengths of a C
+/// API. Throws Unsupported.
 [[nodiscard]] ConvolutionProblem convolution_problem(const LayerSpec& spec);
 
-/// Reads [O, I/g, k…] as [g, O/g, I/g, k…] (same bytes).
+/// Adds the weights: [O, I/g, k…] read as [g, O/g, I/g, k…], which are the same bytes.
 void add_convolution_weights(const LayerSpec& spec, ConvolutionProblem& problem);
 
 }  // namespace plumb::onednn

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/layers/forward_hint.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -22,7 +22,7 @@ void check_two(const LayerSpec& spec) {
 
 }  // namespace
 
-void offer_eltwise_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_eltwise_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
   check_two(spec);
   const std::string& fn = spec.text("fn");
   const auto function = eltwise_algorithm(fn, spec.reals("parameters"));
@@ -63,7 +63,7 @@ void offer_eltwise_gradient(const LayerSpec& spec, const Device& device, OfferLi
                            "");
 }
 
-void offer_softmax_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_softmax_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
   check_two(spec);
   Dims dims = dense(*spec.inputs[0]).get_dims();
   std::int64_t axis = spec.integer("axis");

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -22,7 +22,8 @@ void check_arity(const LayerSpec& spec, std::size_t inputs) {
   }
 }
 
-/// Returns the function with its operands exchanged, if that is one too.
+/// Returns the function that computes the same with exchanged operands, or nothing if there is
+/// none.
 std::optional<dnnl_alg_kind_t> mirrored(dnnl_alg_kind_t kind) {
   switch (kind) {
     case dnnl_binary_add:
@@ -46,7 +47,7 @@ std::optional<dnnl_alg_kind_t> mirrored(dnnl_alg_kind_t kind) {
 
 }  // namespace
 
-void offer_eltwise(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_eltwise(const LayerSpec& spec, const Device& device, BuilderList& list) {
   check_arity(spec, 1);
   const TensorType& x = *spec.inputs[0];
   const TensorType& y = spec.outputs[0];
@@ -78,7 +79,7 @@ void offer_eltwise(const LayerSpec& spec, const Device& device, OfferList& list)
   list.add_implementations(status, first, arguments, "");
 }
 
-void offer_prelu(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_prelu(const LayerSpec& spec, const Device& device, BuilderList& list) {
   check_arity(spec, 2);
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into prelu");
@@ -109,7 +110,7 @@ void offer_prelu(const LayerSpec& spec, const Device& device, OfferList& list) {
   }
 }
 
-void offer_binary(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_binary(const LayerSpec& spec, const Device& device, BuilderList& list) {
   check_arity(spec, 2);
   auto kind = binary_algorithm(spec.text("fn"));
   if (!kind) {
@@ -160,7 +161,7 @@ void offer_binary(const LayerSpec& spec, const Device& device, OfferList& list) 
   }
 }
 
-void offer_sum(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_sum(const LayerSpec& spec, const Device& device, BuilderList& list) {
   check_arity(spec, spec.inputs.size());
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into sum");
@@ -191,7 +192,7 @@ void offer_sum(const LayerSpec& spec, const Device& device, OfferList& list) {
   list.add_implementations(status, first, arguments, "");
 }
 
-void offer_softmax(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_softmax(const LayerSpec& spec, const Device& device, BuilderList& list) {
   check_arity(spec, 1);
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into softmax");

@@ -8,12 +8,12 @@
 #include <variant>
 #include <vector>
 
-#include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/exec/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
 
-// The library's ways, and our own kernel for where it has none or only reference code.
+// The library's function, and the built-in kernel for where it has nothing or only reference code.
 constexpr std::array kFamilies = std::to_array<LayerFamily>({
     {"conv", offer_convolution, nullptr},
     {"conv_transpose", offer_deconvolution, nullptr},
@@ -70,11 +70,11 @@ constexpr std::array kFamilies = std::to_array<LayerFamily>({
     {"average_pool_backward", offer_average_pool_gradient, nullptr},
 });
 
-/// Runs one column of the table; returns why it has nothing, or an empty text.
-std::string collect(OfferFunction function,
+/// Runs one function of the table. Returns why it added nothing, or an empty text.
+std::string collect(BuilderFunction function,
                     const LayerSpec& spec,
                     const Device& device,
-                    OfferList& list) {
+                    BuilderList& list) {
   if (function == nullptr) {
     return {};
   }
@@ -97,19 +97,19 @@ void check_number(std::int64_t number, std::int64_t most, const std::string& wha
   }
 }
 
-/// Bounds extents to 2^31 and attributes to 2^30 once, so that sums and products of two of them do
-/// not overflow anywhere behind.
+/// Throws Unsupported for extents beyond 2^31 and attributes beyond 2^30. So sums and products of
+/// two of them do not overflow later.
 void check_numbers(const LayerSpec& spec) {
-  constexpr std::int64_t kMostExtent = std::int64_t{1} << 31;
-  constexpr std::int64_t kMostElements = std::int64_t{1} << 40;
-  constexpr std::int64_t kMostAttribute = std::int64_t{1} << 30;
+  constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
+  constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
+  constexpr std::int64_t kMaxAttribute = std::int64_t{1} << 30;
   const auto check_extents = [](const TensorType& type) {
     std::int64_t product =
-        1;  // without extents of 0: the strides of an empty tensor are products of the others
+        1;  // extents of 0 count as 1: the strides of an empty tensor are products of the others
     for (const std::int64_t extent : type.dims) {
-      check_number(extent, kMostExtent, "the extent");
+      check_number(extent, kMaxExtent, "the extent");
       const std::int64_t factor = std::max<std::int64_t>(extent, 1);
-      check_number(factor, kMostElements / product, "among the others the extent");
+      check_number(factor, kMaxElements / product, "among the others the extent");
       product *= factor;
     }
   };
@@ -121,10 +121,10 @@ void check_numbers(const LayerSpec& spec) {
   }
   for (const auto& [name, attribute] : spec.attributes) {
     if (const auto* number = std::get_if<std::int64_t>(&attribute)) {
-      check_number(*number, kMostAttribute, name);
+      check_number(*number, kMaxAttribute, name);
     } else if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&attribute)) {
       for (const std::int64_t item : *numbers) {
-        check_number(item, kMostAttribute, name);
+        check_number(item, kMaxAttribute, name);
       }
     }
   }
@@ -144,14 +144,14 @@ std::span<const LayerFamily> layer_families() {
   return kFamilies;
 }
 
-OfferList offers_of(const LayerSpec& spec, const Device& device) {
+BuilderList builders_of(const LayerSpec& spec, const Device& device) {
   check_dense(spec);
   check_numbers(spec);
   for (const LayerFamily& family : kFamilies) {
     if (family.op != spec.op) {
       continue;
     }
-    OfferList list;
+    BuilderList list;
     std::string reason = collect(family.library, spec, device, list);
     if (list.only_references()) {
       const std::string own = collect(family.own, spec, device, list);

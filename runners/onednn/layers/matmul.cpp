@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/integer_operands.hpp"
-#include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/layers/integer_operands.hpp"
 #include "runners/onednn/layers/row_product.hpp"
 
 namespace plumb::onednn {
@@ -20,7 +20,7 @@ struct Product {
   PostOperations posts;
 };
 
-/// Reads a dense matrix, transposed if asked.
+/// Describes a dense matrix, transposed if asked.
 dnnl::memory::desc matrix(const TensorType& type, bool transposed) {
   const Dims& dims = type.dims;
   if (!transposed) {
@@ -44,11 +44,11 @@ std::vector<Argument> arguments_of(const LayerSpec& spec,
   return arguments;
 }
 
-/// Lists matmul primitives: constant operands in a layout of the library's choice, then all as they
-/// are.
+/// Lists matmul primitives, first with all layouts that may be free left to the library, then with
+/// plain ones. Weights are free if they are constant.
 void offer_matmuls(const LayerSpec& spec,
                    const Device& device,
-                   OfferList& list,
+                   BuilderList& list,
                    const Product& product,
                    const std::string& kind) {
   const TensorType& a = *spec.inputs[0];
@@ -67,7 +67,7 @@ void offer_matmuls(const LayerSpec& spec,
   auto arguments = arguments_of(spec, product, DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, product.b, bias);
   const std::size_t own = arguments.size();
   arguments.insert(arguments.end(), integers.arguments().begin(), integers.arguments().end());
-  const auto finish = [integers, own](LayerPlan& plan) { integers.finish(plan, own); };
+  const auto finish = [integers, own](ExecutionPlan& plan) { integers.finish(plan, own); };
   for (const Layout layout : {Layout::kAny, Layout::kPlain}) {
     const bool free = layout == Layout::kAny;
     const auto source = free ? any(a.dtype, product.a_dims) : product.a;
@@ -87,10 +87,10 @@ void offer_matmuls(const LayerSpec& spec,
   }
 }
 
-/// Lists inner products, whose weights read [N, K].
+/// Lists inner products. They read the weights as [N, K].
 void offer_inner_products(const LayerSpec& spec,
                           const Device& device,
-                          OfferList& list,
+                          BuilderList& list,
                           const Product& product) {
   const TensorType& a = *spec.inputs[0];
   const TensorType& b = *spec.inputs[1];
@@ -124,7 +124,7 @@ void offer_inner_products(const LayerSpec& spec,
   }
 }
 
-/// Turns alpha·A·B + beta·C into post-operations; a C of one row with equal factors becomes the
+/// Turns alpha·A·B + beta·C into post-operations. A C of one row with equal factors becomes the
 /// bias.
 void add_c(const LayerSpec& spec, Product& product) {
   const auto alpha = static_cast<float>(spec.real("alpha"));
@@ -146,7 +146,7 @@ void add_c(const LayerSpec& spec, Product& product) {
 
 }  // namespace
 
-void offer_gemm(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_gemm(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (has_gradient_steps(spec)) {
     return offer_product_gradient(spec, device, list);
   }
@@ -173,7 +173,7 @@ void offer_gemm(const LayerSpec& spec, const Device& device, OfferList& list) {
   }
 }
 
-void offer_matmul(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_matmul(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (has_gradient_steps(spec)) {
     return offer_product_gradient(spec, device, list);
   }

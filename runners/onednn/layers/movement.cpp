@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -46,10 +46,10 @@ Buffer plain_buffer(Buffer::Role role, std::size_t operand, const TensorType& ty
   return buffer;
 }
 
-/// Offers one plan of a reorder for each part, read from one buffer.
+/// Adds one variant, which is a reorder for each part, all read from one buffer.
 void add_reorders(const LayerSpec& spec,
                   const Device& device,
-                  OfferList& list,
+                  BuilderList& list,
                   std::vector<Part> parts) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("a reorder fuses nothing");
@@ -63,12 +63,12 @@ void add_reorders(const LayerSpec& spec,
         device.engine, part.from, device.engine, part.to, attributes));
     names.insert(descriptions.back().impl_info_str());
   }
-  Offer offer;
+  VariantBuilder builder;
   for (const std::string& name : names) {
-    offer.implementation += (offer.implementation.empty() ? "" : "+") + name;
+    builder.implementation += (builder.implementation.empty() ? "" : "+") + name;
   }
-  offer.build = [spec, descriptions, parts = std::move(parts), name = offer.implementation] {
-    LayerPlan plan;
+  builder.build = [spec, descriptions, parts = std::move(parts), name = builder.implementation] {
+    ExecutionPlan plan;
     plan.implementation = name;
     plan.buffers.push_back(plain_buffer(Buffer::Role::kInput, 0, *spec.inputs[0]));
     for (std::size_t index = 0; index < parts.size(); ++index) {
@@ -84,12 +84,12 @@ void add_reorders(const LayerSpec& spec,
     }
     return plan;
   };
-  list.add(std::move(offer));
+  list.add(std::move(builder));
 }
 
 }  // namespace
 
-void offer_transpose(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_transpose(const LayerSpec& spec, const Device& device, BuilderList& list) {
   const TensorType& x = source_of(spec);
   const Dims& y = spec.outputs[0].dims;
   const Dims& perm = spec.integers("perm");
@@ -106,7 +106,7 @@ void offer_transpose(const LayerSpec& spec, const Device& device, OfferList& lis
   add_reorders(spec, device, list, {{0, {y, library_type(x.dtype), permuted}, to, 0}});
 }
 
-void offer_cast(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_cast(const LayerSpec& spec, const Device& device, BuilderList& list) {
   const TensorType& x = source_of(spec);
   const TensorType& y = spec.outputs[0];
   if (!is_floating(x.dtype) || !is_floating(y.dtype)) {
@@ -116,7 +116,7 @@ void offer_cast(const LayerSpec& spec, const Device& device, OfferList& list) {
   add_reorders(spec, device, list, {{0, dense(x), dense(y), 0}});
 }
 
-void offer_split(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_split(const LayerSpec& spec, const Device& device, BuilderList& list) {
   const TensorType& x = source_of(spec);
   const Dims strides = dense_strides(x.dims);
   const std::int64_t along = spec.integer("axis");
@@ -137,7 +137,7 @@ void offer_split(const LayerSpec& spec, const Device& device, OfferList& list) {
   add_reorders(spec, device, list, std::move(parts));
 }
 
-void offer_slice(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_slice(const LayerSpec& spec, const Device& device, BuilderList& list) {
   const TensorType& x = source_of(spec);
   const TensorType& y = spec.outputs[0];
   Dims strides = dense_strides(x.dims);
@@ -175,7 +175,7 @@ void offer_slice(const LayerSpec& spec, const Device& device, OfferList& list) {
                  static_cast<std::size_t>(offset * element_bytes(x.dtype))}});
 }
 
-void offer_concat(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_concat(const LayerSpec& spec, const Device& device, BuilderList& list) {
   source_of(spec);
   const TensorType& y = spec.outputs[0];
   const std::int64_t axis = spec.integer("axis");
@@ -211,16 +211,16 @@ void offer_concat(const LayerSpec& spec, const Device& device, OfferList& list) 
   }
 }
 
-/// A view is its input under another name: the plan has a buffer and no step.
-void offer_view(const LayerSpec& spec, const Device& /*device*/, OfferList& list) {
+/// Adds a view, which is its input under another name. The plan has a buffer and no step.
+void offer_view(const LayerSpec& spec, const Device& /*device*/, BuilderList& list) {
   const TensorType& x = source_of(spec);
   if (byte_size(x) != byte_size(spec.outputs[0]) || !spec.epilogue.empty()) {
     throw Unsupported("a view has as many bytes as its input and fuses nothing");
   }
-  Offer offer;
-  offer.implementation = "plumb:view";
-  offer.build = [type = x] {
-    LayerPlan plan;
+  VariantBuilder builder;
+  builder.implementation = "plumb:view";
+  builder.build = [type = x] {
+    ExecutionPlan plan;
     plan.implementation = "plumb:view";
     Buffer buffer;
     buffer.weight = type.constant;
@@ -229,7 +229,7 @@ void offer_view(const LayerSpec& spec, const Device& /*device*/, OfferList& list
     plan.outputs.push_back(0);
     return plan;
   };
-  list.add(std::move(offer));
+  list.add(std::move(builder));
 }
 
 }  // namespace plumb::onednn

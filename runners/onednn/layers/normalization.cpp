@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/layers/channel_scaling.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
 
 using Dims = dnnl::memory::dims;
 
-/// oneDNN keeps statistics, scale and shift in f32; a constant operand of another type is converted
-/// when bound.
+/// Makes the argument of a statistic, scale or shift, which oneDNN keeps in f32. A constant operand
+/// of another type is converted when bound; others throw Unsupported.
 Argument parameter(const LayerSpec& spec, int index, std::size_t operand, const Dims& dims) {
   const TensorType& type = spec.inputs.at(operand).value();
   if (type.dtype != DataType::kF32 && !type.constant) {
@@ -27,7 +27,7 @@ Argument parameter(const LayerSpec& spec, int index, std::size_t operand, const 
 
 }  // namespace
 
-void offer_batch_norm(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_batch_norm(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (spec.text("mode") != "spatial") {
     throw Unsupported("oneDNN has batch_norm per channel only (mode=spatial)");
   }
@@ -72,9 +72,9 @@ void offer_batch_norm(const LayerSpec& spec, const Device& device, OfferList& li
   offer_channel_scaling(spec, device, list);
 }
 
-/// The library normalizes over the last dimension: everything from the key's axis on is seen as
-/// one.
-void offer_layer_norm(const LayerSpec& spec, const Device& device, OfferList& list) {
+/// Adds layer_norm. The library normalizes over the last dimension, so everything from the key's
+/// axis on is one dimension.
+void offer_layer_norm(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (spec.outputs.size() != 1 || !spec.has_input(0) || !spec.has_input(1) ||
       !spec.epilogue.empty()) {
     throw Unsupported("oneDNN has layer_norm of x and scale into one output, with nothing fused");
@@ -115,7 +115,7 @@ void offer_layer_norm(const LayerSpec& spec, const Device& device, OfferList& li
   list.add_implementations(status, first, arguments, "");
 }
 
-void offer_lrn(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_lrn(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (spec.outputs.size() != 1 || !spec.has_input(0) || spec.inputs[0]->dims.size() < 2 ||
       spec.inputs[0]->dims.size() > 5) {
     throw Unsupported("oneDNN has lrn of one tensor with 2 to 5 dimensions");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/layers/forward_hint.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -31,8 +31,8 @@ void check_normalization(const LayerSpec& spec) {
   }
 }
 
-/// Ties the operands and outputs of a key to the library's arguments; `data` are views of dy, x and
-/// dx, `row` of scale, `sets` of mean and variance.
+/// Makes the arguments for the key's operands and outputs. `data` are the extents of dy, x and dx,
+/// `row` those of scale, `sets` those of mean and variance.
 std::vector<Argument> arguments_of(const LayerSpec& spec,
                                    const Dims& data,
                                    const Dims& row,
@@ -49,7 +49,7 @@ std::vector<Argument> arguments_of(const LayerSpec& spec,
 
 }  // namespace
 
-void offer_batch_norm_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_batch_norm_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
   check_normalization(spec);
   const TensorType& x = *spec.inputs[1];
   if (x.dims.size() < 2 || x.dims.size() > 5) {
@@ -91,9 +91,9 @@ void offer_batch_norm_gradient(const LayerSpec& spec, const Device& device, Offe
   }
 }
 
-/// The library normalizes over the last dimension: everything from the key's axis on is seen as
-/// one.
-void offer_layer_norm_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+/// Adds layer_norm_backward. The library normalizes over the last dimension, so everything from the
+/// key's axis on is one dimension.
+void offer_layer_norm_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
   check_normalization(spec);
   const TensorType& x = *spec.inputs[1];
   const std::int64_t axis = spec.integer("axis");
@@ -136,7 +136,7 @@ void offer_layer_norm_gradient(const LayerSpec& spec, const Device& device, Offe
                                                               hint.get(),
                                                               attributes.get());
   std::vector<Argument> arguments = arguments_of(spec, dims, Dims{dims[1]}, Dims{dims[0]});
-  // Of this primitive the library wants a shift, which no gradient reads: the scale stands for it.
+  // This primitive wants a shift, which no gradient reads. The scale takes its place.
   arguments.push_back(input(spec, DNNL_ARG_SHIFT, 2, dense(DataType::kF32, Dims{dims[1]})));
   list.add_implementations(status, first, arguments, "");
 }

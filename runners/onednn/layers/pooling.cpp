@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "harness/model/gradient_layer.hpp"
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
+#include "harness/model/key/gradient_layer.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/layers/forward_hint.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -19,7 +19,7 @@ struct Window {
   bool grown = false;  ///< ceil_mode made the end pads larger than the key's
 };
 
-/// oneDNN has no ceil mode: the last window is completed by a larger end pad.
+/// Reads a pool's window. oneDNN has no ceil mode, so a larger end pad completes the last window.
 Window window_of(const LayerSpec& spec) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& y = spec.outputs[0].dims;
@@ -49,7 +49,7 @@ Window window_of(const LayerSpec& spec) {
 
 void offer_pooling(const LayerSpec& spec,
                    const Device& device,
-                   OfferList& list,
+                   BuilderList& list,
                    dnnl_alg_kind_t kind) {
   if (!spec.has_input(0) || spec.outputs.size() != 1) {
     throw Unsupported(fmt::format("{} with one input and one output only (no indices)", spec.op));
@@ -120,12 +120,12 @@ Buffer intermediate(const dnnl::memory::desc& layout) {
   return buffer;
 }
 
-/// Puts the pool itself before its gradient, which reads where the largest elements were: the
-/// library alone knows how it writes that down.
+/// Puts the pool itself before its gradient, which reads where the largest elements were. Only the
+/// library knows the format of these positions.
 void add_forward_step(const LayerSpec& spec,
                       const dnnl::primitive_desc_base& forward,
                       const dnnl::memory::desc& data_layout,
-                      LayerPlan& plan) {
+                      ExecutionPlan& plan) {
   Buffer data;
   data.operand = 1;
   data.view = dense(*spec.inputs[1]);
@@ -149,7 +149,7 @@ void add_forward_step(const LayerSpec& spec,
 
 void offer_pool_gradient(const LayerSpec& spec,
                          const Device& device,
-                         OfferList& list,
+                         BuilderList& list,
                          dnnl_alg_kind_t kind) {
   const bool of_largest = kind == dnnl_pooling_max;
   if (!spec.has_input(0) || (of_largest && !spec.has_input(1)) || spec.outputs.size() != 1 ||
@@ -185,9 +185,9 @@ void offer_pool_gradient(const LayerSpec& spec,
                                                     window.ends.data(),
                                                     hint.get(),
                                                     attributes.get());
-    std::function<void(LayerPlan&)> finish;
+    std::function<void(ExecutionPlan&)> finish;
     if (of_largest) {
-      finish = [spec, hint, layout](LayerPlan& plan) {
+      finish = [spec, hint, layout](ExecutionPlan& plan) {
         add_forward_step(
             spec, hint, activation(spec.inputs[1]->dtype, spec.inputs[1]->dims, layout), plan);
       };
@@ -203,11 +203,11 @@ void offer_pool_gradient(const LayerSpec& spec,
 
 }  // namespace
 
-void offer_max_pool_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_max_pool_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_pool_gradient(spec, device, list, dnnl_pooling_max);
 }
 
-void offer_average_pool_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_average_pool_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_pool_gradient(spec,
                       device,
                       list,
@@ -215,11 +215,11 @@ void offer_average_pool_gradient(const LayerSpec& spec, const Device& device, Of
                                                              : dnnl_pooling_avg_exclude_padding);
 }
 
-void offer_max_pool(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_max_pool(const LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_pooling(spec, device, list, dnnl_pooling_max);
 }
 
-void offer_average_pool(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_average_pool(const LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_pooling(spec,
                 device,
                 list,

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of training: the library's product, and behind it, as steps of their own, what it cannot
-// fuse: gradients of activations, masks of bits, bias gradients.
+// Products of training. What the library cannot fuse follows its product as separate steps:
+// gradients of activations, masks of bits, bias gradients.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "harness/model/gradient_layer.hpp"
-#include "harness/model/op_schema.hpp"
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/held_value.hpp"
+#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/op_schema.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/mapped_step.hpp"
+#include "runners/onednn/exec/value_layout.hpp"
 #include "runners/onednn/layers/forward_hint.hpp"
-#include "runners/onednn/layers/layers.hpp"
-#include "runners/onednn/mapped_step.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -23,18 +23,18 @@ struct Part {
   std::vector<std::size_t> buffers;  ///< of its operands, then of its output
 };
 
-/// Finds the first way to execute a part on dense operands that is not the library's slow
-/// reference, or else that.
-LayerPlan part_plan(const LayerSpec& spec, const Device& device) {
-  const OfferList offers = offers_of(spec, device);
-  const Offer* chosen = nullptr;
-  for (const Offer& offer : offers.offers()) {
+/// Builds the first variant of a part that takes dense operands. The library's slow reference is
+/// taken only if there is no other.
+ExecutionPlan part_plan(const LayerSpec& spec, const Device& device) {
+  const BuilderList builders = builders_of(spec, device);
+  const VariantBuilder* chosen = nullptr;
+  for (const VariantBuilder& builder : builders.builders()) {
     bool dense = true;
-    for (std::size_t i = 0; i < offer.arguments.size(); ++i) {
-      dense = dense && same_bytes(offer.arguments[i].view, offer.layouts[i]);
+    for (std::size_t i = 0; i < builder.arguments.size(); ++i) {
+      dense = dense && same_bytes(builder.arguments[i].view, builder.layouts[i]);
     }
-    if (dense && (chosen == nullptr || (chosen->is_reference() && !offer.is_reference()))) {
-      chosen = &offer;
+    if (dense && (chosen == nullptr || (chosen->is_reference() && !builder.is_reference()))) {
+      chosen = &builder;
     }
   }
   if (chosen == nullptr) {
@@ -43,8 +43,8 @@ LayerPlan part_plan(const LayerSpec& spec, const Device& device) {
   return chosen->build();
 }
 
-void append_part(LayerPlan& plan, const Part& part, const Device& device) {
-  const LayerPlan own = part_plan(part.spec, device);
+void append_part(ExecutionPlan& plan, const Part& part, const Device& device) {
+  const ExecutionPlan own = part_plan(part.spec, device);
   std::vector<std::size_t> map;
   for (const Buffer& buffer : own.buffers) {
     if (buffer.role == Buffer::Role::kIntermediate) {
@@ -63,8 +63,8 @@ void append_part(LayerPlan& plan, const Part& part, const Device& device) {
   plan.implementation += "+" + own.implementation;
 }
 
-/// Makes the buffer of an operand or an output, dense.
-std::size_t add_dense(LayerPlan& plan,
+/// Adds the buffer of a dense operand or output and returns its index.
+std::size_t add_dense(ExecutionPlan& plan,
                       Buffer::Role role,
                       std::size_t operand,
                       const TensorType& type) {
@@ -77,8 +77,8 @@ std::size_t add_dense(LayerPlan& plan,
   return plan.buffers.size() - 1;
 }
 
-/// Finds the buffer that holds an operand dense, or adds it.
-std::size_t operand_buffer(LayerPlan& plan, const LayerSpec& spec, std::size_t operand) {
+/// Returns the buffer of a dense operand, which is added if there is none.
+std::size_t operand_buffer(ExecutionPlan& plan, const LayerSpec& spec, std::size_t operand) {
   for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
     if (buffer.role == Buffer::Role::kInput && buffer.operand == operand && !buffer.pack &&
@@ -97,7 +97,7 @@ LayerSpec step_layer(const LayerSpec& spec, const char* op) {
   return layer;
 }
 
-/// Clears the elements of a dense matrix whose bit is 0.
+/// Makes the step that clears the elements of a dense matrix whose bit is 0.
 KernelStep bit_mask(const LayerSpec& spec,
                     std::size_t operand,
                     std::size_t mask,
@@ -121,7 +121,7 @@ KernelStep bit_mask(const LayerSpec& spec,
   };
 }
 
-/// Writes a fused step, other than a mask of bits, as a layer on the result.
+/// Returns a fused step, other than a mask of bits, as a layer on the result.
 LayerSpec step_spec(const LayerSpec& spec, const Epilogue& step) {
   const std::optional<std::string_view> gradient = function_of_gradient(step.fn);
   LayerSpec layer =
@@ -138,8 +138,8 @@ LayerSpec step_spec(const LayerSpec& spec, const Epilogue& step) {
   return layer;
 }
 
-/// Appends one fused step as a step of its own, in place on the result.
-void append_step(LayerPlan& plan,
+/// Appends one fused step as a separate step, in place on the result.
+void append_step(ExecutionPlan& plan,
                  const LayerSpec& spec,
                  const Epilogue& step,
                  std::size_t result,
@@ -158,7 +158,7 @@ void append_step(LayerPlan& plan,
   append_part(plan, {step_spec(spec, step), std::move(buffers)}, device);
 }
 
-/// Writes the sums that the key asks for as a layer on the result or on a factor.
+/// Returns the sums that the key wants as a layer on the result or on a factor.
 LayerSpec bias_spec(const LayerSpec& spec) {
   const std::string& of = spec.text("of");
   const bool of_a = of == "a";
@@ -176,8 +176,8 @@ LayerSpec bias_spec(const LayerSpec& spec) {
   return layer;
 }
 
-/// Appends the sums of what the key says.
-void append_bias_gradient(LayerPlan& plan,
+/// Appends the sums that the key wants.
+void append_bias_gradient(ExecutionPlan& plan,
                           const LayerSpec& spec,
                           std::size_t result,
                           const Device& device) {
@@ -188,15 +188,15 @@ void append_bias_gradient(LayerPlan& plan,
   append_part(plan, {bias_spec(spec), {from, bias}}, device);
 }
 
-/// Throws Unsupported if a step behind the product has no way here.
+/// Throws Unsupported if a step behind the product has no variant here.
 void check_parts(const LayerSpec& spec, const std::vector<Epilogue>& behind, const Device& device) {
   for (const Epilogue& step : behind) {
     if (step.fn != kBitMask) {
-      static_cast<void>(offers_of(step_spec(spec, step), device));
+      static_cast<void>(builders_of(step_spec(spec, step), device));
     }
   }
   if (spec.op == "gemm_bias_gradient") {
-    static_cast<void>(offers_of(bias_spec(spec), device));
+    static_cast<void>(builders_of(bias_spec(spec), device));
   }
 }
 
@@ -204,9 +204,9 @@ bool is_apart(const Epilogue& step) {
   return step.fn == kBitMask || function_of_gradient(step.fn).has_value();
 }
 
-/// Adds the library's own way to a linear layer's gradients by weights and bias, where the product
-/// is one: dyᵀ·x, with the sums of dy.
-void offer_inner_product_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+/// Adds the library's own gradients of a linear layer by weights and bias. It has them where the
+/// product is dyᵀ·x, with the sums of dy.
+void offer_inner_product_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (spec.text("of") != "a" || spec.integer("trans_a") == 0 || spec.integer("trans_b") != 0 ||
       spec.real("alpha") != 1.0 || !spec.epilogue.empty()) {
     return;
@@ -251,7 +251,7 @@ void offer_inner_product_gradient(const LayerSpec& spec, const Device& device, O
            output(DNNL_ARG_DIFF_BIAS, 1, bias)},
           fmt::format("kind=inner_product_backward;layout={}", to_text(layout)));
     } catch (const Unsupported&) {
-      continue;  // the product itself is another way
+      continue;  // the product itself is another variant
     }
   }
 }
@@ -263,7 +263,7 @@ bool has_gradient_steps(const LayerSpec& spec) {
          std::any_of(spec.epilogue.begin(), spec.epilogue.end(), is_apart);
 }
 
-void offer_product_gradient(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_product_gradient(const LayerSpec& spec, const Device& device, BuilderList& list) {
   const bool biased = spec.op == "gemm_bias_gradient";
   if (biased && spec.outputs.size() != 2) {
     throw Unsupported("gemm_bias_gradient has two outputs");
@@ -282,15 +282,15 @@ void offer_product_gradient(const LayerSpec& spec, const Device& device, OfferLi
     offer_inner_product_gradient(spec, device, list);
   }
   check_parts(spec, behind, device);
-  OfferList products;
+  BuilderList products;
   (product.op == "matmul" ? offer_matmul : offer_gemm)(product, device, products);
-  for (const Offer& alone : products.offers()) {
-    Offer offer = alone;
-    offer.number = 1;
-    offer.details +=
+  for (const VariantBuilder& alone : products.builders()) {
+    VariantBuilder builder = alone;
+    builder.number = 1;
+    builder.details +=
         fmt::format("{};steps=apart", alone.number > 1 ? fmt::format(";of={}", alone.number) : "");
-    offer.build = [spec, behind, biased, build = alone.build, &device] {
-      LayerPlan plan = build();
+    builder.build = [spec, behind, biased, build = alone.build, &device] {
+      ExecutionPlan plan = build();
       const std::size_t result = plan.outputs.at(0);
       if (!same_bytes(plan.buffers[result].view, plan.buffers[result].layout)) {
         throw Unsupported("steps behind a result that the library lays out its own way");
@@ -303,7 +303,7 @@ void offer_product_gradient(const LayerSpec& spec, const Device& device, OfferLi
       }
       return plan;
     };
-    list.add(std::move(offer));
+    list.add(std::move(builder));
   }
   if (list.empty()) {
     throw Unsupported(products.refusal());

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/integer_operands.hpp"
-#include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/layers/integer_operands.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -17,7 +17,7 @@ struct Way {
   Layout to;
 };
 
-/// Lists ways, those first that integer convolutions like.
+/// Lists the layouts to convert between, those first that integer convolutions prefer.
 std::vector<Way> ways(std::size_t rank) {
   if (rank < 3) {
     return {{Layout::kPlain, Layout::kPlain}};
@@ -28,9 +28,9 @@ std::vector<Way> ways(std::size_t rank) {
           {Layout::kPlain, Layout::kPlain}};
 }
 
-/// Offers reorders that change the type: the scale belongs to the side `grid`, which holds the
+/// Adds reorders that change the type. The scale belongs to the side `grid`, which holds the
 /// integers.
-void offer_reorders(const LayerSpec& spec, const Device& device, OfferList& list, int grid) {
+void offer_reorders(const LayerSpec& spec, const Device& device, BuilderList& list, int grid) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("a reorder fuses nothing");
   }
@@ -62,7 +62,9 @@ void offer_reorders(const LayerSpec& spec, const Device& device, OfferList& list
                                     output(DNNL_ARG_TO, 0, dense(y))};
     const std::size_t before = arguments.size();
     arguments.insert(arguments.end(), own.begin(), own.end());
-    const auto finish = [before, packs](LayerPlan& plan) { take_as_they_are(plan, before, packs); };
+    const auto finish = [before, packs](ExecutionPlan& plan) {
+      take_as_they_are(plan, before, packs);
+    };
     list.add_implementations(
         status,
         first,
@@ -75,11 +77,11 @@ void offer_reorders(const LayerSpec& spec, const Device& device, OfferList& list
 
 }  // namespace
 
-void offer_quantize(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_quantize(const LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_reorders(spec, device, list, DNNL_ARG_TO);
 }
 
-void offer_dequantize(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_dequantize(const LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_reorders(spec, device, list, DNNL_ARG_FROM);
 }
 

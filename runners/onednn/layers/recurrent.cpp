@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
-#include "harness/model/recurrent_shape.hpp"
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
+#include "harness/model/key/recurrent_shape.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/kernels/element_block.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -13,8 +13,8 @@ namespace {
 using Dims = dnnl::memory::dims;
 using Desc = dnnl::memory::desc;
 
-// Where ONNX keeps what oneDNN wants first, second…: gates i, f, c, o of i, o, f, c; peepholes i,
-// f, o of i, o, f. The gates of GRU stand in one order.
+// ONNX's positions of what oneDNN wants first, second and so on: gates i, f, c, o among i, o, f, c,
+// and peepholes i, f, o among i, o, f. The gates of GRU have the same order in both.
 const std::vector<std::size_t> kLstmGates{0, 2, 3, 1};
 const std::vector<std::size_t> kPeepholes{0, 2, 1};
 
@@ -33,7 +33,8 @@ std::vector<std::size_t> gate_order(const LayerSpec& spec, std::int64_t gates) {
   return order;
 }
 
-/// Copies equal blocks, one a gate, into another order, for each direction.
+/// Returns a packing that copies equal blocks, one for each gate, into another order, for each
+/// direction.
 Pack reordering(std::vector<std::size_t> order, std::int64_t directions, std::size_t block) {
   return [=, order = std::move(order)](const std::byte* operand, std::byte* packed) {
     for (std::size_t d = 0; d < size(directions); ++d) {
@@ -46,8 +47,8 @@ Pack reordering(std::vector<std::size_t> order, std::int64_t directions, std::si
   };
 }
 
-/// Adds the biases of input and state to one f32 a gate; where the reset comes behind the product,
-/// the last gate keeps both.
+/// Returns a packing that adds the biases of input and state to one f32 for each gate. Where the
+/// reset comes after the product, the last gate keeps both.
 Pack adding(const LayerSpec& spec, const RecurrentShape& shape, bool keep_last) {
   return [=, order = gate_order(spec, shape.gates), type = spec.inputs[3]->dtype](
              const std::byte* operand, std::byte* packed) {
@@ -76,7 +77,7 @@ Pack adding(const LayerSpec& spec, const RecurrentShape& shape, bool keep_last) 
 /// Description of a layer for oneDNN. An empty member description stands for "none".
 struct Recurrent {
   RecurrentShape shape;
-  Desc x, h0, c0, w, r, peephole, bias, y, h, c;  ///< as the primitive is asked
+  Desc x, h0, c0, w, r, peephole, bias, y, h, c;  ///< as the primitive is asked for
   std::vector<Argument> arguments;
   std::vector<std::pair<std::size_t, Pack>> packs;  ///< by argument
   std::size_t y_argument = 0;
@@ -176,8 +177,8 @@ class Builder {
     }
   }
 
-  /// Adds a state. Given neither as operand nor as output, it is memory of the plan's: zeros, or
-  /// not read. The library keeps cells of 16-bit layers in f32.
+  /// Adds a state. If it is neither operand nor output, it is memory of the plan's: zeros, or not
+  /// read. The library keeps cells of 16-bit layers in f32.
   Desc add_state(int index, std::size_t operand, bool is_input, bool given, bool cell) {
     const DataType type =
         given ? (is_input ? spec_.inputs[operand]->dtype : spec_.outputs[operand].dtype)
@@ -207,7 +208,7 @@ class Builder {
     const bool given = has_output(spec_, 'y');
     const DataType type = given ? spec_.outputs[0].dtype : spec_.inputs[0]->dtype;
     layer_.y_argument = layer_.arguments.size();
-    // The sequence's own view has four dimensions; the primitive sees both directions as one.
+    // The sequence's own view has four dimensions, while the primitive sees both directions as one.
     const Desc view = dense(type, Dims{s.steps, s.directions, s.batch, s.hidden});
     layer_.arguments.push_back(
         given ? output(DNNL_ARG_DST_LAYER, 0, view)
@@ -230,8 +231,8 @@ class Builder {
   Recurrent layer_;
 };
 
-/// Sets the four dimensions of the sequence's buffer: [steps, directions, batch, hidden]. They lie
-/// as ONNX and as the primitive have them.
+/// Gives the sequence's buffer four dimensions, [steps, directions, batch, hidden], in ONNX's and
+/// the primitive's order.
 void view_sequence(const LayerSpec& spec, const RecurrentShape& s, Buffer& buffer) {
   const Dims library = buffer.layout.get_strides();
   const Dims dims{s.steps, s.directions, s.batch, s.hidden};
@@ -243,11 +244,12 @@ void view_sequence(const LayerSpec& spec, const RecurrentShape& s, Buffer& buffe
       dims, buffer.layout.get_data_type(), Dims{library[0], s.hidden, library[1], library[2]}};
 }
 
-/// Lets operands be packed: constant ones when bound, others before the primitive runs, each time.
+/// Arranges the packing of operands. Constant ones are packed when bound, others before each
+/// execution of the primitive.
 void pack_operands(const LayerSpec& spec,
                    const Recurrent& layer,
                    const dnnl::engine& engine,
-                   LayerPlan& plan) {
+                   ExecutionPlan& plan) {
   std::vector<Step> before;
   for (const auto& [index, pack] : layer.packs) {
     if (plan.buffers[index].weight) {
@@ -366,7 +368,7 @@ dnnl_status_t create(const LayerSpec& spec,
 
 }  // namespace
 
-void offer_recurrent(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_recurrent(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into a recurrent layer");
   }
@@ -378,7 +380,7 @@ void offer_recurrent(const LayerSpec& spec, const Device& device, OfferList& lis
     const Recurrent layer = Builder(spec, free).build();
     dnnl_primitive_desc_t first = nullptr;
     const dnnl_status_t status = create(spec, layer, device, &first);
-    const auto finish = [spec, layer, engine = device.engine](LayerPlan& plan) {
+    const auto finish = [spec, layer, engine = device.engine](ExecutionPlan& plan) {
       view_sequence(spec, layer.shape, plan.buffers[layer.y_argument]);
       pack_operands(spec, layer, engine, plan);
     };

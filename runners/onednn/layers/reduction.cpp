@@ -3,9 +3,9 @@
 
 #include <array>
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
-#include "runners/onednn/layers/layers.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -42,7 +42,7 @@ const ReductionRow& row_of(const std::string& fn) {
 
 }  // namespace
 
-void offer_reduction(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_reduction(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.has_input(0) || spec.outputs.size() != 1 || spec.inputs[0]->dims.empty()) {
     throw Unsupported("reduce needs one operand that is no scalar, and one output");
   }

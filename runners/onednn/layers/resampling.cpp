@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/kernels/resize_geometry.hpp"
-#include "runners/onednn/layers/layers.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -22,8 +22,8 @@ bool same_positions(const std::vector<std::vector<ResizeTap>>& a,
       });
 }
 
-/// oneDNN's own positions (doc: resampling, nearest): round((i + 0.5) · in / out − 0.5), halves
-/// away from zero.
+/// Lists oneDNN's own source positions (its documentation of resampling, nearest). They are
+/// round((i + 0.5) · in / out − 0.5), halves away from zero.
 std::vector<std::int64_t> library_positions(std::int64_t in, std::int64_t out) {
   std::vector<std::int64_t> positions;
   for (std::int64_t at = 0; at < out; ++at) {
@@ -60,7 +60,7 @@ bool library_resizes(const LayerSpec& spec) {
 
 }  // namespace
 
-void offer_resampling(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_resampling(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.has_input(0) || spec.outputs.size() != 1 || spec.inputs[0]->dims.size() < 3 ||
       spec.inputs[0]->dims.size() > 5 ||
       spec.outputs[0].dims.size() != spec.inputs[0]->dims.size() ||

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/onednn/layers/row_product.hpp"
 
-#include "runners/onednn/attributes.hpp"
-#include "runners/onednn/descriptor.hpp"
+#include "runners/onednn/exec/attributes.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -27,19 +27,20 @@ std::optional<RowProduct> row_product(const LayerSpec& spec) {
   return RowProduct{element_count(a) / b.dims[0], b.dims[0], b.dims[1]};
 }
 
-/// Reads rows one after the other, as a matrix.
+/// Describes rows, one after the other, as a matrix.
 dnnl::memory::desc as_matrix(DataType type, std::int64_t rows, std::int64_t columns) {
   return dense(type, Dims{rows, columns});
 }
 
-/// Reads them as the pixels of an image with its channels last.
+/// Describes rows as the pixels of an image with its channels last.
 dnnl::memory::desc as_image(DataType type, std::int64_t rows, std::int64_t columns) {
   return activation(type, Dims{1, columns, 1, rows}, Layout::kChannelsLast);
 }
 
 using View = dnnl::memory::desc (*)(DataType type, std::int64_t rows, std::int64_t columns);
 
-/// Reads an operand of the epilogue; throws Unsupported if it is neither a row nor all of them.
+/// Describes an operand of the epilogue. Throws Unsupported if it is neither a row nor a whole
+/// result.
 dnnl::memory::desc operand_view(const TensorType& type, const RowProduct& product, View view) {
   const std::int64_t count = element_count(type);
   if (type.dims.empty() || type.dims.back() != product.columns ||
@@ -73,7 +74,7 @@ std::vector<Argument> arguments_of(const LayerSpec& spec,
 void offer_as_inner_product(const LayerSpec& spec,
                             const RowProduct& product,
                             const Device& device,
-                            OfferList& list) {
+                            BuilderList& list) {
   const DataType type = spec.inputs[1]->dtype;
   const auto source = as_matrix(spec.inputs[0]->dtype, product.rows, product.inner);
   const auto result = as_matrix(spec.outputs[0].dtype, product.rows, product.columns);
@@ -99,7 +100,7 @@ void offer_as_inner_product(const LayerSpec& spec,
 void offer_as_convolution(const LayerSpec& spec,
                           const RowProduct& product,
                           const Device& device,
-                          OfferList& list) {
+                          BuilderList& list) {
   const DataType type = spec.inputs[1]->dtype;
   const auto source = as_image(spec.inputs[0]->dtype, product.rows, product.inner);
   const auto result = as_image(spec.outputs[0].dtype, product.rows, product.columns);
@@ -133,18 +134,18 @@ void offer_as_convolution(const LayerSpec& spec,
 using RowOffer = void (*)(const LayerSpec& spec,
                           const RowProduct& product,
                           const Device& device,
-                          OfferList& list);
+                          BuilderList& list);
 
 void offer_if_possible(const LayerSpec& spec,
                        const Device& device,
-                       OfferList& list,
-                       RowOffer offer) {
+                       BuilderList& list,
+                       RowOffer builder) {
   const std::optional<RowProduct> product = row_product(spec);
   if (!product) {
     return;
   }
   try {
-    offer(spec, *product, device, list);
+    builder(spec, *product, device, list);
   } catch (const Unsupported&) {
     // The same product by a matmul primitive says what is refused.
   }
@@ -152,11 +153,11 @@ void offer_if_possible(const LayerSpec& spec,
 
 }  // namespace
 
-void offer_row_inner_product(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_row_inner_product(const LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_if_possible(spec, device, list, offer_as_inner_product);
 }
 
-void offer_row_convolution(const LayerSpec& spec, const Device& device, OfferList& list) {
+void offer_row_convolution(const LayerSpec& spec, const Device& device, BuilderList& list) {
   offer_if_possible(spec, device, list, offer_as_convolution);
 }
 

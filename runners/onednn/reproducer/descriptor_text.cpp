@@ -10,8 +10,8 @@
 namespace plumb::onednn {
 namespace {
 
-/// Writes the library's own name of a blocked format; the number of one that is newer than our
-/// headers, with which the program may be compiled.
+/// Writes the library's name of a blocked format, or nothing if it has none. A format newer than
+/// the headers here becomes its number, because the reproducer may be compiled with them.
 std::optional<std::string> format_text(const dnnl::memory::desc& descriptor) {
   const dnnl::memory::dims dims = descriptor.get_dims();
   for (int number = dnnl_format_tag_any + 1;; ++number) {

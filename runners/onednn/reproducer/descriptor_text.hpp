@@ -6,10 +6,11 @@
 
 namespace plumb::onednn {
 
-/// Writes the C++ expression that makes a memory descriptor, by the functions of
-/// reproducer_main.cpp.in: strides where nothing is blocked, else the name of the library's format
-/// that has these blocks; where it has no name for them (prepacked weights), the layout is left to
-/// the primitive.
+/// Writes the C++ expression that makes a memory descriptor, by the functions of main.cpp.in.
+///
+/// It gives strides where nothing is blocked, else the name of the library's format with these
+/// blocks. Where the library has no name for them (prepacked weights), the layout is left to the
+/// primitive.
 [[nodiscard]] std::string descriptor_text(const dnnl::memory::desc& descriptor);
 
 /// Writes extents as a C++ braced list: "{1, 64, 56, 56}".

@@ -6,7 +6,7 @@
 namespace plumb::onednn {
 
 /// Returns main.cpp.in, embedded by CMake: the part of a reproducer that all layers share. The
-/// layers belong at its line kLayersMark.
+/// layers replace its line kLayersMark.
 [[nodiscard]] std::string_view reproducer_frame();
 inline constexpr std::string_view kLayersMark = "// ---- layers ----\n";
 

@@ -15,7 +15,7 @@
 
 namespace plumb::onednn {
 
-/// Reads a primitive's descriptor: what it was made of, by the library's own account.
+/// Description of a primitive: what it was made of, read from the library's own descriptor.
 class PrimitiveDescription {
  public:
   explicit PrimitiveDescription(const dnnl::primitive& primitive, LeftToLibrary left = {})
@@ -32,7 +32,7 @@ class PrimitiveDescription {
     return value;
   }
 
-  /// Writes extents of the primitive: strides, pads, a window.
+  /// Writes extents of the primitive, such as strides, pads or a window.
   [[nodiscard]] std::string extents(dnnl_query_t what) const {
     const auto* const dims = value<const dnnl_dims_t*>(what);
     const int count = memory(has(DNNL_ARG_SRC) ? DNNL_ARG_SRC : DNNL_ARG_DIFF_SRC).get_ndims() - 2;
@@ -61,7 +61,7 @@ class PrimitiveDescription {
     const bool left = is_weights ? left_.weights : left_.activations && is_activation;
     return left ? fmt::format("or_any(free, {})", text) : text;
   }
-  /// Writes the extents and type of an argument, its layout left to the library.
+  /// Writes the extents and type of an argument, with its layout left to the library.
   [[nodiscard]] std::string any(int index) const {
     const dnnl::memory::desc found = memory(index);
     return fmt::format(

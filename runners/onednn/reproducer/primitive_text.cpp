@@ -128,7 +128,7 @@ std::string resampling(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}", d.propagation(), d.algorithm(), source_and_result(d));
 }
 
-/// The library does not tell the axis: along it, the result is longer than a part.
+/// Writes a concat. The library does not tell the axis; along it the result is longer than a part.
 std::string concat(const PrimitiveDescription& d) {
   const dnnl::memory::dims part = d.memory(DNNL_ARG_MULTIPLE_SRC).get_dims();
   const dnnl::memory::dims whole = d.memory(DNNL_ARG_DST).get_dims();
@@ -137,7 +137,7 @@ std::string concat(const PrimitiveDescription& d) {
   return fmt::format("{}, {}, {}", d.argument(DNNL_ARG_DST), axis, d.sources());
 }
 
-/// The library does not tell a sum's factors; ours are always 1.
+/// Writes a sum. The library does not tell its factors, which are always 1 here.
 std::string sum(const PrimitiveDescription& d) {
   int count = 0;
   const std::string sources = d.sources(&count);

@@ -7,25 +7,26 @@
 
 namespace plumb::onednn {
 
-/// Layouts of a primitive that the library was left to choose. An implementation may be offered
-/// only if it is asked for in that way.
+/// Layouts of a primitive that were left to the library. Some implementations exist only if they
+/// are asked for in that way.
 struct LeftToLibrary {
   bool weights = false;
   bool activations = false;
 };
 
-/// Writes the C++ statements that describe a primitive as it was made: its attributes as
-/// `attributes`, then `description`, with the layouts that it chose asked for by name and, where
-/// that finds nothing, left to the library as they were. Throws Error{kUser} for a kind that is not
-/// covered, naming those that are.
+/// Writes the C++ statements that describe a primitive as it was made.
+///
+/// They define `attributes` and then `description`. The layouts that the library chose are asked
+/// for by name. Where that finds nothing, they are left to the library as they were. Throws
+/// Error{kUser} for a kind that is not covered, with the kinds that are.
 [[nodiscard]] std::string primitive_text(const dnnl::primitive& primitive,
                                          bool deterministic,
                                          LeftToLibrary left);
 
-/// Names the C++ class of a primitive: "dnnl::matmul". Throws as primitive_text() does.
+/// Names the C++ class of a primitive, such as "dnnl::matmul". Throws as primitive_text() does.
 [[nodiscard]] std::string class_text(const dnnl::primitive& primitive);
 
-/// Names an argument as the C interface does, so far as it has a name: "DNNL_ARG_SRC".
+/// Names an argument as the C interface does, such as "DNNL_ARG_SRC"; a number if it has no name.
 [[nodiscard]] std::string argument_text(int index);
 
 }  // namespace plumb::onednn

@@ -10,20 +10,20 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/engine/random_operands.hpp"
 #include "runners/engine/random_stream.hpp"
-#include "runners/onednn/plan_program.hpp"
+#include "runners/onednn/exec/plan_program.hpp"
 #include "runners/onednn/reproducer/frame.hpp"
 #include "runners/onednn/reproducer/reproducer_source.hpp"
 
 namespace plumb::onednn {
 namespace {
 
-constexpr std::size_t kPlaces = 64;  // of the output that the program compares
+constexpr std::size_t kPlaces = 64;  // elements of the output that the program compares
 
-/// Lists what of the environment tunes the library: the worker's holds the stack's and nothing
-/// else.
+/// Lists the environment's variables that tune the library. The worker's environment holds only the
+/// stack's variables.
 std::vector<std::pair<std::string, std::string>> tuning_variables() {
   constexpr std::array<std::string_view, 5> kPrefixes{"OMP_", "GOMP_", "KMP_", "ONEDNN_", "DNNL_"};
   std::vector<std::pair<std::string, std::string>> found;
@@ -54,11 +54,12 @@ std::vector<std::pair<std::size_t, double>> some_elements(const Tensor& output,
   return elements;
 }
 
-const Offer& offer_named(const OfferList& offers, const std::string& name) {
-  const auto found = std::find_if(offers.offers().begin(),
-                                  offers.offers().end(),
-                                  [&](const Offer& offer) { return offer.text() == name; });
-  if (found == offers.offers().end()) {
+const VariantBuilder& offer_named(const BuilderList& builders, const std::string& name) {
+  const auto found = std::find_if(
+      builders.builders().begin(), builders.builders().end(), [&](const VariantBuilder& builder) {
+        return builder.text() == name;
+      });
+  if (found == builders.builders().end()) {
     throw Error(Error::Kind::kUser,
                 fmt::format("this library has no variant '{}' of the key", name));
   }
@@ -82,7 +83,7 @@ tuned the measured library, unless they are set already; they are listed in `mai
 }  // namespace
 
 Reproducer reproduce(const ReproducerRequest& request,
-                     const OfferList& offers,
+                     const BuilderList& builders,
                      const Device& device) {
   if (request.rows.empty()) {
     throw Error(Error::Kind::kUser, "there is no row to reproduce");
@@ -102,13 +103,13 @@ Reproducer reproduce(const ReproducerRequest& request,
           fmt::format(
               "the variant '{}' has no time to reproduce: {}", row.variant, row.outcome.reason));
     }
-    const Offer& offer = offer_named(offers, row.variant);
-    PlanProgram program(device.engine, source.spec, offer.build(), request.seed);
+    const VariantBuilder& builder = offer_named(builders, row.variant);
+    PlanProgram program(device.engine, source.spec, builder.build(), request.seed);
     program.bind(0, operands, false);
     program.enqueue(0);
     program.synchronize();
     source.variants.push_back(
-        {row, offer.build(), some_elements(program.outputs(0).front(), request.seed)});
+        {row, builder.build(), some_elements(program.outputs(0).front(), request.seed)});
   }
   Reproducer reproducer;
   reproducer.files = {{"main.cpp", reproducer_source(source)},

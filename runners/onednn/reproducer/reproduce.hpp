@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/worker/reproducer.hpp"
-#include "runners/onednn/offer.hpp"
+#include "harness/worker/protocol/reproducer.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
 
 namespace plumb::onednn {
 
-/// Writes the standalone program of a request's rows; each variant is made and executed once, for
-/// what its output holds. Throws Error{kUser} for what reproducer_source() does not cover, for a
-/// variant that this library does not have, and for rows without a time.
+/// Writes the standalone program of a request's rows. Each variant is made and executed once, to
+/// record elements of its output. Throws Error{kUser} for what reproducer_source() does not cover,
+/// for a variant that this library does not have, and for rows without a time.
 [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request,
-                                   const OfferList& offers,
+                                   const BuilderList& builders,
                                    const Device& device);
 
 }  // namespace plumb::onednn

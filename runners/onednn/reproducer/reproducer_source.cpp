@@ -6,8 +6,8 @@
 
 #include "harness/base/cpp_literal.hpp"
 #include "harness/base/error.hpp"
-#include "runners/engine/random_operands.hpp"
-#include "runners/onednn/descriptor.hpp"
+#include "runners/engine/bench/random_operands.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/reproducer/descriptor_text.hpp"
 #include "runners/onednn/reproducer/frame.hpp"
 #include "runners/onednn/reproducer/primitive_text.hpp"

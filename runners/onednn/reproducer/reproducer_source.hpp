@@ -6,16 +6,16 @@
 #include <utility>
 #include <vector>
 
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "harness/results/measurement.hpp"
-#include "runners/onednn/layer_plan.hpp"
+#include "runners/onednn/exec/execution_plan.hpp"
 
 namespace plumb::onednn {
 
 /// One variant to be reproduced.
 struct ReproducedVariant {
   Measurement row;  ///< with its time
-  LayerPlan plan;
+  ExecutionPlan plan;
   std::vector<std::pair<std::size_t, double>> expected;  ///< elements of the first output, by place
 };
 
@@ -29,8 +29,9 @@ struct ReproducerSource {
   std::vector<ReproducedVariant> variants;
 };
 
-/// Writes main.cpp. Throws Error{kUser} for a plan that holds more than the library's primitives on
-/// plain operands, or a primitive that is not covered (primitive_text()).
+/// Writes main.cpp of a reproducer. Throws Error{kUser} for a plan that needs more than the
+/// library's primitives on plain operands, or for a primitive that is not covered
+/// (primitive_text()).
 [[nodiscard]] std::string reproducer_source(const ReproducerSource& source);
 
 }  // namespace plumb::onednn

@@ -5,13 +5,13 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "runners/cuda/blas_abi.hpp"
-#include "runners/cuda/cublas_abi.hpp"
-#include "runners/cuda/cudnn_abi.hpp"
-#include "runners/cuda/driver_abi.hpp"
-#include "runners/cuda/graph_abi.hpp"
-#include "runners/cuda/legacy_abi.hpp"
-#include "runners/cuda/recurrent_abi.hpp"
+#include "runners/cuda/blas/blas_abi.hpp"
+#include "runners/cuda/dnn/cudnn_abi.hpp"
+#include "runners/cuda/dnn/legacy_abi.hpp"
+#include "runners/cuda/dnn/recurrent_abi.hpp"
+#include "runners/cuda/driver/cublas_abi.hpp"
+#include "runners/cuda/driver/driver_abi.hpp"
+#include "runners/cuda/driver/graph_abi.hpp"
 
 #if __has_include(<cuda.h>) && __has_include(<cudnn.h>) && __has_include(<cublasLt.h>)
 #include <cublasLt.h>
@@ -252,8 +252,7 @@ static_assert(same(LtProductAttribute::kEpilogue, CUBLASLT_MATMUL_DESC_EPILOGUE)
 static_assert(same(LtProductAttribute::kBiasPointer, CUBLASLT_MATMUL_DESC_BIAS_POINTER));
 static_assert(same(LtMatrixAttribute::kBatchCount, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT));
 static_assert(same(LtMatrixAttribute::kBatchStride, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET));
-static_assert(same(LtPreferenceAttribute::kWorkspaceAtMost,
-                   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES));
+static_assert(same(LtPreferenceAttribute::kMaxWorkspace, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES));
 static_assert(same(LtEpilogue::kReluBias, CUBLASLT_EPILOGUE_RELU_BIAS));
 static_assert(same(LtEpilogue::kGeluBias, CUBLASLT_EPILOGUE_GELU_BIAS));
 static_assert(same(LtSetting::kStages, CUBLASLT_ALGO_CONFIG_STAGES_ID));

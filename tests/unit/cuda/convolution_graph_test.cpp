@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/convolution_graph.hpp"
+#include "runners/cuda/dnn/convolution_graph.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <variant>
 
-#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {
 namespace {

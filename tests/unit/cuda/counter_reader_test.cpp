@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counters without a GPU: what chips have, asked of the toolkit's CUPTI, and what is made of
 // values.
-#include "runners/cuda/counter_reader.hpp"
+#include "runners/cuda/observe/counter_reader.hpp"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -9,8 +9,8 @@
 #include <limits>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/metric_host.hpp"
-#include "runners/cuda/tensor_core_use.hpp"
+#include "runners/cuda/observe/metric_host.hpp"
+#include "runners/cuda/observe/tensor_core_use.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 
 namespace plumb::cuda {
@@ -198,8 +198,8 @@ TEST(CounterReader, fills_a_range) {
   EXPECT_EQ(executions_of_range(Seconds(1.0)), 1U);
   EXPECT_EQ(executions_of_range(Seconds(1e-3)), 2U);
   EXPECT_EQ(executions_of_range(Seconds(1e-4)), 20U);
-  EXPECT_EQ(executions_of_range(Seconds(1e-9)), CounterReader::kMostExecutions);
-  EXPECT_EQ(executions_of_range(Seconds(0.0)), CounterReader::kMostExecutions);
+  EXPECT_EQ(executions_of_range(Seconds(1e-9)), CounterReader::kMaxExecutions);
+  EXPECT_EQ(executions_of_range(Seconds(0.0)), CounterReader::kMaxExecutions);
 }
 
 TEST(CounterReader, keeps_what_was_declared_beside_what_was_counted) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/cudnn_library.hpp"
+#include "runners/cuda/dnn/cudnn_library.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/device_health.hpp"
+#include "runners/cuda/driver/device_health.hpp"
 
 #include <gmock/gmock.h>
 
@@ -8,9 +8,9 @@
 #include <thread>
 #include <utility>
 
-#include "runners/cuda/device_monitor.hpp"
+#include "runners/cuda/driver/management_abi.hpp"
 #include "runners/cuda/event_timer.hpp"
-#include "runners/cuda/management_abi.hpp"
+#include "runners/cuda/observe/device_monitor.hpp"
 
 namespace plumb::cuda {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/driver.hpp"
+#include "runners/cuda/driver/driver.hpp"
 
 #include <dlfcn.h>
 
@@ -9,9 +9,9 @@
 #include <sstream>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/device.hpp"
-#include "runners/cuda/device_lock.hpp"
-#include "runners/cuda/management_library.hpp"
+#include "runners/cuda/driver/device.hpp"
+#include "runners/cuda/driver/device_lock.hpp"
+#include "runners/cuda/driver/management_library.hpp"
 
 namespace plumb::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a real cuDNN offers for a described GPU, where a version is at hand. No device takes part.
-#include "runners/cuda/engine_search.hpp"
+#include "runners/cuda/dnn/engine_search.hpp"
 
 #include <dlfcn.h>
 
@@ -11,15 +11,15 @@
 
 #include "harness/base/error.hpp"
 #include "harness/results/engine_promise.hpp"
-#include "runners/cuda/attention_gradient_graph.hpp"
-#include "runners/cuda/attention_offers.hpp"
-#include "runners/cuda/blas_handle.hpp"
-#include "runners/cuda/convolution_graph.hpp"
-#include "runners/cuda/convolution_offers.hpp"
-#include "runners/cuda/cublas_library.hpp"
-#include "runners/cuda/engine_attributes.hpp"
-#include "runners/cuda/gemm_offers.hpp"
-#include "runners/cuda/norm_graph.hpp"
+#include "runners/cuda/blas/blas_handle.hpp"
+#include "runners/cuda/blas/cublas_library.hpp"
+#include "runners/cuda/blas/gemm_variants.hpp"
+#include "runners/cuda/dnn/attention_gradient_graph.hpp"
+#include "runners/cuda/dnn/attention_variants.hpp"
+#include "runners/cuda/dnn/convolution_graph.hpp"
+#include "runners/cuda/dnn/convolution_variants.hpp"
+#include "runners/cuda/dnn/engine_attributes.hpp"
+#include "runners/cuda/dnn/norm_graph.hpp"
 #include "tests/unit/cuda/attention_keys.hpp"
 #include "tests/unit/cuda/vendor_memory.hpp"
 

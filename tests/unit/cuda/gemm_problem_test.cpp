@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/gemm_problem.hpp"
+#include "runners/cuda/blas/gemm_problem.hpp"
 
 #include <cmath>
 #include <fstream>
 
-#include "runners/cuda/gemv_problem.hpp"
-#include "runners/cuda/index_space.hpp"
-#include "runners/cuda/product_plan.hpp"
+#include "runners/cuda/blas/gemv_problem.hpp"
+#include "runners/cuda/blas/product_plan.hpp"
+#include "runners/cuda/exec/index_space.hpp"
+#include "runners/engine/bench/random_operands.hpp"
+#include "runners/engine/bench/verification.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/engine/random_operands.hpp"
 #include "runners/engine/reference/reference.hpp"
-#include "runners/engine/verification.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -36,8 +36,8 @@ double operation(const GemmMatrix& matrix,
 }
 
 /// Executes steps of our kernels by the reference: operands, then what they make.
-void run_steps(const std::vector<OwnStep>& steps, std::vector<Tensor>& buffers) {
-  for (const OwnStep& step : steps) {
+void run_steps(const std::vector<BuiltinStep>& steps, std::vector<Tensor>& buffers) {
+  for (const BuiltinStep& step : steps) {
     std::vector<Tensor> operands;
     operands.reserve(step.inputs.size());
     for (std::size_t i = 0; i < step.inputs.size(); ++i) {

@@ -5,8 +5,8 @@
 #include <map>
 #include <vector>
 
-#include "harness/model/tensor_data.hpp"
-#include "runners/cuda/graph_offers.hpp"
+#include "harness/model/onnx/values/tensor_data.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
 
 namespace plumb::cuda {
 

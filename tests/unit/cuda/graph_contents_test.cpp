@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a captured graph is read, over nodes in the form of the driver's: capturing needs a GPU.
-#include "runners/cuda/graph_contents.hpp"
+#include "runners/cuda/observe/graph_contents.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "runners/cuda/device_graph.hpp"
-#include "runners/cuda/kernel_launch.hpp"
-#include "runners/cuda/library_refusal.hpp"
+#include "runners/cuda/driver/device_graph.hpp"
+#include "runners/cuda/driver/library_refusal.hpp"
+#include "runners/cuda/exec/kernel_launch.hpp"
 
 namespace plumb::cuda {
 namespace {

@@ -4,16 +4,16 @@
 #include <algorithm>
 #include <cstring>
 
-#include "runners/cuda/attention_gradient_graph.hpp"
-#include "runners/cuda/attention_offers.hpp"
-#include "runners/cuda/convolution_offers.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/graph_offers.hpp"
-#include "runners/cuda/index_space.hpp"
-#include "runners/cuda/norm_graph.hpp"
-#include "runners/cuda/own/own_layer.hpp"
-#include "runners/engine/random_operands.hpp"
-#include "runners/engine/verification.hpp"
+#include "runners/cuda/dnn/attention_gradient_graph.hpp"
+#include "runners/cuda/dnn/attention_variants.hpp"
+#include "runners/cuda/dnn/convolution_variants.hpp"
+#include "runners/cuda/dnn/graph_variants.hpp"
+#include "runners/cuda/dnn/norm_graph.hpp"
+#include "runners/cuda/exec/index_space.hpp"
+#include "runners/engine/bench/random_operands.hpp"
+#include "runners/engine/bench/verification.hpp"
 #include "tests/unit/cuda/attention_keys.hpp"
 #include "tests/unit/cuda/graph_arithmetic.hpp"
 #include "tests/unit/cuda/host_kernels.hpp"
@@ -26,7 +26,7 @@ namespace {
 struct HostForm {
   LayerSpec spec;
   GraphForm form;
-  DevicePlan plan;
+  ExecutionPlan plan;
   std::size_t before = 0;  ///< steps of it, that come before the graph
 };
 
@@ -36,9 +36,9 @@ HostForm host_form(const LayerSpec& spec, const GraphForm& form, HostKernels& ke
       form,
       begin_plan(spec, form.inputs, std::vector<TensorLayout>(spec.outputs.size(), form.result)),
       0};
-  append_own_steps(result.plan, form.before, form.result, kernels.steps());
+  append_builtin_steps(result.plan, form.before, form.result, kernels.steps());
   result.before = result.plan.steps.size();
-  append_own_steps(result.plan, form.behind, form.result, kernels.steps());
+  append_builtin_steps(result.plan, form.behind, form.result, kernels.steps());
   return result;
 }
 

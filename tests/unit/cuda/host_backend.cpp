@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "runners/cuda/index_space.hpp"
+#include "runners/cuda/exec/index_space.hpp"
 #include "tests/unit/cuda/host_plan.hpp"
 
 namespace plumb::cuda {
@@ -12,7 +12,7 @@ namespace {
 class HostProgram final : public Program {
  public:
   HostProgram(std::unique_ptr<HostKernels> kernels,
-              DevicePlan plan,
+              ExecutionPlan plan,
               std::vector<TensorType> outputs)
       : kernels_(std::move(kernels)), plan_(std::move(plan)), types_(std::move(outputs)) {}
 
@@ -34,7 +34,7 @@ class HostProgram final : public Program {
 
  private:
   std::unique_ptr<HostKernels> kernels_;
-  DevicePlan plan_;
+  ExecutionPlan plan_;
   std::vector<TensorType> types_;
   std::vector<Tensor> operands_;
   std::vector<Tensor> outputs_;
@@ -49,7 +49,7 @@ Outcome unsupported(const Unsupported& reason) {
 Outcome HostBackend::supports(const LayerKey& key) const {
   try {
     HostKernels kernels;
-    static_cast<void>(host_offers(parse_key(key), kernels));
+    static_cast<void>(host_builders(parse_key(key), kernels));
     return {};
   } catch (const Unsupported& reason) {
     return unsupported(reason);
@@ -60,11 +60,11 @@ std::vector<Variant> HostBackend::variants(const LayerKey& key) const {
   std::vector<Variant> variants;
   try {
     HostKernels kernels;
-    for (const DeviceOffer& offer : host_offers(parse_key(key), kernels)) {
-      variants.push_back({offer.text,
+    for (const VariantBuilder& builder : host_builders(parse_key(key), kernels)) {
+      variants.push_back({builder.text,
                           variants.empty(),
                           false,
-                          offer.outputs.front() == TensorLayout::kChannelsLast,
+                          builder.outputs.front() == TensorLayout::kChannelsLast,
                           {}});
     }
   } catch (const Unsupported&) {
@@ -81,7 +81,7 @@ PreparedModel HostBackend::prepare_model(const Graph& graph, const ModelOptions&
   PreparedModel prepared;
   try {
     auto kernels = std::make_unique<HostKernels>();
-    const LayerSource source{[&](const LayerSpec& spec) { return host_offers(spec, *kernels); },
+    const LayerSource source{[&](const LayerSpec& spec) { return host_builders(spec, *kernels); },
                              kernels->steps()};
     DeviceModelPlan model = plan_model(graph, options.variants, source, false);
     std::vector<TensorType> outputs;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/worker/backend.hpp"
+#include "harness/worker/protocol/backend.hpp"
 
 namespace plumb::cuda {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/layer_spec.hpp"
-#include "runners/cuda/device_plan.hpp"
-#include "runners/cuda/own/own_layer.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
+#include "runners/cuda/exec/execution_plan.hpp"
 
 namespace plumb::cuda {
 
@@ -40,7 +40,7 @@ class HostKernels {
 /// Is a layer to be executed by our kernels on the host.
 struct HostLayer {
   LayerSpec spec;
-  OwnLayer layer;
+  BuiltinLayer layer;
   std::vector<Tensor> operands;
 };
 

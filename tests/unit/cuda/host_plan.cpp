@@ -6,11 +6,11 @@
 #include <map>
 #include <stdexcept>
 
-#include "harness/model/quantized_product.hpp"
+#include "harness/model/key/quantized_product.hpp"
+#include "runners/cuda/builtin/builtin_step.hpp"
+#include "runners/cuda/builtin/integer_variants.hpp"
 #include "runners/cuda/device_program.hpp"
-#include "runners/cuda/index_space.hpp"
-#include "runners/cuda/integer_offers.hpp"
-#include "runners/cuda/own_step.hpp"
+#include "runners/cuda/exec/index_space.hpp"
 #include "runners/engine/reference/reference.hpp"
 
 namespace plumb::cuda {
@@ -37,24 +37,24 @@ DeviceLaunch by_reference(const LayerSpec& spec,
   };
 }
 
-std::vector<DeviceOffer> own_offers(const LayerSpec& spec, HostKernels& kernels) {
-  std::vector<DeviceOffer> result;
+std::vector<VariantBuilder> builtin_variants(const LayerSpec& spec, HostKernels& kernels) {
+  std::vector<VariantBuilder> result;
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
-    if (!has_own_kernel(spec.op, layout)) {
+    if (!has_builtin_kernel(spec.op, layout)) {
       continue;
     }
-    const OwnLayer layer = own_layer(spec, layout);
-    DeviceOffer offer{
+    const BuiltinLayer layer = builtin_layer(spec, layout);
+    VariantBuilder builder{
         "impl=plumb;layout=" + std::string(to_text(layout)), layer.inputs, layer.outputs, {}};
-    offer.build = [&kernels, spec, layer] { return own_plan(spec, layer, kernels.steps()); };
-    result.push_back(std::move(offer));
+    builder.build = [&kernels, spec, layer] { return builtin_plan(spec, layer, kernels.steps()); };
+    result.push_back(std::move(builder));
   }
   return result;
 }
 
 /// Executes a step that sees what it says it reads and writes, and in place of all else what is no
 /// number; throws if it changes what it says it reads.
-void run_step(const DevicePlan& plan,
+void run_step(const ExecutionPlan& plan,
               const DeviceStep& step,
               const std::vector<abi::DevicePointer>& addresses) {
   std::size_t most = 0;
@@ -89,13 +89,15 @@ void run_step(const DevicePlan& plan,
 
 }  // namespace
 
-DeviceOffer library_offer(const LayerSpec& spec, TensorLayout layout, const std::string& text) {
-  DeviceOffer offer;
-  offer.text = text;
-  offer.inputs.assign(spec.inputs.size(), layout);
-  offer.outputs.assign(spec.outputs.size(), layout);
-  offer.build = [spec, layout, inputs = offer.inputs, outputs = offer.outputs] {
-    DevicePlan plan = begin_plan(spec, inputs, outputs);
+VariantBuilder library_builder(const LayerSpec& spec,
+                               TensorLayout layout,
+                               const std::string& text) {
+  VariantBuilder builder;
+  builder.text = text;
+  builder.inputs.assign(spec.inputs.size(), layout);
+  builder.outputs.assign(spec.outputs.size(), layout);
+  builder.build = [spec, layout, inputs = builder.inputs, outputs = builder.outputs] {
+    ExecutionPlan plan = begin_plan(spec, inputs, outputs);
     DeviceStep step;
     for (std::size_t i = 0; i < plan.buffers.size(); ++i) {
       (i < spec.inputs.size() ? step.buffers.reads : step.buffers.writes).push_back(i);
@@ -106,37 +108,37 @@ DeviceOffer library_offer(const LayerSpec& spec, TensorLayout layout, const std:
     plan.steps.push_back(std::move(step));
     return plan;
   };
-  return offer;
+  return builder;
 }
 
-std::vector<DeviceOffer> host_offers(const LayerSpec& spec, HostKernels& kernels) {
+std::vector<VariantBuilder> host_builders(const LayerSpec& spec, HostKernels& kernels) {
   constexpr TensorLayout kFirst = TensorLayout::kChannelsFirst;
   constexpr TensorLayout kLast = TensorLayout::kChannelsLast;
   if (spec.op == "conv") {
-    return {library_offer(spec, kFirst, "impl=host;layout=NCHW"),
-            library_offer(spec, kLast, "impl=host;layout=NHWC")};
+    return {library_builder(spec, kFirst, "impl=host;layout=NCHW"),
+            library_builder(spec, kLast, "impl=host;layout=NHWC")};
   }
   if (spec.op == "matmul" || spec.op == "gemm") {
-    return {library_offer(spec, kFirst, "impl=host")};
+    return {library_builder(spec, kFirst, "impl=host")};
   }
   if (!is_integer_product(spec)) {
-    return own_offers(spec, kernels);
+    return builtin_variants(spec, kernels);
   }
   const bool images = spec.op == "conv_integer";
-  std::vector<DeviceOffer> offers = integer_offers(
+  std::vector<VariantBuilder> builders = integer_variants(
       spec,
-      [images](const LayerSpec& product) -> std::vector<DeviceOffer> {
+      [images](const LayerSpec& product) -> std::vector<VariantBuilder> {
         if (!images) {
-          return {library_offer(product, kFirst, "impl=host")};
+          return {library_builder(product, kFirst, "impl=host")};
         }
-        return {library_offer(product, kLast, "impl=host;layout=NHWC"),
-                library_offer(product, kFirst, "impl=host;layout=NCHW")};
+        return {library_builder(product, kLast, "impl=host;layout=NHWC"),
+                library_builder(product, kFirst, "impl=host;layout=NCHW")};
       },
       kernels.steps());
-  return offers;
+  return builders;
 }
 
-std::vector<Tensor> run_plan(const DevicePlan& plan,
+std::vector<Tensor> run_plan(const ExecutionPlan& plan,
                              const std::vector<TensorType>& outputs,
                              const std::function<const Tensor&(std::size_t operand)>& operand) {
   std::vector<std::byte> arena(plan.arena_bytes, std::byte{0x7f});  // not numbers

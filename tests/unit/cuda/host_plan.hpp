@@ -11,18 +11,19 @@
 namespace plumb::cuda {
 
 /// Offers what a library would do, by the reference, with operands and result in a layout.
-[[nodiscard]] DeviceOffer library_offer(const LayerSpec& spec,
-                                        TensorLayout layout,
-                                        const std::string& text);
+[[nodiscard]] VariantBuilder library_builder(const LayerSpec& spec,
+                                             TensorLayout layout,
+                                             const std::string& text);
 
-/// Lists what the host has for a layer, as layer_offers() does for a GPU: convolutions and products
-/// by the reference in the libraries' place, all else by our kernels.
-[[nodiscard]] std::vector<DeviceOffer> host_offers(const LayerSpec& spec, HostKernels& kernels);
+/// Lists what the host has for a layer, as layer_variants() does for a GPU: convolutions and
+/// products by the reference in the libraries' place, all else by our kernels.
+[[nodiscard]] std::vector<VariantBuilder> host_builders(const LayerSpec& spec,
+                                                        HostKernels& kernels);
 
 /// Runs a plan in the host's memory: kernels must be compiled. `operand` finds what an input buffer
 /// holds. Returns the outputs in the types given, dense.
 [[nodiscard]] std::vector<Tensor> run_plan(
-    const DevicePlan& plan,
+    const ExecutionPlan& plan,
     const std::vector<TensorType>& outputs,
     const std::function<const Tensor&(std::size_t operand)>& operand);
 

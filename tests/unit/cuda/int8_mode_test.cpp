@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole model in 8-bit integers, planned for a GPU and executed on the host: quantised by the
 // engine with scales from an execution in f32, then by the plan's layouts, buffers and kernels.
-#include "runners/engine/output_difference.hpp"
-#include "runners/engine/ready_model.hpp"
+#include "runners/engine/bench/output_difference.hpp"
+#include "runners/engine/exec/ready_model.hpp"
 #include "tests/support/reference_model.hpp"
 #include "tests/support/sample_model.hpp"
 #include "tests/unit/cuda/host_backend.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/kernel_trace.hpp"
+#include "runners/cuda/observe/kernel_trace.hpp"
 
 #include <dlfcn.h>
 #include <gmock/gmock.h>
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/kernel_tracer.hpp"
+#include "runners/cuda/observe/kernel_tracer.hpp"
 
 #if __has_include(<cupti.h>)
 #include <cuda.h>
@@ -92,13 +92,13 @@ TEST(KernelTrace, a_long_list_and_odd_names_are_bounded) {
     many.push_back(launch(odd.c_str(), i * 10, i * 10 + 5));
   }
   const Observation seen = trace_observation(many, 1);
-  EXPECT_LT(seen.attributes.at("kernels").size(), kMostAttributeText);
+  EXPECT_LT(seen.attributes.at("kernels").size(), kMaxAttributeText);
   EXPECT_EQ(seen.attributes.at("kernels_omitted"), "68");
-  EXPECT_EQ(nlohmann::json::parse(seen.attributes.at("kernels")).size(), kMostKernels);
+  EXPECT_EQ(nlohmann::json::parse(seen.attributes.at("kernels")).size(), kMaxKernels);
   for (const auto& [name, reading] : seen.readings) {
     EXPECT_TRUE(is_attribute_name(name)) << name;
   }
-  EXPECT_LE(seen.readings.size(), kMostAttributes);
+  EXPECT_LE(seen.readings.size(), kMaxAttributes);
 }
 
 TEST(KernelTracer, says_why_there_is_none) {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/index_space.hpp"
-#include "runners/cuda/legacy_execution.hpp"
+#include "runners/cuda/dnn/legacy/legacy_execution.hpp"
+#include "runners/cuda/exec/index_space.hpp"
 
 namespace plumb::cuda {
 namespace {

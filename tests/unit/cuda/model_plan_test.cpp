@@ -8,11 +8,11 @@
 
 #include <cmath>
 
-#include "harness/model/onnx_reader.hpp"
-#include "runners/cuda/index_space.hpp"
-#include "runners/cuda/library_refusal.hpp"
-#include "runners/engine/constant_folding.hpp"
-#include "runners/engine/model_inputs.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "runners/cuda/driver/library_refusal.hpp"
+#include "runners/cuda/exec/index_space.hpp"
+#include "runners/engine/exec/constant_folding.hpp"
+#include "runners/engine/exec/model_inputs.hpp"
 #include "tests/support/reference_model.hpp"
 #include "tests/unit/cuda/host_plan.hpp"
 
@@ -43,7 +43,7 @@ constexpr const char* kModel = R"(<ir_version: 8, opset_import: ["": 17]>
 class HostSource {
  public:
   LayerSource source() {
-    return {[this](const LayerSpec& spec) { return host_offers(spec, kernels_); },
+    return {[this](const LayerSpec& spec) { return host_builders(spec, kernels_); },
             kernels_.steps()};
   }
   void compile() { kernels_.compile(); }
@@ -150,10 +150,10 @@ TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_firs
   const LoadedSample sample = loaded_sample();
   HostSource host;
   LayerSource source = host.source();
-  source.offers = [&, offers = source.offers](const LayerSpec& spec) {
-    std::vector<DeviceOffer> list = offers(spec);
+  source.builders = [&, builders = source.builders](const LayerSpec& spec) {
+    std::vector<VariantBuilder> list = builders(spec);
     if (spec.op == "conv") {
-      list.front().build = []() -> DevicePlan { throw LibraryRefusal("no such kernel"); };
+      list.front().build = []() -> ExecutionPlan { throw LibraryRefusal("no such kernel"); };
     }
     return list;
   };
@@ -162,10 +162,10 @@ TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_firs
   expect_right(executed(model, sample), sample);
   EXPECT_THAT(model.variants, Contains("impl=host;layout=NHWC"));
   EXPECT_THAT(model.variants, Not(Contains("impl=host;layout=NCHW")));
-  source.offers = [&, offers = source.offers](const LayerSpec& spec) {
-    std::vector<DeviceOffer> list = offers(spec);
-    for (DeviceOffer& offer : list) {
-      offer.build = []() -> DevicePlan { throw LibraryRefusal("none at all"); };
+  source.builders = [&, builders = source.builders](const LayerSpec& spec) {
+    std::vector<VariantBuilder> list = builders(spec);
+    for (VariantBuilder& builder : list) {
+      builder.build = []() -> ExecutionPlan { throw LibraryRefusal("none at all"); };
     }
     return list;
   };
@@ -175,7 +175,7 @@ TEST(ModelPlan, takes_the_next_variant_where_a_library_refuses_to_build_its_firs
 TEST(ModelPlan, names_the_layer_that_cannot_be_executed) {
   const LoadedSample sample = loaded_sample();
   LayerSource nothing;
-  nothing.offers = [](const LayerSpec& spec) -> std::vector<DeviceOffer> {
+  nothing.builders = [](const LayerSpec& spec) -> std::vector<VariantBuilder> {
     throw Unsupported(spec.op + " is not there");
   };
   try {

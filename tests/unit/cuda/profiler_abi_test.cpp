@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Compares the numbers stated in our headers of CUPTI's interface with its own, where they are.
-#include "runners/cuda/profiler_abi.hpp"
+#include "runners/cuda/observe/profiler_abi.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <cstdint>
 
-#include "runners/cuda/metrics_abi.hpp"
+#include "runners/cuda/observe/metrics_abi.hpp"
 
 #if __has_include(<cupti.h>)
 #include <cupti.h>

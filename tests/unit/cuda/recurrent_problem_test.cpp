@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // Recurrent layers as cuDNN is asked for them: its documented equations in float64 on the weights
 // that our copies leave in its space, what our kernels do around it by those kernels on the host.
-#include "runners/cuda/recurrent_problem.hpp"
+#include "runners/cuda/dnn/legacy/recurrent_problem.hpp"
 
 #include <cmath>
 #include <cstring>
 #include <map>
 
 #include "harness/base/error.hpp"
-#include "runners/cuda/index_space.hpp"
-#include "runners/cuda/recurrent_execution.hpp"
-#include "runners/cuda/stream_plan.hpp"
+#include "runners/cuda/dnn/legacy/recurrent_execution.hpp"
+#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/exec/stream_plan.hpp"
+#include "runners/engine/bench/random_operands.hpp"
+#include "runners/engine/bench/verification.hpp"
 #include "runners/engine/number_formats.hpp"
-#include "runners/engine/random_operands.hpp"
-#include "runners/engine/verification.hpp"
 #include "tests/contract/layer_cases.hpp"
 #include "tests/unit/cuda/host_plan.hpp"
 
@@ -227,7 +227,7 @@ std::string refusal(const LayerSpec& spec) {
 
 TEST(RecurrentProblem, means_what_the_key_says) {
   HostKernels kernels;
-  std::vector<std::pair<LayerSpec, DevicePlan>> layers;
+  std::vector<std::pair<LayerSpec, ExecutionPlan>> layers;
   for (const LayerSpec& spec : recurrent_layers()) {
     if (!refusal(spec).empty()) {
       continue;
@@ -279,7 +279,7 @@ TEST(RecurrentProblem, constant_weights_are_brought_into_cudnns_space_once) {
                                       mark + ",f32[1,64]" + mark +
                                       ";out=f32[5,1,3,8],f32[1,3,8];acc=f32;math=strict;"
                                       "direction=forward;layout=0;outputs=yh"});
-    const DevicePlan plan = recurrent_plan(
+    const ExecutionPlan plan = recurrent_plan(
         spec,
         recurrent_problem(spec),
         [](std::int64_t, std::int64_t) { return WeightPlace{}; },
@@ -298,7 +298,7 @@ TEST(RecurrentProblem, who_reads_the_last_state_alone_waits_for_cudnns_call) {
   const LayerSpec spec = parse_key(
       {"v1:lstm;in=f32[5,3,6],f32[1,32,6]c,f32[1,32,8]c;out=f32[5,1,3,8],f32[1,3,8],f32[1,3,8];"
        "acc=f32;math=strict;direction=forward;layout=0;outputs=yhc"});
-  const DevicePlan plan = recurrent_plan(
+  const ExecutionPlan plan = recurrent_plan(
       spec,
       recurrent_problem(spec),
       [](std::int64_t, std::int64_t) { return WeightPlace{}; },

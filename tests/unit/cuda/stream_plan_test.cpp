@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/stream_plan.hpp"
+#include "runners/cuda/exec/stream_plan.hpp"
 
-#include "runners/cuda/model_mode.hpp"
+#include "runners/cuda/exec/model_mode.hpp"
 #include "runners/cuda/replay_clock.hpp"
 
 namespace plumb::cuda {

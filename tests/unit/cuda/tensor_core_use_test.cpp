@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/cuda/tensor_core_use.hpp"
+#include "runners/cuda/observe/tensor_core_use.hpp"
 
 #include <gtest/gtest.h>
 
-#include "runners/cuda/cublas_abi.hpp"
+#include "runners/cuda/driver/cublas_abi.hpp"
 
 namespace plumb::cuda {
 namespace {

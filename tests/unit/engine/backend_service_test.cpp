@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/backend_service.hpp"
+#include "runners/engine/service/backend_service.hpp"
 
 #include <gmock/gmock.h>
 
@@ -200,9 +200,9 @@ TEST_F(Service, a_margin_of_one_measures_everybody_in_full) {
                            variant("c", 1e-3),
                            variant("d", 1e-3),
                            variant("e", 9e-3)});
-  MeasureRequest everybody = request();
-  everybody.race_margin = 1.0;
-  EXPECT_THAT(variants_of(measure(backend, everybody), Purpose::kFull), SizeIs(5));
+  MeasureRequest keep_all = request();
+  keep_all.race_margin = 1.0;
+  EXPECT_THAT(variants_of(measure(backend, keep_all), Purpose::kFull), SizeIs(5));
   EXPECT_THAT(variants_of(measure(backend, request()), Purpose::kFull), SizeIs(2));
 }
 

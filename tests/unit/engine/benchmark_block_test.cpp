@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/benchmark_block.hpp"
+#include "runners/engine/bench/benchmark_block.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/branch_schedule.hpp"
+#include "runners/engine/exec/branch_schedule.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "runners/engine/memory_plan.hpp"
+#include "runners/engine/exec/memory_plan.hpp"
 #include "runners/engine/random_stream.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"
 

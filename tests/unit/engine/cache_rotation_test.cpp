@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/cache_rotation.hpp"
+#include "runners/engine/bench/cache_rotation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/calibration.hpp"
+#include "runners/engine/service/calibration.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/channel_folding.hpp"
+#include "runners/engine/exec/channel_folding.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

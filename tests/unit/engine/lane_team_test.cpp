@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/lane_team.hpp"
+#include "runners/engine/exec/lane_team.hpp"
 
 #include <gtest/gtest.h>
 

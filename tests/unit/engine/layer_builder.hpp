@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/layer_spec.hpp"
+#include "harness/model/key/layer_spec.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/reference/reference.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/layer_race.hpp"
+#include "runners/engine/bench/layer_race.hpp"
 
 #include <gmock/gmock.h>
 
@@ -13,26 +13,26 @@ using Times = std::vector<std::optional<Seconds>>;
 
 TEST(LayerRace, keeps_those_within_the_margin_fastest_first) {
   const Times times{Seconds(1.09), Seconds(2.0), Seconds(1.0), Seconds(1.11)};
-  EXPECT_THAT(close_to_best(times, 0.10), ElementsAre(2, 0));
-  EXPECT_THAT(close_to_best(times, 0.0), ElementsAre(2));
+  EXPECT_THAT(within_margin(times, 0.10), ElementsAre(2, 0));
+  EXPECT_THAT(within_margin(times, 0.0), ElementsAre(2));
 }
 
 TEST(LayerRace, equal_times_keep_their_order) {
-  EXPECT_THAT(close_to_best(Times{Seconds(1.0), Seconds(1.0)}, 0.0), ElementsAre(0, 1));
+  EXPECT_THAT(within_margin(Times{Seconds(1.0), Seconds(1.0)}, 0.0), ElementsAre(0, 1));
 }
 
 TEST(LayerRace, passes_over_variants_without_a_time) {
-  EXPECT_THAT(close_to_best(Times{std::nullopt, Seconds(1.0)}, 0.10), ElementsAre(1));
-  EXPECT_THAT(close_to_best(Times{std::nullopt}, 0.10), IsEmpty());
-  EXPECT_THAT(close_to_best({}, 0.10), IsEmpty());
+  EXPECT_THAT(within_margin(Times{std::nullopt, Seconds(1.0)}, 0.10), ElementsAre(1));
+  EXPECT_THAT(within_margin(Times{std::nullopt}, 0.10), IsEmpty());
+  EXPECT_THAT(within_margin({}, 0.10), IsEmpty());
 }
 
 TEST(LayerRace, halves_until_few_are_left) {
-  EXPECT_EQ(stay_after_round(16, 2), 8U);
-  EXPECT_EQ(stay_after_round(5, 2), 3U);
-  EXPECT_EQ(stay_after_round(3, 2), 2U);
-  EXPECT_EQ(stay_after_round(2, 2), 2U);
-  EXPECT_EQ(stay_after_round(1, 2), 1U);
+  EXPECT_EQ(survivors(16, 2), 8U);
+  EXPECT_EQ(survivors(5, 2), 3U);
+  EXPECT_EQ(survivors(3, 2), 2U);
+  EXPECT_EQ(survivors(2, 2), 2U);
+  EXPECT_EQ(survivors(1, 2), 1U);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/layer_timing.hpp"
+#include "runners/engine/bench/layer_timing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runners/engine/block_monitor.hpp"
+#include "runners/engine/bench/block_monitor.hpp"
 
 namespace plumb {
 

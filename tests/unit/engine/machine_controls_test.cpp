@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/machine_controls.hpp"
+#include "runners/engine/service/machine_controls.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/memory_limit.hpp"
+#include "runners/engine/exec/memory_limit.hpp"
 
 #include <gtest/gtest.h>
 

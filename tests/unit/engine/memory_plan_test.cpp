@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/memory_plan.hpp"
+#include "runners/engine/exec/memory_plan.hpp"
 
 #include <algorithm>
 

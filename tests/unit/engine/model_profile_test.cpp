@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/model_profile.hpp"
+#include "runners/engine/profile/model_profile.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -25,9 +25,9 @@ class SteppedProgram final : public Program {
   [[nodiscard]] std::vector<Seconds> profile(std::size_t /*slot*/) override {
     return std::vector<Seconds>(steps, Seconds(1e-5));
   }
-  [[nodiscard]] std::vector<Seconds> profile_in_turn(std::size_t /*slot*/,
-                                                     const std::vector<bool>& wanted,
-                                                     Bytes most) override {
+  [[nodiscard]] std::vector<Seconds> profile_in_context(std::size_t /*slot*/,
+                                                        const std::vector<bool>& wanted,
+                                                        Bytes most) override {
     asked_.push_back(wanted);
     EXPECT_EQ(most, Bytes{64});
     std::vector<Seconds> times;
@@ -87,8 +87,8 @@ TEST(ModelProfile, times_a_few_of_equal_steps_and_others_in_the_next_pass) {
   const std::vector<ExecutedLayer> layers = profile.layers(SteppedProgram::kFloor);
   ASSERT_THAT(layers, SizeIs(expected.size()));
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    ASSERT_TRUE(layers[i].in_turn) << i;
-    EXPECT_NEAR(layers[i].in_turn->median.count(), expected[i], 1e-12) << i;
+    ASSERT_TRUE(layers[i].in_context) << i;
+    EXPECT_NEAR(layers[i].in_context->median.count(), expected[i], 1e-12) << i;
     const Seconds own = layers[i].layers.empty() ? layers[i].reorder : layers[i].seconds;
     EXPECT_DOUBLE_EQ(own.count(), 1e-5) << i;
   }
@@ -97,9 +97,9 @@ TEST(ModelProfile, times_a_few_of_equal_steps_and_others_in_the_next_pass) {
 TEST(ModelProfile, adds_up_steps_that_run_one_after_the_other) {
   RepeatedBlock block;
   ModelProfile profile(block.ready, Bytes{64});
-  EXPECT_FALSE(profile.in_turn(Seconds(0)));
+  EXPECT_FALSE(profile.in_context(Seconds(0)));
   profile.add(1, 4, Seconds(1000.0), [] { return Seconds(0); });
-  EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 55e-6, 1e-12);
+  EXPECT_NEAR(profile.in_context(SteppedProgram::kFloor)->median.count(), 55e-6, 1e-12);
 }
 
 // Rounds of 3, 3.3 and 3.63 us: squares about the median of 0.09, 0 and 0.1089; √(0.1989 ÷ 2 ÷ 3)
@@ -116,13 +116,13 @@ TEST(ModelProfile, is_as_sure_of_the_sum_as_its_rounds_agree) {
     program.slower *= 1.1;
   };
   add_round();
-  const TimeInTurn one = profile.in_turn(SteppedProgram::kFloor).value();
+  const TimeInContext one = profile.in_context(SteppedProgram::kFloor).value();
   EXPECT_NEAR(one.median.count(), 3e-6, 1e-12);
   EXPECT_EQ(one.interval.low, Seconds(0)) << "one round says nothing of the spread";
   EXPECT_NEAR(one.interval.high.count(), 6e-6, 1e-12);
   add_round();
   add_round();
-  const TimeInTurn three = profile.in_turn(SteppedProgram::kFloor).value();
+  const TimeInContext three = profile.in_context(SteppedProgram::kFloor).value();
   EXPECT_NEAR(three.median.count(), 3.3e-6, 1e-12);
   EXPECT_NEAR(three.interval.low.count(), 2.51661e-6, 1e-11);
   EXPECT_NEAR(three.interval.high.count(), 4.08339e-6, 1e-11);
@@ -135,7 +135,7 @@ TEST(ModelProfile, ends_steps_side_by_side_with_the_last_of_them) {
   block.ready.prepared.needs = {{}, {0}, {1}, {0}, {3}, {4}, {5}, {6}, {7}, {2, 8}};
   ModelProfile profile(block.ready, Bytes{64});
   profile.add(1, 4, Seconds(1000.0), [] { return Seconds(0); });
-  EXPECT_NEAR(profile.in_turn(SteppedProgram::kFloor)->median.count(), 44e-6, 1e-12);
+  EXPECT_NEAR(profile.in_context(SteppedProgram::kFloor)->median.count(), 44e-6, 1e-12);
 }
 
 TEST(ModelProfile, begins_no_second_pass_behind_its_budget) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/program_region.hpp"
+#include "runners/engine/bench/program_region.hpp"
 
 #include <gmock/gmock.h>
 

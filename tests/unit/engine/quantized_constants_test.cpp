@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/quantized_constants.hpp"
+#include "runners/engine/exec/quantized_constants.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/random_operands.hpp"
+#include "runners/engine/bench/random_operands.hpp"
 
 #include <algorithm>
 #include <set>

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/random_operands.hpp"
+#include "runners/engine/bench/random_operands.hpp"
 #include "tests/unit/engine/layer_builder.hpp"
 
 namespace plumb {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "harness/measure/sampler.hpp"
-#include "harness/model/layer_spec.hpp"
-#include "harness/worker/backend.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/worker/protocol/backend.hpp"
 
 namespace plumb {
 
@@ -42,8 +42,8 @@ struct ScriptedVariant {
   Bytes activation_bytes{64};
   Attributes prepared{};  ///< attributes that are known from preparing it
   Observation observed{};
-  std::size_t steps = 0;      ///< of a model
-  Seconds step_in_turn{0.0};  ///< each, beside an execution for all of them that are asked for
+  std::size_t steps = 0;         ///< of a model
+  Seconds step_in_context{0.0};  ///< each, beside an execution for all of them that are asked for
 };
 
 class ScriptedProgram final : public Program {
@@ -62,7 +62,7 @@ class ScriptedProgram final : public Program {
             variant_.weight_bytes,
             variant_.prepared};
   }
-  [[nodiscard]] Observation observe(std::size_t slot, Seconds budget) override {
+  [[nodiscard]] Observation collect_counters(std::size_t slot, Seconds budget) override {
     script_.log.push_back("observe " + variant_.variant.text + " " + std::to_string(slot));
     script_.now += budget;
     return variant_.observed;
@@ -75,7 +75,7 @@ class ScriptedProgram final : public Program {
       input_ = operands[0];
     }
   }
-  void hand_on_activations(std::size_t slot) override {
+  void refresh_activations(std::size_t slot) override {
     script_.log.push_back("hand on " + variant_.variant.text + " " + std::to_string(slot));
   }
   void enqueue(std::size_t slot) override {
@@ -95,12 +95,12 @@ class ScriptedProgram final : public Program {
     script_.now += variant_.hot;
     return std::vector<Seconds>(variant_.steps, variant_.hot / static_cast<double>(variant_.steps));
   }
-  [[nodiscard]] std::vector<Seconds> profile_in_turn(std::size_t /*slot*/,
-                                                     const std::vector<bool>& wanted,
-                                                     Bytes /*most*/) override {
+  [[nodiscard]] std::vector<Seconds> profile_in_context(std::size_t /*slot*/,
+                                                        const std::vector<bool>& wanted,
+                                                        Bytes /*most*/) override {
     std::vector<Seconds> times;
     for (const bool one : wanted) {
-      times.push_back(one ? variant_.step_in_turn : Seconds(0.0));
+      times.push_back(one ? variant_.step_in_context : Seconds(0.0));
       script_.now += times.back();
     }
     script_.now += variant_.hot;

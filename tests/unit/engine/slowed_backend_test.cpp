@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/slowed_backend.hpp"
+#include "runners/engine/bench/slowed_backend.hpp"
 
 #include <gtest/gtest.h>
 

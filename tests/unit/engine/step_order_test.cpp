@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/step_order.hpp"
+#include "runners/engine/exec/step_order.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/variant_search.hpp"
+#include "runners/engine/exec/variant_search.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/engine/verification.hpp"
+#include "runners/engine/bench/verification.hpp"
 
 #include <cmath>
 #include <limits>
 
-#include "runners/engine/random_operands.hpp"
+#include "runners/engine/bench/random_operands.hpp"
 #include "tests/unit/engine/layer_builder.hpp"
 
 namespace plumb {

@@ -166,7 +166,7 @@ LoadRequest load_request(LoadScenario scenario) {
   return request;
 }
 
-LoadExecution loaded(const LoadRequest& request, const Rule& rule) {
+ScenarioResult loaded(const LoadRequest& request, const Rule& rule) {
   Script script = default_script();
   script.rules.push_back(rule);
   return FakeService(script).load(request, [](const LoadProgress&) {});
@@ -178,32 +178,32 @@ TEST(FakeService, loads_a_model_the_same_way_every_time) {
                                       LoadScenario::kMultiStream,
                                       LoadScenario::kServer,
                                       LoadScenario::kOffline}) {
-    const LoadExecution load = loaded(load_request(scenario), rule);
+    const ScenarioResult load = loaded(load_request(scenario), rule);
     EXPECT_EQ(verdict_of(load), LoadVerdict::kValid) << to_text(scenario);
     EXPECT_EQ(to_json(load), to_json(loaded(load_request(scenario), rule)));
-    EXPECT_EQ(load_execution_from_json(to_json(load)).scenario, to_text(scenario));
+    EXPECT_EQ(scenario_result_from_json(to_json(load)).scenario, to_text(scenario));
   }
 }
 
 TEST(FakeService, fails_or_drops_what_the_script_says) {
   const LoadRequest request = load_request(LoadScenario::kSingleStream);
-  const LoadExecution failed = loaded(request,
-                                      {.match = "model:sample",
-                                       .outcome = {Outcome::Kind::kWrongResult, "nan"},
-                                       .time = Seconds(1)});
+  const ScenarioResult failed = loaded(request,
+                                       {.match = "model:sample",
+                                        .outcome = {Outcome::Kind::kWrongResult, "nan"},
+                                        .time = Seconds(1)});
   ASSERT_TRUE(failed.result);
   EXPECT_EQ(failed.result->first_failure, "nan");
   EXPECT_EQ(verdict_of(failed), LoadVerdict::kFailed);
-  const LoadExecution dropped = loaded(
+  const ScenarioResult dropped = loaded(
       request,
       {.match = "model:sample", .outcome = {Outcome::Kind::kTimedOut, ""}, .time = Seconds(1)});
   ASSERT_TRUE(dropped.result);
   EXPECT_EQ(dropped.result->samples_dropped, 1U);
   EXPECT_EQ(verdict_of(dropped), LoadVerdict::kFailed);
-  const LoadExecution refused = loaded(request,
-                                       {.match = "model:sample",
-                                        .variant = "single_stream",
-                                        .outcome = {Outcome::Kind::kUnsupported, "no"}});
+  const ScenarioResult refused = loaded(request,
+                                        {.match = "model:sample",
+                                         .variant = "single_stream",
+                                         .outcome = {Outcome::Kind::kUnsupported, "no"}});
   EXPECT_EQ(verdict_of(refused), LoadVerdict::kNotExecuted);
 }
 

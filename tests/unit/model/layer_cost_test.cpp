@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/layer_cost.hpp"
+#include "harness/model/key/layer_cost.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/layer_key.hpp"
+#include "harness/model/key/layer_key.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <random>
 
 #include "harness/base/error.hpp"
-#include "harness/model/layer_spec.hpp"
-#include "harness/model/op_schema.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/model/key/op_schema.hpp"
 
 namespace plumb {
 namespace {

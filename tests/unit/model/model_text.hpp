@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/model/onnx_reader.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 
 namespace plumb::test {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
-#include "harness/model/onnx_reader.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 
 namespace plumb {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/model/layer_spec.hpp"
-#include "runners/engine/random_operands.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "runners/engine/bench/random_operands.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "tests/unit/onednn/layer_run.hpp"
 

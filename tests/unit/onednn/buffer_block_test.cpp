@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onednn/buffer_block.hpp"
+#include "runners/onednn/exec/buffer_block.hpp"
 
 #include <gtest/gtest.h>
 

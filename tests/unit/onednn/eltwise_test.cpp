@@ -3,9 +3,9 @@
 
 #include <ostream>
 
-#include "harness/model/op_schema.hpp"
-#include "runners/engine/random_operands.hpp"
-#include "runners/engine/verification.hpp"
+#include "harness/model/key/op_schema.hpp"
+#include "runners/engine/bench/random_operands.hpp"
+#include "runners/engine/bench/verification.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "tests/unit/onednn/layer_run.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/base/error.hpp"
-#include "harness/model/layer_spec.hpp"
-#include "runners/engine/random_operands.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "runners/engine/bench/random_operands.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "tests/unit/onednn/layer_run.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "runners/onednn/instruction_set.hpp"
+#include "runners/onednn/exec/instruction_set.hpp"
 
 #include <gtest/gtest.h>
 

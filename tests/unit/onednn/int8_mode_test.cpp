@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "harness/rewrite/quantized_graph.hpp"
-#include "runners/engine/output_difference.hpp"
-#include "runners/onednn/integer_operands.hpp"
+#include "runners/engine/bench/output_difference.hpp"
+#include "runners/onednn/layers/integer_operands.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "tests/support/reference_model.hpp"
 #include "tests/unit/onednn/sample_model.hpp"

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/layer_key.hpp"
-#include "harness/model/tensor.hpp"
-#include "harness/worker/backend.hpp"
+#include "harness/model/key/layer_key.hpp"
+#include "harness/model/key/tensor.hpp"
+#include "harness/worker/protocol/backend.hpp"
 
 namespace plumb::onednn {
 

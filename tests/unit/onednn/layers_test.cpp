@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <ostream>
 
-#include "runners/engine/random_operands.hpp"
-#include "runners/engine/verification.hpp"
+#include "runners/engine/bench/random_operands.hpp"
+#include "runners/engine/bench/verification.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "tests/unit/onednn/layer_run.hpp"
 

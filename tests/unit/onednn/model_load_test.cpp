@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whole models loaded by MLPerf's scenarios, on the real library. Limits are wide: the machine may
 // be busy.
-#include "runners/engine/model_load.hpp"
+#include "runners/engine/load/model_load.hpp"
 
 #include <gmock/gmock.h>
 #include <onnx/defs/parser.h>
@@ -15,8 +15,8 @@
 #include <set>
 #include <utility>
 
-#include "runners/engine/model_executor.hpp"
-#include "runners/engine/requested_model.hpp"
+#include "runners/engine/bench/batch_runner.hpp"
+#include "runners/engine/exec/requested_model.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 
 namespace plumb::onednn {
@@ -75,9 +75,9 @@ LoadRequest request_of(LoadScenario scenario, std::vector<std::size_t> buckets) 
   return request;
 }
 
-LoadExecution loaded(const LoadRequest& request,
-                     std::vector<LoadProgress>* progress = nullptr,
-                     const std::shared_ptr<Backend>& backend = make_onednn_backend()) {
+ScenarioResult loaded(const LoadRequest& request,
+                      std::vector<LoadProgress>* progress = nullptr,
+                      const std::shared_ptr<Backend>& backend = make_onednn_backend()) {
   LayerTiming timing;
   const auto clock = make_steady_load_clock();
   return load_model(
@@ -93,7 +93,7 @@ LoadExecution loaded(const LoadRequest& request,
       });
 }
 
-std::uint64_t samples_of(const LoadExecution& load) {
+std::uint64_t samples_of(const ScenarioResult& load) {
   std::uint64_t samples = 0;
   for (const BucketUse& use : load.buckets) {
     samples += use.samples;
@@ -103,7 +103,7 @@ std::uint64_t samples_of(const LoadExecution& load) {
 
 TEST(ModelLoad, single_stream_runs_in_the_issuing_thread) {
   std::vector<LoadProgress> progress;
-  const LoadExecution load = loaded(request_of(LoadScenario::kSingleStream, {1}), &progress);
+  const ScenarioResult load = loaded(request_of(LoadScenario::kSingleStream, {1}), &progress);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   EXPECT_EQ(verdict_of(load), LoadVerdict::kValid);
   EXPECT_TRUE(load.direct);
@@ -114,7 +114,7 @@ TEST(ModelLoad, single_stream_runs_in_the_issuing_thread) {
 }
 
 TEST(ModelLoad, multi_stream_executes_a_query_as_one_batch) {
-  const LoadExecution load = loaded(request_of(LoadScenario::kMultiStream, {1, 8}));
+  const ScenarioResult load = loaded(request_of(LoadScenario::kMultiStream, {1, 8}));
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   ASSERT_EQ(load.buckets.size(), 2U);
   EXPECT_EQ(load.buckets[0].batches, 0U);
@@ -126,7 +126,7 @@ TEST(ModelLoad, server_batches_what_waits) {
   LoadRequest request = request_of(LoadScenario::kServer, {1, 2, 4});
   request.batches.timeout = 5ms;
   request.batches.lanes = 2;
-  const LoadExecution load = loaded(request);
+  const ScenarioResult load = loaded(request);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   EXPECT_FALSE(load.direct);
   EXPECT_EQ(load.result->samples_completed, load.result->samples_issued);
@@ -135,7 +135,7 @@ TEST(ModelLoad, server_batches_what_waits) {
 }
 
 TEST(ModelLoad, offline_answers_every_sample) {
-  const LoadExecution load = loaded(request_of(LoadScenario::kOffline, {1, 4}));
+  const ScenarioResult load = loaded(request_of(LoadScenario::kOffline, {1, 4}));
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   EXPECT_EQ(verdict_of(load), LoadVerdict::kValid);
   EXPECT_EQ(load.result->samples_completed, load.result->samples_issued);
@@ -152,7 +152,7 @@ TEST(ModelLoad, a_sample_that_gives_no_number_fails_with_its_place) {
       break;
     }
   }
-  const LoadExecution load = loaded(request);
+  const ScenarioResult load = loaded(request);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   EXPECT_GT(load.result->samples_failed, 0U);
   EXPECT_GT(load.result->samples_completed, 0U);
@@ -211,7 +211,7 @@ class RepeatingBackend final : public Backend {
     }
     return model;
   }
-  void part_threads(std::size_t lanes) override { parted = lanes; }
+  void partition_threads(std::size_t lanes) override { parted = lanes; }
   void enter_lane(std::size_t lane) override {
     const std::scoped_lock lock(mutex_);
     entered.insert(lane);
@@ -236,13 +236,13 @@ TEST(ModelLoad, parts_threads_between_its_lanes) {
 
 TEST(ModelLoad, compares_answers_of_batches_with_those_of_samples_alone) {
   const LoadRequest request = request_of(LoadScenario::kOffline, {1, 2});
-  const LoadExecution right = loaded(request);
+  const ScenarioResult right = loaded(request);
   ASSERT_TRUE(right.outcome.ok()) << right.outcome.reason;
   ASSERT_TRUE(right.agreement);
   EXPECT_EQ(right.agreement->samples, 4U);  // two batches of two
   EXPECT_LT(right.agreement->maximum_difference, 1e-4);
   EXPECT_FALSE(right.accuracy);
-  const LoadExecution wrong = loaded(request, nullptr, std::make_shared<RepeatingBackend>());
+  const ScenarioResult wrong = loaded(request, nullptr, std::make_shared<RepeatingBackend>());
   EXPECT_EQ(wrong.outcome.kind, Outcome::Kind::kWrongResult);
   EXPECT_THAT(wrong.outcome.reason, HasSubstr("the answer to sample 1 under load differs"));
   EXPECT_FALSE(wrong.result);
@@ -251,7 +251,7 @@ TEST(ModelLoad, compares_answers_of_batches_with_those_of_samples_alone) {
 TEST(ModelLoad, logs_the_answer_to_every_sample_if_asked_for) {
   LoadRequest request = request_of(LoadScenario::kServer, {1, 2});
   request.accuracy_log = std::filesystem::path(testing::TempDir()) / "answers.json";
-  const LoadExecution load = loaded(request);
+  const ScenarioResult load = loaded(request);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   ASSERT_TRUE(load.accuracy);
   EXPECT_EQ(load.accuracy->load.mode, LoadMode::kAccuracy);
@@ -270,7 +270,7 @@ TEST(ModelLoad, a_model_whose_first_answer_is_no_number_is_not_loaded) {
   LoadRequest request = request_of(LoadScenario::kSingleStream, {1});
   request.buckets[0].model.model =
       parsed("net (float[64] x) => (float[64] y) { a = Abs(x) b = Neg(a) y = Log(b) }");
-  const LoadExecution load = loaded(request);
+  const ScenarioResult load = loaded(request);
   EXPECT_EQ(load.outcome.kind, Outcome::Kind::kWrongResult);
   EXPECT_FALSE(load.result);
   EXPECT_EQ(verdict_of(load), LoadVerdict::kNotExecuted);
@@ -281,7 +281,7 @@ TEST(ModelLoad, a_model_that_cannot_be_batched_says_why) {
   const std::string fixed = parsed("net (float[1,4] x) => (float[1,4] y) { y = Relu(x) }");
   request.buckets[0].model.model = fixed;
   request.buckets[1].model.model = fixed;
-  LoadExecution load = loaded(request);
+  ScenarioResult load = loaded(request);
   EXPECT_EQ(load.outcome.kind, Outcome::Kind::kUnsupported);
   EXPECT_THAT(load.outcome.reason, HasSubstr("input 0 is [1,4] for 2 samples and [1,4] for one"));
   request.buckets[0].model.model =
@@ -298,7 +298,7 @@ TEST(ModelLoad, loads_in_the_mode_and_type_that_it_is_asked_for) {
   for (LoadRequest::Bucket& bucket : request.buckets) {
     bucket.model.modes[0].mode.fusion = true;
   }
-  LoadExecution load = loaded(request);
+  ScenarioResult load = loaded(request);
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   EXPECT_EQ(load.mode, "fusion");
   EXPECT_EQ(load.result->samples_failed, 0U);
@@ -320,10 +320,10 @@ TEST(ModelLoad, an_unusable_model_is_an_outcome) {
   EXPECT_EQ(loaded(request).outcome.kind, Outcome::Kind::kUnsupported);
 }
 
-TEST(ModelExecutor, gives_each_sample_of_a_batch_its_own_answer) {
+TEST(BatchRunner, gives_each_sample_of_a_batch_its_own_answer) {
   const auto backend = make_onednn_backend();
   const LoadRequest request = request_of(LoadScenario::kOffline, {1, 4});
-  ModelExecutor executor("net", {.most = Bytes{1}, .least = 4});
+  BatchRunner executor("net", {.most = Bytes{1}, .least = 4});
   for (const LoadRequest::Bucket& bucket : request.buckets) {
     const Outcome outcome = executor.add(*backend, bucket, 2, steady_clock());
     ASSERT_TRUE(outcome.ok()) << outcome.reason;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/backend_service.hpp"
+#include "runners/engine/service/backend_service.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "tests/unit/onednn/layer_run.hpp"
 #include "tests/unit/onednn/sample_model.hpp"
@@ -111,18 +111,18 @@ TEST(ModelModes, are_timed_in_turns_and_compared_with_the_first) {
     EXPECT_EQ(execution.row.summary.n, execution.row.samples.size());
     EXPECT_GT(execution.memory.value, 0);
     Seconds inside{};
-    Seconds in_turn{};
+    Seconds in_context{};
     for (const ExecutedLayer& layer : execution.layers) {
       inside += layer.seconds + layer.reorder;
-      ASSERT_TRUE(layer.in_turn) << layer.key.text;
-      EXPECT_LE(layer.in_turn->interval.low, layer.in_turn->median);
-      EXPECT_GE(layer.in_turn->interval.high, layer.in_turn->median);
-      in_turn += layer.in_turn->median;
+      ASSERT_TRUE(layer.in_context) << layer.key.text;
+      EXPECT_LE(layer.in_context->interval.low, layer.in_context->median);
+      EXPECT_GE(layer.in_context->interval.high, layer.in_context->median);
+      in_context += layer.in_context->median;
     }
     EXPECT_GT(inside, Seconds(0));
-    EXPECT_GT(in_turn, Seconds(0));
-    ASSERT_TRUE(execution.in_turn);
-    EXPECT_NEAR(execution.in_turn->median.count(), in_turn.count(), 1e-12);
+    EXPECT_GT(in_context, Seconds(0));
+    ASSERT_TRUE(execution.in_context);
+    EXPECT_NEAR(execution.in_context->median.count(), in_context.count(), 1e-12);
   }
   ASSERT_GE(result[1].layers.size(), 2U);
   EXPECT_EQ(result[1].layers[0].layers, (std::vector<LayerId>{0, 1, 2}));

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/worker_process.hpp"
+#include "harness/worker/client/worker_process.hpp"
 
 namespace plumb {
 namespace {

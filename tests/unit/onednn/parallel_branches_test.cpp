@@ -6,11 +6,11 @@
 #include <chrono>
 #include <thread>
 
-#include "runners/engine/model_profile.hpp"
+#include "runners/engine/profile/model_profile.hpp"
 #include "runners/engine/random_stream.hpp"
-#include "runners/onednn/model_plan.hpp"
-#include "runners/onednn/openmp_threads.hpp"
-#include "runners/onednn/plan_program.hpp"
+#include "runners/onednn/exec/model_plan.hpp"
+#include "runners/onednn/exec/openmp_threads.hpp"
+#include "runners/onednn/exec/plan_program.hpp"
 #include "tests/unit/onednn/sample_model.hpp"
 
 namespace plumb::onednn {
@@ -81,13 +81,13 @@ TEST(ParallelBranches, are_a_mode_that_computes_the_same) {
   EXPECT_EQ(ready.prepared.needs.size(), ready.prepared.steps.size());
   ModelProfile profile(ready, Bytes{1 << 20});
   profile.add(1, 3, Seconds(10.0), steady_clock());
-  const std::optional<TimeInTurn> side_by_side = profile.in_turn(Seconds(0));
+  const std::optional<TimeInContext> side_by_side = profile.in_context(Seconds(0));
   ASSERT_TRUE(side_by_side);
   Seconds one_by_one{};
   for (const ExecutedLayer& layer : profile.layers(Seconds(0))) {
-    ASSERT_TRUE(layer.in_turn);
-    one_by_one += layer.in_turn->median;
-    EXPECT_GE(side_by_side->median, layer.in_turn->median);
+    ASSERT_TRUE(layer.in_context);
+    one_by_one += layer.in_context->median;
+    EXPECT_GE(side_by_side->median, layer.in_context->median);
   }
   EXPECT_GT(one_by_one, side_by_side->median);
   static_cast<void>(expect_right(kInception, {{.fusion = true, .parallel_branches = true}, {}}));

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/model/onnx_reader.hpp"
-#include "harness/model/weights.hpp"
-#include "runners/engine/constant_folding.hpp"
-#include "runners/engine/model_inputs.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/model/onnx/weights.hpp"
+#include "runners/engine/exec/constant_folding.hpp"
+#include "runners/engine/exec/model_inputs.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "tests/support/reference_model.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "runners/engine/ready_model.hpp"
+#include "runners/engine/exec/ready_model.hpp"
 #include "tests/support/sample_model.hpp"
 
 namespace plumb::onednn {

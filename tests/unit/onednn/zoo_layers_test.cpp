@@ -5,7 +5,7 @@
 #include <ostream>
 #include <set>
 
-#include "harness/model/onnx_reader.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 #include "runners/onednn/onednn_backend.hpp"
 #include "suites/zoo/zoo.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/aligned_table.hpp"
+#include "reporting/document/aligned_table.hpp"
 
 #include <sstream>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/comparison_report.hpp"
+#include "reporting/content/comparison/comparison_report.hpp"
 
 #include <gmock/gmock.h>
 
@@ -131,7 +131,7 @@ TEST(ComparisonReport, junit_fails_what_got_worse_and_skips_what_is_open) {
 
 TEST(ComparisonReport, json_is_what_the_command_prints_with_places_and_outputs) {
   std::ostringstream printed;
-  write_run_comparison(sample_comparison(), Style::kJson, printed);
+  write_run_comparison(sample_comparison(), OutputMode::kJson, printed);
   const std::string text = text_of(sample_comparison(), ".json");
   EXPECT_EQ(text, printed.str());
   const auto document = nlohmann::json::parse(text);

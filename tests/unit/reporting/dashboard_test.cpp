@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/dashboard.hpp"
+#include "reporting/content/store/dashboard.hpp"
 
 #include <gmock/gmock.h>
 

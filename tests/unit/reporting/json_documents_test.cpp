@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "reporting/documents.hpp"
+#include "reporting/content/run/documents.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb {
@@ -22,7 +22,7 @@ json document(const Write& write) {
 }
 
 json bound_document(const RunReport& report) {
-  return document([&](std::ostream& out) { write_bounds(report, Style::kJson, out); });
+  return document([&](std::ostream& out) { write_bounds(report, OutputMode::kJson, out); });
 }
 
 std::vector<std::string> names(const json& object) {
@@ -84,7 +84,7 @@ TEST(JsonDocuments, bound_tells_unknown_from_zero) {
 
 TEST(JsonDocuments, whatif_has_the_fields_of_the_contract) {
   const json whole =
-      document([](std::ostream& out) { write_what_ifs(sample_report(), Style::kJson, out); });
+      document([](std::ostream& out) { write_what_ifs(sample_report(), OutputMode::kJson, out); });
   const json& model = whole["models"][0];
   expect_fields(model, {"model", "batch", "dtype", "dims", "whatifs"});
   const std::vector<std::string> fields{"name",
@@ -117,7 +117,8 @@ TEST(JsonDocuments, whatif_has_the_fields_of_the_contract) {
 
 TEST(JsonDocuments, model_show_has_the_fields_of_the_contract) {
   const Graph graph = sample_report().models[0].graph;
-  const json whole = document([&](std::ostream& out) { write_model(graph, Style::kJson, out); });
+  const json whole =
+      document([&](std::ostream& out) { write_model(graph, OutputMode::kJson, out); });
   expect_fields(whole,
                 {"name",
                  "opset",
@@ -141,7 +142,7 @@ TEST(JsonDocuments, model_show_has_the_fields_of_the_contract) {
 
 TEST(JsonDocuments, runs_has_the_fields_of_the_contract) {
   const std::vector<RunRecord> runs{sample_report().run};
-  const json whole = document([&](std::ostream& out) { write_runs(runs, Style::kJson, out); });
+  const json whole = document([&](std::ostream& out) { write_runs(runs, OutputMode::kJson, out); });
   const json& run = whole["runs"][0];
   expect_fields(
       run, {"run", "suite", "suite_hash", "environment", "started", "finished", "state", "rows"});
@@ -151,8 +152,9 @@ TEST(JsonDocuments, runs_has_the_fields_of_the_contract) {
   EXPECT_TRUE(whole["environments"].contains(run["environment"].get<std::string>()));
   RunRecord running = runs[0];
   running.finished.reset();
-  const json unfinished = document(
-      [&](std::ostream& out) { write_runs(std::vector<RunRecord>{running}, Style::kJson, out); });
+  const json unfinished = document([&](std::ostream& out) {
+    write_runs(std::vector<RunRecord>{running}, OutputMode::kJson, out);
+  });
   EXPECT_TRUE(unfinished["runs"][0]["finished"].is_null());
 }
 

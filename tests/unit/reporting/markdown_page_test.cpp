@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/markdown_page.hpp"
+#include "reporting/formats/markdown_page.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/preview_documents.hpp"
+#include "reporting/content/stack/preview_documents.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -54,14 +54,14 @@ PreviewReport sample() {
           .preview = {{lost, changed, same}, {{"matmul", "needs the driver", 2, 8}}}};
 }
 
-std::string text_of(Style style) {
+std::string text_of(OutputMode style) {
   std::ostringstream out;
   write_preview(sample(), style, out);
   return out.str();
 }
 
 TEST(PreviewDocuments, text_shows_what_changed_and_counts_the_rest) {
-  const std::string text = text_of(Style::kText);
+  const std::string text = text_of(OutputMode::kText);
   EXPECT_THAT(text, HasSubstr("vision30 on a described NVIDIA H200 (f16)"));
   EXPECT_THAT(text, HasSubstr("TILE_SIZE 5 → 7"));
   EXPECT_THAT(text, HasSubstr("CUDNN_STATUS_NOT_SUPPORTED"));
@@ -72,7 +72,7 @@ TEST(PreviewDocuments, text_shows_what_changed_and_counts_the_rest) {
 }
 
 TEST(PreviewDocuments, json_holds_every_layer_with_both_choices) {
-  const auto document = nlohmann::json::parse(text_of(Style::kJson));
+  const auto document = nlohmann::json::parse(text_of(OutputMode::kJson));
   EXPECT_EQ(document["schema_version"], 1);
   EXPECT_EQ(document["from"]["version"], "9.12.0");
   EXPECT_EQ(document["summary"]["layers"], 3);

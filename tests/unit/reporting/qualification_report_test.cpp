@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/qualification_report.hpp"
+#include "reporting/content/qualification/qualification_report.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/quantity_text.hpp"
+#include "reporting/document/quantity_text.hpp"
 
 #include <clocale>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/regret_report.hpp"
+#include "reporting/content/stack/regret_report.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

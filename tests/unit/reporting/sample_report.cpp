@@ -111,7 +111,7 @@ ModelBounds sample_bounds(const Graph& graph) {
                    bound("library_parallel", "fusion", 3.5),
                    bound("predicted", "plain", 4.0)};
   for (LayerId id = 0; id < graph.layers.size(); ++id) {
-    CoverStep step;
+    PartitionStep step;
     step.layers = {id};
     step.key = graph.layers[id].key;
     step.critical = true;

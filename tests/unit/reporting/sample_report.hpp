@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "reporting/content/run/report.hpp"
 #include "reporting/prometheus/metric_families.hpp"
-#include "reporting/report.hpp"
 
 namespace plumb {
 

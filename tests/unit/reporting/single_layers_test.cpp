@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "reporting/documents.hpp"
+#include "reporting/content/run/documents.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb {
@@ -36,7 +36,7 @@ RunReport layers_report() {
 
 TEST(SingleLayers, stand_in_the_json_document) {
   std::ostringstream out;
-  write_bounds(layers_report(), Style::kJson, out);
+  write_bounds(layers_report(), OutputMode::kJson, out);
   const auto document = nlohmann::json::parse(out.str());
   EXPECT_EQ(document["models"].size(), 0U);
   ASSERT_EQ(document["layers"].size(), 2U);
@@ -53,7 +53,7 @@ TEST(SingleLayers, stand_in_the_json_document) {
 
 TEST(SingleLayers, are_a_table_on_a_terminal) {
   std::ostringstream out;
-  write_bounds(layers_report(), Style::kText, out);
+  write_bounds(layers_report(), OutputMode::kText, out);
   EXPECT_THAT(out.str(), HasSubstr("4.000 ms  25.00 G       2.00×      3  impl=fast"));
   EXPECT_TRUE(is_clean_utf8(out.str()));
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reporting/store_pages.hpp"
+#include "reporting/content/store/store_pages.hpp"
 
 #include <gmock/gmock.h>
 
 #include <sstream>
 
-#include "reporting/comparison_page.hpp"
+#include "reporting/content/comparison/comparison_page.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb {

@@ -47,7 +47,7 @@ TEST(Attributes, names_are_plain) {
   for (const char* const name : {"", "a b", "a\n", "<b>", "ä"}) {
     EXPECT_FALSE(is_attribute_name(name)) << name;
   }
-  EXPECT_FALSE(is_attribute_name(std::string(kMostAttributeName + 1, 'a')));
+  EXPECT_FALSE(is_attribute_name(std::string(kMaxAttributeName + 1, 'a')));
 }
 
 TEST(Attributes, short_ones_leave_out_what_is_long) {

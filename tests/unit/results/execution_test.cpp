@@ -19,19 +19,19 @@ TEST(Execution, reads_back_as_it_was_written) {
   execution.reorders = 4;
   execution.layers = {{{0}, {"v1:conv"}, "impl=a", Seconds(0.5), Seconds(0.25), 1, {}},
                       {{1}, {"v1:relu"}, "impl=b", Seconds(0.5), Seconds(0), 0, {}}};
-  execution.layers[1].in_turn = {Seconds(0.5), {Seconds(0.25), Seconds(0.75)}};
-  execution.in_turn = {Seconds(0.75), {Seconds(0.5), Seconds(1.0)}};
+  execution.layers[1].in_context = {Seconds(0.5), {Seconds(0.25), Seconds(0.75)}};
+  execution.in_context = {Seconds(0.75), {Seconds(0.5), Seconds(1.0)}};
   const Execution read = execution_from_json(to_json(execution));
   EXPECT_EQ(to_json(read), to_json(execution));
   EXPECT_EQ(read.row.samples, execution.row.samples);
   EXPECT_EQ(read.memory.value, 123);
   EXPECT_EQ(read.reorders, 4);
   ASSERT_EQ(read.layers.size(), 2U);
-  EXPECT_FALSE(read.layers[0].in_turn);
-  ASSERT_TRUE(read.layers[1].in_turn);
-  EXPECT_EQ(read.layers[1].in_turn->interval.high, Seconds(0.75));
-  ASSERT_TRUE(read.in_turn);
-  EXPECT_EQ(read.in_turn->interval.high, Seconds(1.0));
+  EXPECT_FALSE(read.layers[0].in_context);
+  ASSERT_TRUE(read.layers[1].in_context);
+  EXPECT_EQ(read.layers[1].in_context->interval.high, Seconds(0.75));
+  ASSERT_TRUE(read.in_context);
+  EXPECT_EQ(read.in_context->interval.high, Seconds(1.0));
 }
 
 TEST(Execution, refuses_what_it_did_not_write) {

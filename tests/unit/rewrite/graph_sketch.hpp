@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/graph.hpp"
+#include "harness/model/graph/graph.hpp"
 
 namespace plumb {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/onnx_reader.hpp"
-#include "harness/model/quantized_product.hpp"
-#include "harness/model/spec_check.hpp"
+#include "harness/model/key/quantized_product.hpp"
+#include "harness/model/key/spec_check.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/unit/rewrite/graph_sketch.hpp"

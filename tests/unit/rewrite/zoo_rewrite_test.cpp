@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "harness/model/onnx_reader.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/rewrite/rewrite.hpp"
 #include "suites/zoo/zoo.hpp"
 

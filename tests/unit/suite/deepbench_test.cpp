@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "harness/model/layer_cost.hpp"
+#include "harness/model/key/layer_cost.hpp"
 #include "harness/suite/suite.hpp"
 
 namespace plumb {

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "harness/model/layer_cost.hpp"
+#include "harness/model/key/layer_cost.hpp"
 #include "harness/suite/suite.hpp"
 
 namespace plumb {

@@ -3,9 +3,9 @@
 
 #include <limits>
 
-#include "harness/worker/protocol.pb.h"
-#include "harness/worker/protocol_conversion.hpp"
-#include "harness/worker/protocol_error.hpp"
+#include "harness/worker/protocol/protocol.pb.h"
+#include "harness/worker/protocol/protocol_conversion.hpp"
+#include "harness/worker/protocol/protocol_error.hpp"
 
 namespace plumb {
 namespace {
@@ -62,8 +62,8 @@ TEST(ExecuteConversion, carries_an_execution) {
   execution.reorders = 3;
   execution.layers = {{{4, 5}, {"v1:conv"}, "impl=a", Seconds(0.125), Seconds(0.25), 2, {}}};
   execution.layers.push_back({{}, {}, "", Seconds(0), Seconds(0.5), 1, {}});  // of an output
-  execution.layers[0].in_turn = {Seconds(0.5), {Seconds(0.375), Seconds(0.625)}};
-  execution.in_turn = {Seconds(0.75), {Seconds(0.5), Seconds(1.0)}};
+  execution.layers[0].in_context = {Seconds(0.5), {Seconds(0.375), Seconds(0.625)}};
+  execution.in_context = {Seconds(0.75), {Seconds(0.5), Seconds(1.0)}};
   protocol::Execution message;
   ASSERT_TRUE(message.ParseFromString(to_protocol(execution).SerializeAsString()));
   EXPECT_EQ(to_json(from_protocol(message)), to_json(execution));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/frame_channel.hpp"
+#include "harness/worker/protocol/frame_channel.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "harness/worker/protocol_error.hpp"
+#include "harness/worker/protocol/protocol_error.hpp"
 
 namespace plumb {
 namespace {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/worker/protocol.pb.h"
-#include "harness/worker/protocol_conversion.hpp"
-#include "harness/worker/protocol_error.hpp"
+#include "harness/worker/protocol/protocol.pb.h"
+#include "harness/worker/protocol/protocol_conversion.hpp"
+#include "harness/worker/protocol/protocol_error.hpp"
 
 namespace plumb {
 namespace {
@@ -110,13 +110,13 @@ TEST(LoadConversion, carries_progress_and_bounds_its_text) {
 }
 
 TEST(LoadConversion, carries_an_execution_and_refuses_any_other_text) {
-  LoadExecution load;
+  ScenarioResult load;
   load.mode = "plain";
   load.model = "lenet";
   load.scenario = "server";
   load.outcome = {Outcome::Kind::kWrongResult, "nan"};
   load.started = parse_timestamp("2026-01-01T00:00:00Z");
-  protocol::LoadExecution message;
+  protocol::ScenarioResult message;
   ASSERT_TRUE(message.ParseFromString(to_protocol(load).SerializeAsString()));
   EXPECT_EQ(to_json(from_protocol(message)), to_json(load));
   for (const char* text : {"", "{}", "[[[[", "\xff\xfe"}) {

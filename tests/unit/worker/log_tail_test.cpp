@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/log_tail.hpp"
+#include "harness/worker/client/log_tail.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/metric_names.hpp"
+#include "harness/worker/protocol/metric_names.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ TEST(MetricNames, stand_between_commas) {
 
 TEST(MetricNames, refuses_what_is_none) {
   std::string many = "m.sum";
-  for (std::size_t i = 0; i < kMostMetrics; ++i) {
+  for (std::size_t i = 0; i < kMaxMetrics; ++i) {
     many += ",m" + std::to_string(i) + ".sum";
   }
   for (const std::string& text : {std::string(),

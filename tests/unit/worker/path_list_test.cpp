@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/path_list.hpp"
+#include "harness/worker/protocol/path_list.hpp"
 
 #include <gtest/gtest.h>
 

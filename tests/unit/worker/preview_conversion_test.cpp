@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "harness/worker/protocol.pb.h"
-#include "harness/worker/protocol_conversion.hpp"
-#include "harness/worker/protocol_error.hpp"
+#include "harness/worker/protocol/protocol.pb.h"
+#include "harness/worker/protocol/protocol_conversion.hpp"
+#include "harness/worker/protocol/protocol_error.hpp"
 
 namespace plumb {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/protocol_conversion.hpp"
+#include "harness/worker/protocol/protocol_conversion.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "harness/worker/protocol.pb.h"
-#include "harness/worker/protocol_error.hpp"
+#include "harness/worker/protocol/protocol.pb.h"
+#include "harness/worker/protocol/protocol_error.hpp"
 
 namespace plumb {
 namespace {
@@ -260,7 +260,7 @@ TEST(ProtocolConversion, refuses_values_out_of_range) {
   EXPECT_THAT(refusal([](Message& m) { (*m.mutable_attributes())["a b"] = "x"; }),
               HasSubstr("'attributes'"));
   EXPECT_THAT(refusal([](Message& m) {
-                (*m.mutable_attributes())["plan"] = std::string(kMostAttributeText + 1, 'x');
+                (*m.mutable_attributes())["plan"] = std::string(kMaxAttributeText + 1, 'x');
               }),
               HasSubstr("'attributes'"));
   EXPECT_THAT(refusal([&](Message& m) { (*m.mutable_readings())["watts"].set_low(nan); }),
@@ -281,7 +281,7 @@ TEST(ProtocolConversion, refuses_values_out_of_range) {
   EXPECT_THAT(refusal([&](Message& m) { m.mutable_disturbance()->set_load(nan); }),
               HasSubstr("'disturbance.load'"));
   EXPECT_THAT(refusal([](Message& m) {
-                m.mutable_samples_seconds()->Resize(static_cast<int>(kMaximumSamples) + 1, 0.0);
+                m.mutable_samples_seconds()->Resize(static_cast<int>(kMaxSentSamples) + 1, 0.0);
               }),
               HasSubstr("'samples_seconds'"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/stack.hpp"
+#include "harness/worker/protocol/stack.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/started_facts.hpp"
+#include "harness/worker/client/started_facts.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/worker_environment.hpp"
+#include "harness/worker/client/worker_environment.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

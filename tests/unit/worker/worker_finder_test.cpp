@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/worker_finder.hpp"
+#include "harness/worker/client/worker_finder.hpp"
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/worker/worker_process.hpp"
+#include "harness/worker/client/worker_process.hpp"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/file_descriptor.hpp"
+#include "harness/worker/protocol/file_descriptor.hpp"
 
 namespace plumb {
 namespace {
@@ -313,12 +313,12 @@ TEST_F(WorkerProcessTest, moves) {
 /// Asks a worker that misbehaves in this way to load a model.
 Outcome outcome_of_load(const std::string& how,
                         Seconds timeout,
-                        const std::function<bool(const LoadProgress&)>& go_on) {
+                        const std::function<bool(const LoadProgress&)>& keep_running) {
   WorkerProcess worker(misbehaving(how));
   LoadRequest request;
   request.buckets.resize(1);
   try {
-    static_cast<void>(worker.load(request, timeout, go_on));
+    static_cast<void>(worker.load(request, timeout, keep_running));
   } catch (const WorkerDied& death) {
     EXPECT_THROW((void)worker.describe(), WorkerDied);
     EXPECT_TRUE(ends_within_seconds(worker.pid()));
@@ -345,11 +345,11 @@ TEST_F(WorkerProcessTest, ends_a_load_when_it_is_told_to) {
 
 /// Asks a worker that stalls half-way to execute a model.
 Outcome outcome_of_stall(Seconds timeout,
-                         const std::function<bool(const ExecuteProgress&)>& go_on) {
+                         const std::function<bool(const ExecuteProgress&)>& keep_running) {
   WorkerProcess worker(misbehaving("stall_at_half"));
   try {
     worker.execute(
-        {}, timeout, [](const Execution&) { ADD_FAILURE(); }, go_on);
+        {}, timeout, [](const Execution&) { ADD_FAILURE(); }, keep_running);
   } catch (const WorkerDied& death) {
     EXPECT_TRUE(ends_within_seconds(worker.pid()));
     return death.outcome();
@@ -374,9 +374,9 @@ TEST_F(WorkerProcessTest, ends_an_execution_when_it_is_told_to) {
 }
 
 TEST_F(WorkerProcessTest, survives_a_load_that_is_none) {
-  const auto go_on = [](const LoadProgress&) { return true; };
+  const auto keep_running = [](const LoadProgress&) { return true; };
   for (const char* how : {"answer_nonsense", "segfault"}) {
-    EXPECT_EQ(outcome_of_load(how, Seconds(60), go_on).kind, Outcome::Kind::kCrashed) << how;
+    EXPECT_EQ(outcome_of_load(how, Seconds(60), keep_running).kind, Outcome::Kind::kCrashed) << how;
   }
 }
 

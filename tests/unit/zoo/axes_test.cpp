@@ -4,7 +4,7 @@
 #include <onnx/onnx_pb.h>
 
 #include "harness/base/error.hpp"
-#include "harness/model/onnx_reader.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 #include "suites/zoo/zoo.hpp"
 
 namespace plumb::zoo {

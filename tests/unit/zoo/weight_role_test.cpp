@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/weight_role.hpp"
+#include "harness/model/onnx/weight_role.hpp"
 
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>

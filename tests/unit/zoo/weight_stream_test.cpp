@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/weight_stream.hpp"
+#include "harness/model/onnx/weight_stream.hpp"
 
 #include <gtest/gtest.h>
 

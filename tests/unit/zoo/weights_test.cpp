@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/model/weights.hpp"
+#include "harness/model/onnx/weights.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

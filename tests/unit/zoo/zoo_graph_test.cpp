@@ -2,8 +2,8 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
-#include "harness/model/onnx_reader.hpp"
-#include "harness/model/weights.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/model/onnx/weights.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/unit/zoo/zoo_goldens.hpp"
 

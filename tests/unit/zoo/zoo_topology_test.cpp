@@ -6,7 +6,7 @@
 
 #include <set>
 
-#include "harness/model/onnx_reader.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
 #include "suites/zoo/zoo.hpp"
 #include "tests/unit/zoo/inferred_shapes.hpp"
 #include "tests/unit/zoo/published_topology.hpp"

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/bounds.hpp"
+
+#include <algorithm>
+
+#include "harness/analysis/bounds/findings.hpp"
+#include "harness/analysis/bounds/hardware_bound.hpp"
+#include "harness/analysis/bounds/model_partition.hpp"
+
+namespace plumb {
+namespace {
+
+void count_layers(const Graph& graph, const ResultSet& results, ModelBounds& model) {
+  model.total_layers = graph.layers.size();
+  for (const Layer& layer : graph.layers) {
+    const bool costs = layer.role == Layer::Role::kCompute;
+    const bool keyed = layer.role != Layer::Role::kUnsupported;
+    if (keyed && (!costs || results.best(layer.key, CacheMode::kNone))) {
+      ++model.measured_layers;
+    } else {
+      std::optional<Outcome::Kind> outcome;
+      if (!keyed) {
+        outcome = Outcome::Kind::kUnsupported;
+      } else if (const std::optional<Outcome> failure = results.failure(layer.key)) {
+        outcome = failure->kind;
+      }
+      model.unsupported.push_back({layer.name, layer.key.text, reason_of(layer, results), outcome});
+    }
+  }
+}
+
+std::optional<Bound> hardware_of(const Graph& graph, const ResultSet& results) {
+  if (!results.calibration()) {
+    return std::nullopt;
+  }
+  const std::optional<HardwareBound> floor =
+      hardware_floor(graph, with_reached_peaks(*results.calibration(), results.rows()));
+  if (!floor) {
+    return std::nullopt;
+  }
+  Bound bound;
+  bound.kind = "hardware";
+  bound.mode = "any";
+  bound.seconds = floor->seconds();
+  bound.interval = {bound.seconds, bound.seconds};
+  bound.complete = true;
+  for (const Layer& layer : graph.layers) {
+    bound.complete = bound.complete && layer.role != Layer::Role::kUnsupported;
+  }
+  return bound;
+}
+
+/// Prices a partition as a network would run it: the library's choice, weights not in the cache.
+std::vector<PartitionStep> in_network(std::vector<PartitionStep> steps, const ResultSet& results) {
+  for (PartitionStep& step : steps) {
+    if (step.key.text.empty()) {
+      continue;
+    }
+    step.time = results.library_choice(step.key, CacheMode::kWeights);
+    if (!step.time) {
+      step.time = results.best(step.key, CacheMode::kWeights);
+    }
+  }
+  return steps;
+}
+
+/// Returns the bound along the critical path. It is complete if the partition is.
+Bound parallel_bound(std::string_view kind, PartitionMode mode, const ModelPartition& cover) {
+  Bound bound = bound_of(kind, to_text(mode), cover.critical);
+  bound.complete = sum_of(cover.steps).missing == 0;
+  return bound;
+}
+
+bool measured_cold(const ResultSet& results) {
+  return std::any_of(
+      results.rows().begin(), results.rows().end(), [](const StoredMeasurement& row) {
+        return row.measurement.cache == CacheMode::kWeights;
+      });
+}
+
+}  // namespace
+
+ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const ResultSet& results) {
+  ModelBounds model;
+  model.instance = instance;
+  count_layers(graph, results, model);
+  if (std::optional<Bound> hardware = hardware_of(graph, results)) {
+    model.bounds.push_back(std::move(*hardware));
+  }
+  ModelPartition plain = partition_model(graph, results, PartitionMode::kPlain);
+  ModelPartition fusion = partition_model(graph, results, PartitionMode::kFusion);
+  // A run with only hot times has no basis for a prediction: no estimate is better than part of
+  // one.
+  const bool cold = measured_cold(results);
+  for (const auto& [mode, cover] :
+       {std::pair(PartitionMode::kFusion, &fusion), std::pair(PartitionMode::kPlain, &plain)}) {
+    model.bounds.push_back(bound_of("library", to_text(mode), cover->steps));
+    model.bounds.push_back(parallel_bound("library_parallel", mode, *cover));
+    if (cold) {
+      model.bounds.push_back(
+          bound_of("predicted", to_text(mode), in_network(cover->steps, results)));
+    }
+  }
+  model.bounds.push_back(bound_of("benanza_sequential", "plain", plain.steps));
+  model.bounds.push_back(parallel_bound("benanza_parallel", PartitionMode::kPlain, plain));
+
+  model.cover = std::move(fusion.steps);
+  model.critical_steps = std::move(fusion.critical);
+  for (const PartitionStep& step : model.critical_steps) {
+    model.critical_path.insert(model.critical_path.end(), step.layers.begin(), step.layers.end());
+  }
+  model.findings = findings_of(graph, results, model);
+  if (!fusion.optimal) {
+    model.findings.emplace_back(
+        "the fusions overlap too much to be sure of the cheapest cover: library may be too high");
+  }
+  return model;
+}
+
+}  // namespace plumb

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/critical_path.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+/// Finish time of a layer's results, the option that computes them, and the last layer waited for.
+struct Finish {
+  double seconds = std::numeric_limits<double>::infinity();
+  std::optional<std::size_t> option;  ///< absent: nothing is executed (a view)
+  std::optional<LayerId> waited_for;
+};
+
+/// Returns the layer outside `inside` whose finish the layers wait for last. Of equal ones, the
+/// first.
+std::optional<LayerId> last_awaited(const Graph& graph,
+                                    std::span<const LayerId> inside,
+                                    const std::vector<Finish>& finishes) {
+  std::optional<LayerId> last;
+  for (const LayerId layer : inside) {
+    for (const std::optional<ValueId>& input : graph.layers[layer].inputs) {
+      if (!input || !graph.values[*input].producer) {
+        continue;
+      }
+      const LayerId producer = *graph.values[*input].producer;
+      if (std::find(inside.begin(), inside.end(), producer) != inside.end()) {
+        continue;
+      }
+      if (!last || finishes[producer].seconds > finishes[*last].seconds) {
+        last = producer;
+      }
+    }
+  }
+  return last;
+}
+
+/// Lists the layers whose results no other layer reads, or that the model returns.
+std::vector<LayerId> sinks(const Graph& graph) {
+  std::vector<bool> read(graph.layers.size(), false);
+  for (const Layer& layer : graph.layers) {
+    for (const std::optional<ValueId>& input : layer.inputs) {
+      if (input && graph.values[*input].producer) {
+        read[*graph.values[*input].producer] = true;
+      }
+    }
+  }
+  for (const ValueId output : graph.outputs) {
+    if (graph.values[output].producer) {
+      read[*graph.values[output].producer] = false;
+    }
+  }
+  std::vector<LayerId> result;
+  for (LayerId layer = 0; layer < read.size(); ++layer) {
+    if (!read[layer]) {
+      result.push_back(layer);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+CriticalPath shortest_critical_path(const Graph& graph,
+                                    std::span<const PartitionOption> options,
+                                    const Partition& cover) {
+  std::vector<bool> free(options.size(), false);
+  for (const std::size_t index : cover.chosen) {
+    free[index] = true;
+  }
+  std::vector<std::vector<std::size_t>> by_last(graph.layers.size());
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    by_last[options[i].layers.back()].push_back(i);
+  }
+  std::vector<Finish> finishes(graph.layers.size());
+  for (LayerId layer = 0; layer < graph.layers.size(); ++layer) {
+    Finish& best = finishes[layer];
+    if (by_last[layer].empty()) {
+      const std::optional<LayerId> last = last_awaited(graph, std::span(&layer, 1), finishes);
+      best = {last ? finishes[*last].seconds : 0.0, std::nullopt, last};
+    }
+    for (const std::size_t index : by_last[layer]) {
+      const PartitionOption& option = options[index];
+      // Unmeasured options cost nothing, so the path with the fewest measurements would be the
+      // shortest.
+      if (!option.seconds && !free[index]) {
+        continue;
+      }
+      const std::optional<LayerId> last = last_awaited(graph, option.layers, finishes);
+      const double begin = last ? finishes[*last].seconds : 0.0;
+      const double end = begin + option.seconds.value_or(Seconds{}).count();
+      if (end < best.seconds) {
+        best = {end, index, last};
+      }
+    }
+  }
+  CriticalPath path;
+  std::optional<LayerId> at;
+  for (const LayerId sink : sinks(graph)) {
+    if (!at || finishes[sink].seconds > finishes[*at].seconds) {
+      at = sink;
+    }
+  }
+  if (at) {
+    PLUMB_CHECK(finishes[*at].seconds < std::numeric_limits<double>::infinity());
+    path.length = Seconds(finishes[*at].seconds);
+  }
+  for (; at; at = finishes[*at].waited_for) {
+    if (finishes[*at].option) {
+      path.options.push_back(*finishes[*at].option);
+    }
+  }
+  std::reverse(path.options.begin(), path.options.end());
+  return path;
+}
+
+}  // namespace plumb

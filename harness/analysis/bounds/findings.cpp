@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/findings.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <map>
+#include <string_view>
+#include <unordered_map>
+
+namespace plumb {
+namespace {
+
+struct Order {
+  std::string_view lower;
+  std::string_view upper;
+};
+
+// Pairs of which the first must not exceed the second within one mode. Hardware belongs to every
+// mode.
+constexpr std::array kOrders = std::to_array<Order>({
+    {"hardware", "library"},
+    {"hardware", "predicted"},
+    {"library_parallel", "library"},
+    {"library", "benanza_sequential"},
+    {"library", "predicted"},
+});
+
+void add_order_findings(const ModelBounds& model, std::vector<std::string>& findings) {
+  for (const Order& order : kOrders) {
+    for (const Bound& lower : model.bounds) {
+      for (const Bound& upper : model.bounds) {
+        const bool comparable = lower.kind == "hardware" || upper.kind == "benanza_sequential" ||
+                                lower.mode == upper.mode;
+        if (lower.kind != order.lower || upper.kind != order.upper || !comparable ||
+            !lower.complete || !upper.complete || lower.interval.low <= upper.interval.high) {
+          continue;
+        }
+        findings.push_back(fmt::format(
+            "{} ({}) at {:.6g} s lies above {} ({}) at {:.6g} s, which it cannot: look for a "
+            "disturbed row or a wrong calibration",
+            lower.kind,
+            lower.mode,
+            lower.seconds.count(),
+            upper.kind,
+            upper.mode,
+            upper.seconds.count()));
+      }
+    }
+  }
+}
+
+void add_reference_findings(const Graph& graph,
+                            const ResultSet& results,
+                            std::vector<std::string>& findings) {
+  std::map<LayerKey, std::vector<LayerId>> fallen;
+  std::unordered_map<LayerKey, bool> known;
+  for (LayerId id = 0; id < graph.layers.size(); ++id) {
+    const Layer& layer = graph.layers[id];
+    if (layer.role != Layer::Role::kCompute) {
+      continue;
+    }
+    const auto [at, added] = known.try_emplace(layer.key, false);
+    if (added) {
+      at->second = results.fell_back_to_reference(layer.key);
+    }
+    if (at->second) {
+      fallen[layer.key].push_back(id);
+    }
+  }
+  for (const auto& [key, layers] : fallen) {
+    findings.push_back(
+        fmt::format("the library falls back to a reference implementation for {} "
+                    "({}): {}",
+                    graph.layers[layers.front()].name,
+                    layers.size() == 1 ? "1 layer" : fmt::format("{} layers", layers.size()),
+                    key.text));
+  }
+}
+
+void add_quality_findings(const ResultSet& results,
+                          const ModelBounds& model,
+                          std::vector<std::string>& findings) {
+  std::map<RowId, bool> used;
+  for (const Bound& bound : model.bounds) {
+    for (const RowId row : bound.inputs) {
+      used.emplace(row, true);
+    }
+  }
+  std::size_t disturbed = 0;
+  std::size_t unstable = 0;
+  for (const StoredMeasurement& row : results.rows()) {
+    if (!used.contains(row.row)) {
+      continue;
+    }
+    disturbed += row.measurement.disturbance.disturbed ? 1U : 0U;
+    unstable += row.measurement.outcome.kind == Outcome::Kind::kUnstable ? 1U : 0U;
+  }
+  if (disturbed > 0) {
+    findings.push_back(
+        fmt::format("{} of {} rows used were measured on a disturbed host: run again "
+                    "when it is quiet",
+                    disturbed,
+                    used.size()));
+  }
+  if (unstable > 0) {
+    findings.push_back(fmt::format(
+        "{} of {} rows used are unstable: their intervals stayed wide", unstable, used.size()));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> findings_of(const Graph& graph,
+                                     const ResultSet& results,
+                                     const ModelBounds& bounds) {
+  std::vector<std::string> findings;
+  add_order_findings(bounds, findings);
+  add_reference_findings(graph, results, findings);
+  add_quality_findings(results, bounds, findings);
+  if (!results.calibration()) {
+    findings.emplace_back("the run has no calibration of this machine: no hardware bound");
+  }
+  return findings;
+}
+
+}  // namespace plumb

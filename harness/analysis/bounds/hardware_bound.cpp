@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/hardware_bound.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/model/key/float8.hpp"
+#include "harness/model/key/layer_cost.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/model/key/quantized_product.hpp"
+
+namespace plumb {
+namespace {
+
+bool is_low_precision(const LayerSpec& spec) {
+  const DataType type = spec.outputs.front().dtype;
+  return type == DataType::kBf16 || type == DataType::kF16;
+}
+
+bool reads_f8(const LayerSpec& spec) {
+  return std::any_of(spec.inputs.begin(), spec.inputs.end(), [](const auto& input) {
+    return input.has_value() && is_f8(input->dtype);
+  });
+}
+
+/// Returns whether a layer multiplies floating-point numbers of 16 bits or more. For integers and
+/// 8-bit floats no peak is measured, and their peak is higher.
+bool multiplies_floats(const LayerSpec& spec, const LayerCost& cost) {
+  return cost.macs > 0 && is_floating(spec.outputs.front().dtype) && !is_integer_product(spec) &&
+         !reads_f8(spec);
+}
+
+/// Counts the operations of a layer's products by the cheapest algorithm class. Other operations do
+/// not count, since a rewrite may make them disappear.
+Flops minimum_of_products(const LayerCost& cost) {
+  const double rest = cost.flops.value - 2.0 * static_cast<double>(cost.macs);
+  return Flops{cost.minimum_flops.value - rest};
+}
+
+bool counts(const Measurement& row) {
+  return row.purpose != Purpose::kRace && row.outcome.timed() && row.summary.n > 0 &&
+         row.corrected().median > Seconds(0.0);
+}
+
+/// Returns how many bytes of its i-th operand a layer must read. `whole` is the operand's size.
+/// `passed_on` is how many bytes of the layer's result its readers read.
+std::int64_t demand(const Layer& layer, std::size_t i, Bytes whole, std::int64_t passed_on) {
+  if (layer.role == Layer::Role::kView) {
+    return i == 0 ? std::min(whole.value, passed_on) : 0;
+  }
+  if (layer.role != Layer::Role::kCompute || i >= layer.spec.inputs.size()) {
+    return 0;  // folded, unknown, or an operand that only configures
+  }
+  const std::string& op = layer.spec.op;
+  if ((op == "batch_norm" && i > 0) || (op == "binary" && layer.spec.inputs[i]->constant)) {
+    return 0;  // may be folded into the weights of another layer
+  }
+  if (i == 0 && (op == "gather" || op == "slice" || op == "split")) {
+    std::int64_t taken = 0;
+    for (const TensorType& output : layer.spec.outputs) {
+      taken += byte_size(output).value;
+    }
+    return std::min(whole.value, taken);
+  }
+  return whole.value;
+}
+
+/// Returns how many bytes of each value must be read. Computed from the end of the model to its
+/// beginning.
+std::vector<std::int64_t> bytes_read(const Graph& graph) {
+  std::vector<std::int64_t> read(graph.values.size(), 0);
+  for (auto layer = graph.layers.rbegin(); layer != graph.layers.rend(); ++layer) {
+    std::int64_t passed_on = 0;
+    for (const ValueId output : layer->outputs) {
+      passed_on = std::max(passed_on, read[output]);
+    }
+    for (std::size_t i = 0; i < layer->inputs.size(); ++i) {
+      if (layer->inputs[i]) {
+        const ValueId input = *layer->inputs[i];
+        const Bytes whole = byte_size(graph.values[input].type);
+        read[input] = std::max(read[input], demand(*layer, i, whole, passed_on));
+      }
+    }
+  }
+  return read;
+}
+
+}  // namespace
+
+Bytes compulsory_bytes(const Graph& graph) {
+  const std::vector<std::int64_t> read = bytes_read(graph);
+  std::vector<bool> produced_by_run(graph.values.size(), false);
+  for (const Layer& layer : graph.layers) {
+    for (const ValueId output : layer.outputs) {
+      produced_by_run[output] = layer.role != Layer::Role::kFolded;
+    }
+  }
+  Bytes total;
+  for (ValueId value = 0; value < graph.values.size(); ++value) {
+    if (!produced_by_run[value]) {
+      total += Bytes{read[value]};
+    }
+  }
+  for (const ValueId output : graph.outputs) {
+    if (produced_by_run[output]) {
+      total += byte_size(graph.values[output].type);
+    }
+  }
+  return total;
+}
+
+Calibration with_reached_peaks(Calibration calibration, std::span<const StoredMeasurement> rows) {
+  std::unordered_map<LayerKey, Seconds> fastest;
+  for (const StoredMeasurement& row : rows) {
+    if (counts(row.measurement)) {
+      const Seconds median = row.measurement.corrected().median;
+      const auto [at, added] = fastest.try_emplace(row.measurement.key, median);
+      at->second = std::min(at->second, median);
+    }
+  }
+  for (const auto& [key, time] : fastest) {
+    try {
+      const LayerSpec spec = parse_key(key);
+      const LayerCost cost = cost_of(spec);
+      if (!multiplies_floats(spec, cost)) {
+        continue;
+      }
+      double& peak =
+          is_low_precision(spec) ? calibration.peak_bf16.value : calibration.peak_f32.value;
+      peak = std::max(peak, minimum_of_products(cost).value / time.count());
+    } catch (const Error&) {
+      continue;  // an opaque key, of an imported result
+    }
+  }
+  return calibration;
+}
+
+std::optional<HardwareBound> hardware_floor(const Graph& graph, const Calibration& calibration) {
+  const double peak_f32 = std::max(calibration.peak_f32.value,
+                                   calibration.theoretical_f32.value_or(FlopsPerSecond{}).value);
+  const double peak_low = std::max(peak_f32, calibration.peak_bf16.value);
+  if (calibration.memory_bandwidth.value <= 0.0 || peak_f32 <= 0.0) {
+    return std::nullopt;
+  }
+  HardwareBound floor;
+  floor.compulsory = compulsory_bytes(graph);
+  const Bytes beyond{
+      std::max<std::int64_t>(0, floor.compulsory.value - calibration.last_level_cache.value)};
+  floor.transfer = beyond / calibration.memory_bandwidth;
+  for (const Layer& layer : graph.layers) {
+    if (layer.role != Layer::Role::kCompute || !multiplies_floats(layer.spec, layer.cost)) {
+      continue;
+    }
+    floor.compute += minimum_of_products(layer.cost) /
+                     FlopsPerSecond{is_low_precision(layer.spec) ? peak_low : peak_f32};
+  }
+  return floor;
+}
+
+}  // namespace plumb

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "harness/model/graph/graph.hpp"
+#include "harness/results/run.hpp"
+
+namespace plumb {
+
+/// Transfers and computation that no execution of a model on a machine can avoid.
+struct HardwareBound {
+  Bytes compulsory;    ///< inputs, weights that are read and outputs, each once
+  Seconds transfer{};  ///< the part of it above the last-level cache ÷ bandwidth
+  Seconds compute{};   ///< minimum operations of floating-point products ÷ peak
+
+  [[nodiscard]] Seconds seconds() const { return transfer > compute ? transfer : compute; }
+};
+
+/// Counts the bytes that every execution must read or write at least once. These are the outputs,
+/// and the model's inputs and weights as far as they are read: a Gather reads its rows, not the
+/// table.
+[[nodiscard]] Bytes compulsory_bytes(const Graph& graph);
+
+/// Raises the peaks to those that products of the run reached, since the calibration may have met a
+/// slow moment. That is minimum operations ÷ median of full rows with right results.
+[[nodiscard]] Calibration with_reached_peaks(Calibration calibration,
+                                             std::span<const StoredMeasurement> rows);
+
+/// Computes the bound `hardware` of docs/reference/bounds.md. Empty: the calibration lacks a
+/// bandwidth or a peak.
+[[nodiscard]] std::optional<HardwareBound> hardware_floor(const Graph& graph,
+                                                          const Calibration& calibration);
+
+}  // namespace plumb

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/model_execution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/bounds/plan_estimate.hpp"
+#include "harness/results/execution_mode.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMaxDifferences = 20;
+
+/// Replaces the mode's estimate of this kind, or inserts it after the last of its kind.
+void put_prediction(Bound estimate, std::vector<Bound>& bounds) {
+  auto place = bounds.end();
+  for (auto bound = bounds.begin(); bound != bounds.end(); ++bound) {
+    if (bound->kind == estimate.kind && bound->mode == estimate.mode) {
+      *bound = std::move(estimate);
+      return;
+    }
+    place = bound->kind == estimate.kind ? bound + 1 : place;
+  }
+  bounds.insert(place, std::move(estimate));
+}
+
+void add_findings(const ExecutionTime& time, ModelBounds& model) {
+  if (time.samples == 0) {
+    model.findings.push_back(fmt::format("not executed end to end ({}): {}: {}",
+                                         time.mode,
+                                         to_text(time.outcome.kind),
+                                         time.outcome.reason));
+    return;
+  }
+  if (time.disturbed) {
+    model.findings.push_back(
+        fmt::format("the execution end to end ({}) was disturbed: run again when the host is quiet",
+                    time.mode));
+  }
+  if (time.outcome.kind == Outcome::Kind::kUnstable) {
+    model.findings.push_back(fmt::format(
+        "the execution end to end ({}) is unstable: {}", time.mode, time.outcome.reason));
+  }
+  for (const Bound& bound : model.bounds) {
+    if (must_not_exceed(bound, time) && bound.interval.low > time.interval.high) {
+      model.findings.push_back(fmt::format(
+          "{} ({}) at {:.6g} s lies above the execution end to end ({}) at {:.6g} s, which it "
+          "cannot: {}",
+          bound.kind,
+          bound.mode,
+          bound.seconds.count(),
+          time.mode,
+          time.median.count(),
+          bound.kind == "hardware" ? "look for a wrong calibration"
+                                   : "layers were measured on a slower host than the model, or do "
+                                     "more alone than in it"));
+    }
+  }
+}
+
+}  // namespace
+
+// The bounds are of the model's own type. They do not hold for a mode in another type.
+bool must_not_exceed(const Bound& bound, const ExecutionTime& execution) {
+  const ExecutionMode mode = execution_mode_from(execution.mode);
+  const std::string_view library = mode.parallel_branches ? "library_parallel" : "library";
+  return bound.complete && !mode.bf16 && !mode.int8 &&
+         (bound.kind == "hardware" ||
+          (bound.kind == library && bound.mode == (mode.fusion ? "fusion" : "plain")));
+}
+
+ExecutionTime execution_time(const ReplicatedExecution& execution) {
+  const Execution& told = *execution.told;
+  ExecutionTime time;
+  time.mode = told.mode;
+  time.scenario = told.scenario;
+  time.memory = told.memory;
+  time.reorders = told.reorders;
+  time.output_hash = told.row.output_hash;
+  time.maximum_error = told.row.maximum_error;
+  time.outcome = execution.processes.back()->row.outcome;
+  if (!time.outcome.timed()) {
+    return time;
+  }
+  std::vector<SampleSummary> corrected;
+  std::vector<Seconds> sorted;
+  time.disturbed = true;
+  for (const Execution* const process : execution.processes) {
+    const Measurement& row = process->row;
+    corrected.push_back(row.corrected());
+    for (const Seconds sample : row.samples) {
+      sorted.push_back(std::max(sample - row.floor, Seconds(0.0)));
+    }
+    if (corrected.back().median > Seconds(0.0) && !row.disturbance.disturbed) {
+      time.process_logs.push_back(std::log(corrected.back().median.count()));
+    }
+    time.disturbed = time.disturbed && row.disturbance.disturbed;
+  }
+  std::sort(sorted.begin(), sorted.end());
+  const SampleSummary pooled = pool_processes(corrected);
+  time.samples = sorted.size();
+  time.median = pooled.median;
+  time.interval = pooled.interval;
+  time.p90 = quantile(sorted, 0.90);
+  time.p99 = quantile(sorted, 0.99);
+  return time;
+}
+
+void add_executions(std::span<const Execution> executions,
+                    const Graph& graph,
+                    const ResultSet& results,
+                    ModelBounds& model) {
+  for (const ReplicatedExecution& execution : replicated_executions(executions)) {
+    const Execution& told = *execution.told;
+    model.executions.push_back(execution_time(execution));
+    model.executions.back().differences =
+        largest_differences(told, graph, results, kMaxDifferences);
+    if (std::optional<Bound> estimate = estimate_of_plan(told, results)) {
+      put_prediction(std::move(*estimate), model.bounds);
+    }
+    add_findings(model.executions.back(), model);
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace plumb {
+
+/// Identity of one analysed instance of a model. Results of different instances are never mixed.
+struct ModelInstance {
+  std::string model;
+  std::int64_t batch = 1;
+  std::string dtype = "f32";
+  std::map<std::string, std::int64_t> dims = {};  ///< its other axes by name: sequence, image…
+
+  auto operator<=>(const ModelInstance&) const = default;
+};
+
+/// Returns an instance on one line: with the separator ", ", "bert-base, batch 1, f32, sequence
+/// 128".
+[[nodiscard]] std::string to_text(const ModelInstance& instance, std::string_view separator);
+
+/// Returns the subject of an instance's derived records: "bert-base|1|f32|sequence=128".
+[[nodiscard]] std::string subject_of(const ModelInstance& instance);
+
+}  // namespace plumb

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/model_partition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "harness/analysis/bounds/critical_path.hpp"
+
+namespace plumb {
+namespace {
+
+std::vector<PartitionStep> possible_steps(const Graph& graph,
+                                          const ResultSet& results,
+                                          PartitionMode mode) {
+  std::vector<PartitionStep> steps;
+  for (LayerId id = 0; id < graph.layers.size(); ++id) {
+    const Layer& layer = graph.layers[id];
+    if (layer.role == Layer::Role::kCompute) {
+      steps.push_back({{id}, {}, layer.key, results.best(layer.key, CacheMode::kNone), false});
+    } else if (layer.role == Layer::Role::kUnsupported) {
+      steps.push_back({{id}, {}, layer.key, std::nullopt, false});
+    }
+  }
+  if (mode == PartitionMode::kPlain) {
+    return steps;
+  }
+  for (Match& match : matches(graph)) {
+    if (std::optional<KeyTime> time = results.best(match.key, CacheMode::kNone)) {
+      steps.push_back({std::move(match.layers),
+                       std::string(match.rewrite),
+                       std::move(match.key),
+                       std::move(time),
+                       false});
+    }
+  }
+  return steps;
+}
+
+/// Half intervals of one row, and how often it is used.
+struct RowUse {
+  double count = 0.0;
+  double below = 0.0;
+  double above = 0.0;
+};
+
+}  // namespace
+
+std::string_view to_text(PartitionMode mode) {
+  return mode == PartitionMode::kPlain ? "plain" : "fusion";
+}
+
+ModelPartition partition_model(const Graph& graph, const ResultSet& results, PartitionMode mode) {
+  const std::vector<PartitionStep> steps = possible_steps(graph, results, mode);
+  std::vector<PartitionOption> options;
+  options.reserve(steps.size());
+  for (const PartitionStep& step : steps) {
+    options.push_back(
+        {step.layers, step.time ? std::optional(step.time->time.median) : std::nullopt});
+  }
+  const Partition cover = cheapest_partition(graph.layers.size(), options);
+  const CriticalPath path = shortest_critical_path(graph, options, cover);
+
+  ModelPartition result;
+  result.optimal = cover.optimal;
+  result.critical_length = path.length;
+  std::set<LayerId> critical;
+  for (const std::size_t index : path.options) {
+    result.critical.push_back(steps[index]);
+    result.critical.back().critical = true;
+    critical.insert(steps[index].layers.begin(), steps[index].layers.end());
+  }
+  for (const std::size_t index : cover.chosen) {
+    PartitionStep step = steps[index];
+    step.critical = std::any_of(step.layers.begin(), step.layers.end(), [&](LayerId layer) {
+      return critical.contains(layer);
+    });
+    result.steps.push_back(std::move(step));
+  }
+  return result;
+}
+
+StepSum sum_of(const std::vector<PartitionStep>& steps) {
+  StepSum sum;
+  std::map<RowId, RowUse> uses;
+  for (const PartitionStep& step : steps) {
+    if (!step.time) {
+      ++sum.missing;
+      continue;
+    }
+    const SampleSummary& time = step.time->time;
+    sum.seconds += time.median;
+    RowUse& use = uses[step.time->row];
+    use.count += 1.0;
+    use.below = std::max(0.0, (time.median - time.interval.low).count());
+    use.above = std::max(0.0, (time.interval.high - time.median).count());
+    if (!sum.oldest_row || step.time->measured < *sum.oldest_row) {
+      sum.oldest_row = step.time->measured;
+    }
+  }
+  double below = 0.0;
+  double above = 0.0;
+  for (const auto& [row, use] : uses) {
+    sum.inputs.push_back(row);
+    // One row used n times is one measurement: its half interval counts n times before it is
+    // squared.
+    below += use.count * use.below * use.count * use.below;
+    above += use.count * use.above * use.count * use.above;
+  }
+  sum.interval = {sum.seconds - Seconds(std::sqrt(below)), sum.seconds + Seconds(std::sqrt(above))};
+  return sum;
+}
+
+Bound bound_of(std::string_view kind,
+               std::string_view mode,
+               const std::vector<PartitionStep>& steps) {
+  StepSum sum = sum_of(steps);
+  Bound bound;
+  bound.kind = kind;
+  bound.mode = mode;
+  bound.seconds = sum.seconds;
+  bound.interval = sum.interval;
+  bound.complete = sum.missing == 0;
+  bound.oldest_row = sum.oldest_row;
+  bound.inputs = std::move(sum.inputs);
+  return bound;
+}
+
+std::string name_of(const Graph& graph, const std::vector<LayerId>& layers) {
+  constexpr std::size_t kNamed = 4;
+  if (layers.size() > kNamed) {
+    return fmt::format("{} … {} ({} layers)",
+                       graph.layers[layers.front()].name,
+                       graph.layers[layers.back()].name,
+                       layers.size());
+  }
+  std::string names;
+  for (const LayerId layer : layers) {
+    names += names.empty() ? "" : " + ";
+    names += graph.layers[layer].name;
+  }
+  return names;
+}
+
+std::string reason_of(const Layer& layer, const ResultSet& results) {
+  if (layer.role == Layer::Role::kUnsupported) {
+    return layer.reason;
+  }
+  if (const std::optional<Outcome> failure = results.failure(layer.key)) {
+    return fmt::format("{}: {}", to_text(failure->kind), failure->reason);
+  }
+  return "not measured in this run";
+}
+
+PricedPartition priced_partition(const Graph& graph,
+                                 const ResultSet& results,
+                                 PartitionMode mode,
+                                 std::string_view precision) {
+  PricedPartition priced;
+  priced.steps = partition_model(graph, results, mode).steps;
+  priced.sum = sum_of(priced.steps);
+  const auto first = std::find_if(priced.steps.begin(),
+                                  priced.steps.end(),
+                                  [](const PartitionStep& step) { return !step.time; });
+  if (first != priced.steps.end()) {
+    const Layer& layer = graph.layers[first->layers.front()];
+    priced.why_not = fmt::format("no {} time for {} of {} layers, first {}: {}",
+                                 precision,
+                                 priced.sum.missing,
+                                 priced.steps.size(),
+                                 layer.name,
+                                 reason_of(layer, results));
+  }
+  return priced;
+}
+
+}  // namespace plumb

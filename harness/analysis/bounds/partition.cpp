@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/partition.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+
+/// Sets of layers that options join (union-find with path halving).
+class Groups {
+ public:
+  explicit Groups(std::size_t size) : parent_(size) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
+  std::size_t root(std::size_t item) {
+    while (parent_[item] != item) {
+      item = parent_[item] = parent_[parent_[item]];
+    }
+    return item;
+  }
+  void join(std::size_t left, std::size_t right) { parent_[root(right)] = root(left); }
+
+ private:
+  std::vector<std::size_t> parent_;
+};
+
+/// Cost of a partial partition. Missing times compare first: fewer of them win over a smaller sum.
+struct Cost {
+  std::size_t missing = 0;
+  double seconds = 0.0;
+
+  auto operator<=>(const Cost&) const = default;
+};
+
+/// Option that led to a state, and the decision before it.
+struct Decision {
+  std::size_t option = kNone;
+  std::size_t before = kNone;
+};
+
+struct Partial {
+  Cost cost;
+  std::size_t decision = kNone;
+};
+
+/// Cheapest partial partition for each set of later layers that are already taken.
+using States = std::map<std::vector<LayerId>, Partial>;
+
+/// Solver for the layers of one group, by dynamic programming over them in order.
+class GroupPartition {
+ public:
+  GroupPartition(std::span<const PartitionOption> options,
+                 const std::vector<std::vector<std::size_t>>& by_first)
+      : options_(options), by_first_(by_first) {}
+
+  /// Adds the options chosen for these layers (ascending) to `cover`.
+  void solve(const std::vector<LayerId>& layers, Partition& cover) {
+    States states{{{}, {}}};
+    for (const LayerId layer : layers) {
+      States next;
+      for (const auto& [taken, partial] : states) {
+        advance(layer, taken, partial, next);
+      }
+      if (next.size() > kMaxPartitionStates) {
+        keep_cheapest(next);
+        cover.optimal = false;
+      }
+      states = std::move(next);
+    }
+    PLUMB_CHECK(states.size() == 1 && states.begin()->first.empty());
+    for (std::size_t at = states.begin()->second.decision; at != kNone;
+         at = decisions_[at].before) {
+      cover.chosen.push_back(decisions_[at].option);
+    }
+  }
+
+ private:
+  void advance(LayerId layer,
+               const std::vector<LayerId>& taken,
+               const Partial& partial,
+               States& next) {
+    if (!taken.empty() && taken.front() == layer) {
+      offer(next, {taken.begin() + 1, taken.end()}, partial.cost, partial.decision);
+      return;
+    }
+    for (const std::size_t index : by_first_[layer]) {
+      const PartitionOption& option = options_[index];
+      std::vector<LayerId> rest(option.layers.begin() + 1, option.layers.end());
+      std::vector<LayerId> both;
+      std::set_union(
+          taken.begin(), taken.end(), rest.begin(), rest.end(), std::back_inserter(both));
+      if (both.size() != taken.size() + rest.size()) {
+        continue;  // takes a layer that is already taken
+      }
+      Cost cost = partial.cost;
+      cost.missing += option.seconds ? 0U : 1U;
+      cost.seconds += option.seconds.value_or(Seconds{}).count();
+      decisions_.push_back({index, partial.decision});
+      offer(next, std::move(both), cost, decisions_.size() - 1);
+    }
+  }
+
+  static void offer(States& states, std::vector<LayerId> taken, Cost cost, std::size_t decision) {
+    const auto [at, added] = states.try_emplace(std::move(taken), Partial{cost, decision});
+    if (!added && cost < at->second.cost) {
+      at->second = {cost, decision};
+    }
+  }
+
+  /// Drops the most expensive states. The one that took no later layer stays: it can always be
+  /// completed.
+  static void keep_cheapest(States& states) {
+    std::vector<Cost> costs;
+    costs.reserve(states.size());
+    for (const auto& [taken, partial] : states) {
+      costs.push_back(partial.cost);
+    }
+    std::nth_element(costs.begin(),
+                     costs.begin() + static_cast<std::ptrdiff_t>(kMaxPartitionStates),
+                     costs.end());
+    const Cost limit = costs[kMaxPartitionStates];
+    std::erase_if(states, [&](const auto& state) {
+      return !state.first.empty() && state.second.cost >= limit;
+    });
+  }
+
+  std::span<const PartitionOption> options_;
+  const std::vector<std::vector<std::size_t>>& by_first_;
+  std::vector<Decision> decisions_;
+};
+
+}  // namespace
+
+Partition cheapest_partition(std::size_t layers, std::span<const PartitionOption> options) {
+  std::vector<std::vector<std::size_t>> by_first(layers);
+  Groups groups(layers);
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    const PartitionOption& option = options[i];
+    if (option.layers.size() > 1 && !option.seconds) {
+      continue;
+    }
+    by_first[option.layers.front()].push_back(i);
+    for (const LayerId layer : option.layers) {
+      groups.join(option.layers.front(), layer);
+    }
+  }
+  std::map<std::size_t, std::vector<LayerId>> members;
+  std::vector<bool> coverable(layers, false);
+  for (const PartitionOption& option : options) {
+    if (option.layers.size() == 1) {
+      coverable[option.layers.front()] = true;
+    }
+  }
+  for (LayerId layer = 0; layer < layers; ++layer) {
+    if (coverable[layer]) {
+      members[groups.root(layer)].push_back(layer);
+    }
+    std::stable_sort(by_first[layer].begin(), by_first[layer].end(), [&](auto left, auto right) {
+      return options[left].layers.size() < options[right].layers.size();
+    });
+  }
+  Partition cover;
+  for (const auto& [root, group] : members) {
+    GroupPartition(options, by_first).solve(group, cover);
+  }
+  std::sort(cover.chosen.begin(), cover.chosen.end(), [&](std::size_t left, std::size_t right) {
+    return options[left].layers.back() < options[right].layers.back();
+  });
+  return cover;
+}
+
+}  // namespace plumb

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/base/units.hpp"
+#include "harness/model/graph/graph.hpp"
+
+namespace plumb {
+
+/// One way to execute some layers: a single layer, or several fused.
+struct PartitionOption {
+  std::vector<LayerId> layers;     ///< ascending; only the last one's result is read outside
+  std::optional<Seconds> seconds;  ///< absent: not measured
+};
+
+/// Choice of options that executes every layer exactly once.
+struct Partition {
+  std::vector<std::size_t>
+      chosen;           ///< indices of options, by their last layer: a topological order
+  bool optimal = true;  ///< false: more than kMaxPartitionStates states, the best seen was kept
+};
+
+/// Limit of the states of one group of overlapping options. Real networks need a few dozen.
+inline constexpr std::size_t kMaxPartitionStates = 4096;
+
+/// Finds the cheapest partition of the layers that have options. It has as few layers without a
+/// time as possible, then as few seconds. Every such layer needs an option of its own. Options of
+/// several layers without a time are ignored.
+///
+/// Exact: dynamic programming over the layers in order, within each group of overlapping options.
+/// The state is the set of later layers that an option has already taken. Deterministic: of equal
+/// costs, the order of layers and options decides, plain layers first.
+[[nodiscard]] Partition cheapest_partition(std::size_t layers,
+                                           std::span<const PartitionOption> options);
+
+}  // namespace plumb

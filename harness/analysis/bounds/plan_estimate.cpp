@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/plan_estimate.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/analysis/bounds/model_partition.hpp"
+
+namespace plumb {
+namespace {
+
+/// Returns whether a layer only gives its operand's bytes other extents, or stands for the reorders
+/// of the outputs.
+bool costs_nothing(const ExecutedLayer& layer) {
+  return layer.layers.empty() || layer.key.text.find(":view;") != std::string::npos;
+}
+
+std::optional<KeyTime> alone(const ExecutedLayer& layer, const ResultSet& results) {
+  std::optional<KeyTime> time = results.of_variant(layer.key, layer.variant, CacheMode::kWeights);
+  if (!time) {
+    time = results.best(layer.key, CacheMode::kWeights);
+  }
+  return time;
+}
+
+Bound estimate_in_context(const Execution& execution, const TimeInContext& time) {
+  Bound estimate;
+  estimate.kind = "predicted";
+  estimate.mode = execution.mode;
+  estimate.complete = true;
+  estimate.oldest_row = execution.row.started;
+  estimate.seconds = time.median;
+  estimate.interval = time.interval;
+  return estimate;
+}
+
+bool has_cold_rows(const ResultSet& results) {
+  return std::any_of(
+      results.rows().begin(), results.rows().end(), [](const StoredMeasurement& row) {
+        return row.measurement.cache == CacheMode::kWeights;
+      });
+}
+
+}  // namespace
+
+std::optional<Bound> estimate_of_plan(const Execution& execution, const ResultSet& results) {
+  if (execution.in_context) {
+    return estimate_in_context(execution, *execution.in_context);
+  }
+  if (execution.layers.empty() || !has_cold_rows(results)) {
+    return std::nullopt;
+  }
+  std::vector<PartitionStep> steps;
+  Seconds reorders{};
+  for (const ExecutedLayer& layer : execution.layers) {
+    reorders += layer.reorder;
+    if (!costs_nothing(layer)) {
+      steps.push_back({layer.layers, {}, layer.key, alone(layer, results), false});
+    }
+  }
+  Bound estimate = bound_of("predicted", execution.mode, steps);
+  estimate.seconds += reorders;
+  estimate.interval.low += reorders;
+  estimate.interval.high += reorders;
+  return estimate;
+}
+
+std::vector<LayerInModel> largest_differences(const Execution& execution,
+                                              const Graph& graph,
+                                              const ResultSet& results,
+                                              std::size_t most) {
+  std::vector<LayerInModel> layers;
+  for (const ExecutedLayer& layer : execution.layers) {
+    const bool known = std::all_of(layer.layers.begin(), layer.layers.end(), [&](LayerId id) {
+      return id < graph.layers.size();
+    });
+    const std::optional<KeyTime> time =
+        results.of_variant(layer.key, layer.variant, CacheMode::kWeights);
+    if (known && !costs_nothing(layer) && time) {
+      layers.push_back({name_of(graph, layer.layers),
+                        layer.key,
+                        layer.variant,
+                        layer.seconds,
+                        time->time.median});
+    }
+  }
+  std::stable_sort(layers.begin(), layers.end(), [](const auto& left, const auto& right) {
+    return std::abs((left.inside - left.alone).count()) >
+           std::abs((right.inside - right.alone).count());
+  });
+  layers.resize(std::min(most, layers.size()));
+  return layers;
+}
+
+}  // namespace plumb

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "harness/analysis/bounds/bounds.hpp"
+
+namespace plumb {
+
+/// Estimates the time of an executed plan from its parts: kind `predicted`, in the execution's
+/// mode. The parts are the steps timed in context, if the execution has them.
+///
+/// Otherwise they are the rows of the layers alone, in the cache mode `weights`, and the reorders
+/// between them. A layer's row is that of the variant that the plan uses, or its race where nothing
+/// better was measured. Where that variant has no row, it is the key's fastest.
+///
+/// Absent: the execution does not list its layers, or the run has no such rows.
+[[nodiscard]] std::optional<Bound> estimate_of_plan(const Execution& execution,
+                                                    const ResultSet& results);
+
+/// Lists the layers of an execution that have a row of their own in this run. The largest
+/// difference between inside and alone comes first; at most `most` are listed.
+[[nodiscard]] std::vector<LayerInModel> largest_differences(const Execution& execution,
+                                                            const Graph& graph,
+                                                            const ResultSet& results,
+                                                            std::size_t most);
+
+}  // namespace plumb

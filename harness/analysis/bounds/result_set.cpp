@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/result_set.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "harness/analysis/bounds/process_pool.hpp"
+
+namespace plumb {
+namespace {
+
+/// Returns whether a key has a constant operand, which its text shows by a `c` behind the extents.
+bool has_weights(const LayerKey& key) {
+  const std::string_view text = key.text;
+  const std::size_t begin = text.find(";in=");
+  const std::size_t end = text.find(";out=");
+  if (begin == std::string_view::npos || end == std::string_view::npos || end < begin) {
+    return false;
+  }
+  return text.substr(begin, end - begin).find("]c") != std::string_view::npos;
+}
+
+/// Combines the rows of one variant, one per deciding process. Needs at least one row.
+KeyTime time_of(const std::vector<const StoredMeasurement*>& rows) {
+  std::vector<SampleSummary> corrected;
+  std::vector<SampleSummary> raw;
+  std::vector<const StoredMeasurement*> order(rows);
+  for (const StoredMeasurement* row : rows) {
+    corrected.push_back(row->measurement.corrected());
+    raw.push_back(row->measurement.summary);
+  }
+  std::stable_sort(order.begin(), order.end(), [](const auto* one, const auto* other) {
+    return one->measurement.summary.median < other->measurement.summary.median;
+  });
+  const StoredMeasurement& middle = *order[(order.size() - 1) / 2];
+  KeyTime time;
+  time.time = pool_processes(corrected);
+  time.raw = pool_processes(raw);
+  time.variant = middle.measurement.variant;
+  time.row = middle.row;
+  time.processes = rows.size();
+  time.measured = middle.measurement.started;
+  time.reorder = middle.measurement.reorder;
+  return time;
+}
+
+/// Returns the fastest variant among the rows that `wanted` accepts. A reference implementation
+/// counts only where nothing else was timed. An unconfirmed winner counts only where no variant was
+/// confirmed.
+std::optional<KeyTime> fastest(const std::vector<const StoredMeasurement*>& rows,
+                               CacheMode cache,
+                               const std::function<bool(const Measurement&)>& wanted) {
+  std::set<std::string> variants;
+  for (const StoredMeasurement* row : rows) {
+    if (wanted(row->measurement)) {
+      variants.insert(row->measurement.variant);
+    }
+  }
+  std::optional<KeyTime> best;
+  std::tuple<bool, bool, Seconds> best_order;
+  for (const std::string& variant : variants) {
+    const std::vector<const StoredMeasurement*> deciding = deciding_rows(rows, variant, cache);
+    if (deciding.empty()) {
+      continue;
+    }
+    KeyTime time = time_of(deciding);
+    const Measurement& measurement = deciding.front()->measurement;
+    const std::tuple order(measurement.reference_implementation,
+                           measurement.purpose != Purpose::kConfirm,
+                           time.time.median);
+    if (!best || order < best_order) {
+      best = std::move(time);
+      best_order = order;
+    }
+  }
+  return best;
+}
+
+int severity(Outcome::Kind kind) {
+  switch (kind) {
+    case Outcome::Kind::kCrashed:
+      return 7;
+    case Outcome::Kind::kWrongResult:
+      return 6;
+    case Outcome::Kind::kTimedOut:
+      return 5;
+    case Outcome::Kind::kOutOfMemory:
+      return 4;
+    case Outcome::Kind::kUnsupported:
+      return 3;
+    case Outcome::Kind::kSkipped:
+      return 2;
+    case Outcome::Kind::kUnstable:
+      return 1;
+    case Outcome::Kind::kOk:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+ResultSet::ResultSet(std::vector<StoredMeasurement> rows, std::optional<Calibration> calibration)
+    : rows_(std::move(rows)), calibration_(calibration) {
+  for (std::size_t i = 0; i < rows_.size(); ++i) {
+    by_key_[rows_[i].measurement.key].push_back(i);
+  }
+}
+
+std::optional<KeyTime> ResultSet::best(const LayerKey& key, CacheMode cache) const {
+  const auto any = [](const Measurement&) { return true; };
+  std::optional<KeyTime> time = fastest(rows_of(key), cache, any);
+  if (!time && cache == CacheMode::kWeights && !has_weights(key)) {
+    time = fastest(rows_of(key), CacheMode::kNone, any);
+  }
+  return time;
+}
+
+std::optional<KeyTime> ResultSet::of_variant(const LayerKey& key,
+                                             const std::string& variant,
+                                             CacheMode cache) const {
+  const auto named = [&](const Measurement& measurement) { return measurement.variant == variant; };
+  std::optional<KeyTime> time = fastest(rows_of(key), cache, named);
+  if (!time && cache == CacheMode::kWeights && !has_weights(key)) {
+    time = fastest(rows_of(key), CacheMode::kNone, named);
+  }
+  for (const StoredMeasurement* row : rows_of(key)) {
+    if (!time && named(row->measurement) && row->measurement.outcome.timed() &&
+        row->measurement.summary.n > 0) {
+      time = time_of({row});
+    }
+  }
+  return time;
+}
+
+std::optional<KeyTime> ResultSet::library_choice(const LayerKey& key, CacheMode cache) const {
+  const auto chosen = [](const Measurement& measurement) { return measurement.library_choice; };
+  std::optional<KeyTime> time = fastest(rows_of(key), cache, chosen);
+  if (!time && cache == CacheMode::kWeights && !has_weights(key)) {
+    time = fastest(rows_of(key), CacheMode::kNone, chosen);
+  }
+  return time;
+}
+
+std::vector<KeyTime> ResultSet::variant_times(const LayerKey& key, CacheMode cache) const {
+  const bool references = fell_back_to_reference(key);
+  std::set<std::string_view> variants;
+  for (const StoredMeasurement* row : rows_of(key)) {
+    const Measurement& measurement = row->measurement;
+    if (measurement.cache == cache && measurement.outcome.timed() && measurement.summary.n > 0 &&
+        (references || !measurement.reference_implementation)) {
+      variants.insert(measurement.variant);
+    }
+  }
+  std::vector<KeyTime> times;
+  for (const std::string_view variant : variants) {
+    if (std::optional<KeyTime> time = of_variant(key, std::string(variant), cache)) {
+      times.push_back(std::move(*time));
+    }
+  }
+  std::stable_sort(times.begin(), times.end(), [](const KeyTime& a, const KeyTime& b) {
+    return a.time.median < b.time.median;
+  });
+  return times;
+}
+
+std::optional<Outcome> ResultSet::failure(const LayerKey& key) const {
+  std::optional<Outcome> worst;
+  for (const StoredMeasurement* row : rows_of(key)) {
+    const Measurement& measurement = row->measurement;
+    if (measurement.outcome.timed()) {
+      if (measurement.purpose == Purpose::kRace) {
+        continue;
+      }
+      return std::nullopt;
+    }
+    if (!worst || severity(worst->kind) < severity(measurement.outcome.kind)) {
+      worst = measurement.outcome;
+    }
+  }
+  return worst;
+}
+
+bool ResultSet::fell_back_to_reference(const LayerKey& key) const {
+  const std::vector<const StoredMeasurement*> rows = rows_of(key);
+  bool reference = false;
+  for (const StoredMeasurement* row : rows) {
+    if (row->measurement.outcome.timed()) {
+      if (!row->measurement.reference_implementation) {
+        return false;
+      }
+      reference = true;
+    }
+  }
+  return reference;
+}
+
+std::vector<const StoredMeasurement*> ResultSet::rows_of(const LayerKey& key) const {
+  std::vector<const StoredMeasurement*> result;
+  if (const auto found = by_key_.find(key); found != by_key_.end()) {
+    for (const std::size_t index : found->second) {
+      result.push_back(&rows_[index]);
+    }
+  }
+  return result;
+}
+
+}  // namespace plumb

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/analysis/compare/metric_test.hpp"
+
+namespace plumb {
+
+/// Change of a regressed layer's bound.
+enum class BoundChange {
+  kNotTested,
+  kCapabilityLost,  ///< the fastest way to compute it got slower too: the bound is worse
+  kChoiceOnly,      ///< something as fast as before is there, and the library no longer takes it
+};
+[[nodiscard]] std::string_view to_text(BoundChange change);
+
+/// Finding about the baseline's implementation, tried with the candidate.
+enum class ReplayFinding {
+  kNotTested,
+  kHeuristicChanged,  ///< there, and as fast: only the choice is another
+  kKernelChanged,     ///< there, and slower
+  kRemoved,           ///< not there any more
+  kNotSeenAgain,      ///< both choose the same, and tried again it is as fast
+};
+[[nodiscard]] std::string_view to_text(ReplayFinding finding);
+
+/// Tests of why a layer regressed, by fresh processes of both stacks.
+struct PinnedVariantCheck {
+  ReplayFinding finding = ReplayFinding::kNotTested;
+  BoundChange bound = BoundChange::kNotTested;
+  std::string replayed_variant;  ///< the candidate's, that is the baseline's choice; empty: none
+  std::optional<MetricComparison> replay;  ///< the baseline's choice there and here
+  std::string baseline_best;               ///< the fastest variant of each side…
+  std::string candidate_best;
+  std::optional<MetricComparison> best;  ///< …and their times
+  std::string evidence;                  ///< a sentence
+};
+
+/// Split of one model's end-to-end change over the layers as they were executed inside it.
+struct ModelAttribution {
+  struct Term {
+    std::string layer;  ///< key
+    double seconds = 0.0;
+    double error = 0.0;  ///< standard error
+    std::string baseline_variant;
+    std::string candidate_variant;
+  };
+  std::string subject;
+  std::string mode;
+  double delta_seconds = 0.0;
+  double delta_error = 0.0;
+  std::vector<Term> layers;      ///< largest magnitude first
+  double reorder_seconds = 0.0;  ///< of bringing operands into layouts
+  double reorder_error = 0.0;
+  double unmatched_seconds = 0.0;  ///< layers that only one side executed
+  double unmatched_error = 0.0;
+  double unexplained_seconds = 0.0;
+  double unexplained_error = 0.0;
+};
+
+/// Cause with everything that it explains. It is one finding, however many layers show it.
+struct QualificationFinding {
+  std::string cause;
+  std::string evidence;
+  std::vector<std::string> layers;  ///< keys
+  std::vector<std::string> models;  ///< subjects
+  double delta_seconds = 0.0;       ///< summed over the layers, each once
+};
+
+}  // namespace plumb

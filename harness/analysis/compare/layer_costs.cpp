@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/layer_costs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "harness/analysis/compare/run_comparison.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::int64_t kNotableBytes = std::int64_t{1} << 20;
+constexpr std::size_t kNamedLayers = 3;
+constexpr double kMaxDisturbed = 0.1;  // of the layers; beyond it, the host shifts all at once
+
+/// Rows of one layer in both runs, each of the library's choice.
+struct Pair {
+  LayerKey key;
+  const Measurement* before = nullptr;
+  const Measurement* after = nullptr;
+};
+
+const Measurement* served_row(const ResultSet& results, const LayerKey& key) {
+  const auto time = served_time(results, key);
+  for (const StoredMeasurement* row : results.rows_of(key)) {
+    if (time && row->row == time->row) {
+      return &row->measurement;
+    }
+  }
+  return nullptr;
+}
+
+std::vector<Pair> pairs_of(const ResultSet& baseline, const ResultSet& candidate) {
+  std::set<LayerKey> keys;
+  for (const StoredMeasurement& row : baseline.rows()) {
+    keys.insert(row.measurement.key);
+  }
+  std::vector<Pair> pairs;
+  for (const LayerKey& key : keys) {
+    const Pair pair{key, served_row(baseline, key), served_row(candidate, key)};
+    if (pair.before != nullptr && pair.after != nullptr) {
+      pairs.push_back(pair);
+    }
+  }
+  return pairs;
+}
+
+bool is_disturbed(const Pair& pair) {
+  return pair.before->disturbance.disturbed || pair.after->disturbance.disturbed;
+}
+
+/// Growth of one layer's cost, with its evidence.
+struct Growth {
+  LayerKey key;
+  double amount = 0.0;
+  std::string evidence;
+};
+
+/// Adds the layers with the largest part of a change as its causes.
+void add_causes(MetricComparison& metric, std::vector<Growth> growths) {
+  if (metric.verdict != ComparisonVerdict::kRegressed &&
+      metric.verdict != ComparisonVerdict::kImproved) {
+    return;
+  }
+  const double sign = metric.verdict == ComparisonVerdict::kRegressed ? 1.0 : -1.0;
+  double total = 0.0;
+  for (const Growth& growth : growths) {
+    total += std::max(0.0, sign * growth.amount);
+  }
+  std::stable_sort(growths.begin(), growths.end(), [&](const Growth& a, const Growth& b) {
+    return sign * a.amount > sign * b.amount;
+  });
+  growths.resize(std::min(growths.size(), kNamedLayers));
+  for (const Growth& growth : growths) {
+    if (sign * growth.amount > 0.0) {
+      metric.causes.push_back({growth.key.text, sign * growth.amount / total, growth.evidence});
+    }
+  }
+}
+
+std::optional<MetricComparison> compare_times(const std::vector<Pair>& pairs,
+                                              const std::string& name,
+                                              std::optional<Seconds> Measurement::*time,
+                                              double alpha) {
+  std::vector<double> log_ratios;
+  std::vector<Growth> growths;
+  double log_before = 0.0;
+  std::size_t disturbed = 0;
+  for (const Pair& pair : pairs) {
+    const double before = (pair.before->*time).value_or(Seconds(0.0)).count();
+    const double after = (pair.after->*time).value_or(Seconds(0.0)).count();
+    if (before <= 0.0 || after <= 0.0) {
+      continue;
+    }
+    if (is_disturbed(pair)) {
+      ++disturbed;
+      continue;
+    }
+    log_ratios.push_back(std::log(after / before));
+    log_before += std::log(before);
+    growths.push_back(
+        {pair.key, after - before, fmt::format("{:.4g} → {:.4g} µs", before * 1e6, after * 1e6)});
+  }
+  if (log_ratios.size() < kMinCostLayers) {
+    return std::nullopt;
+  }
+  MetricComparison metric;
+  metric.series = "costs/" + name;
+  metric.kind = "cost";
+  metric.baseline = std::exp(log_before / static_cast<double>(log_ratios.size()));
+  metric.q = test_change(metric, trimmed_mean(std::move(log_ratios)), alpha);
+  metric.candidate = metric.baseline * *metric.ratio;
+  const double all = static_cast<double>(growths.size() + disturbed);
+  if (static_cast<double>(disturbed) > kMaxDisturbed * all) {
+    metric.reason = fmt::format("the host was disturbed during {} of {} layers", disturbed, all);
+  } else {
+    metric.verdict = verdict_of(metric, alpha, kCostGrowth, kCostGrowth);
+  }
+  add_causes(metric, std::move(growths));
+  return metric;
+}
+
+std::optional<MetricComparison> compare_workspace(const std::vector<Pair>& pairs) {
+  std::int64_t before = 0;
+  std::int64_t after = 0;
+  std::vector<Growth> growths;
+  for (const Pair& pair : pairs) {
+    const std::int64_t left = pair.before->workspace.value;
+    const std::int64_t right = pair.after->workspace.value;
+    before += left;
+    after += right;
+    growths.push_back(
+        {pair.key, static_cast<double>(right - left), fmt::format("{} → {} bytes", left, right)});
+  }
+  if (pairs.size() < kMinCostLayers || (before == 0 && after == 0)) {
+    return std::nullopt;
+  }
+  MetricComparison metric;
+  metric.series = "costs/workspace";
+  metric.kind = "cost";
+  metric.in_bytes = true;
+  metric.baseline = static_cast<double>(before);
+  metric.candidate = static_cast<double>(after);
+  if (before > 0 && after > 0) {
+    metric.ratio = metric.low = metric.high = metric.candidate / metric.baseline;
+  } else {
+    metric.reason = before == 0 ? "none before" : "none any more";
+  }
+  const bool notable = std::abs(after - before) >= kNotableBytes;
+  const double limit = 1.0 + kCostGrowth;
+  metric.verdict = ComparisonVerdict::kEquivalent;
+  if (notable && metric.candidate >= metric.baseline * limit) {
+    metric.verdict = ComparisonVerdict::kRegressed;
+  } else if (notable && metric.baseline >= metric.candidate * limit) {
+    metric.verdict = ComparisonVerdict::kImproved;
+  }
+  add_causes(metric, std::move(growths));
+  return metric;
+}
+
+}  // namespace
+
+std::vector<MetricComparison> compare_layer_costs(const ResultSet& baseline,
+                                                  const ResultSet& candidate,
+                                                  const ComparisonLimits& limits) {
+  const std::vector<Pair> pairs = pairs_of(baseline, candidate);
+  std::vector<MetricComparison> metrics;
+  for (auto metric : {compare_times(pairs, "creation", &Measurement::creation, limits.alpha),
+                      compare_times(pairs, "first_call", &Measurement::first_call, limits.alpha),
+                      compare_workspace(pairs)}) {
+    if (metric) {
+      metrics.push_back(std::move(*metric));
+    }
+  }
+  return metrics;
+}
+
+}  // namespace plumb

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/metric_test.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/stats/student_t.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr double kPower = 0.8;  // at which the minimal detectable effect is found
+
+}  // namespace
+
+std::string_view to_text(ComparisonVerdict verdict) {
+  switch (verdict) {
+    case ComparisonVerdict::kBroken:
+      return "broken";
+    case ComparisonVerdict::kRegressed:
+      return "regressed";
+    case ComparisonVerdict::kImproved:
+      return "improved";
+    case ComparisonVerdict::kEquivalent:
+      return "equivalent";
+    case ComparisonVerdict::kInconclusive:
+      return "inconclusive";
+  }
+  return "inconclusive";
+}
+
+double test_change(MetricComparison& metric, const TrimmedMean& log_ratio, double alpha) {
+  const double error = std::sqrt(log_ratio.variance / log_ratio.kept);
+  const double reach = t_quantile(0.975, log_ratio.freedom) * error;
+  metric.ratio = std::exp(log_ratio.mean);
+  metric.low = std::exp(log_ratio.mean - reach);
+  metric.high = std::exp(log_ratio.mean + reach);
+  metric.mde = std::expm1(
+      (t_quantile(1.0 - alpha / 2.0, log_ratio.freedom) + t_quantile(kPower, log_ratio.freedom)) *
+      error);
+  if (error <= 0.0) {
+    return log_ratio.mean == 0.0 ? 1.0 : 0.0;
+  }
+  return two_sided_p(log_ratio.mean / error, log_ratio.freedom);
+}
+
+ComparisonVerdict verdict_of(const MetricComparison& metric,
+                             double significance,
+                             double floor,
+                             double margin) {
+  const double change = *metric.ratio - 1.0;
+  if (*metric.q < significance && std::abs(change) >= floor && change != 0.0) {
+    return change > 0.0 ? ComparisonVerdict::kRegressed : ComparisonVerdict::kImproved;
+  }
+  const double within = std::max(margin, floor);
+  return metric.low > 1.0 - within && metric.high < 1.0 + within ? ComparisonVerdict::kEquivalent
+                                                                 : ComparisonVerdict::kInconclusive;
+}
+
+}  // namespace plumb

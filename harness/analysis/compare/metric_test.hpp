@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/analysis/compare/minimum_effect.hpp"
+#include "harness/stats/trimmed_mean.hpp"
+#include "harness/stats/two_levels.hpp"
+
+namespace plumb {
+
+/// Conclusion of a comparison about one metric, or as a whole.
+enum class ComparisonVerdict { kBroken, kRegressed, kImproved, kEquivalent, kInconclusive };
+[[nodiscard]] std::string_view to_text(ComparisonVerdict verdict);
+
+/// Significance levels, minimum effects and equivalence margins of a comparison.
+struct ComparisonLimits {
+  double alpha = 0.01;                 ///< false alarms of the end-to-end test
+  double false_discovery_rate = 0.05;  ///< over the layers of one question
+  double end_to_end_floor = 0.0;       ///< smaller relative changes count as none
+  double layer_floor = 0.0;
+  double end_to_end_margin = 0.01;  ///< equivalent: the interval lies within it
+  double layer_margin = 0.02;
+  // Margins between two runs, each with several processes but at its own time. They resolve less
+  // than pairs.
+  double run_margin = 0.10;        ///< of a model
+  double run_layer_margin = 0.20;  ///< of a layer
+};
+
+/// Possible cause of a change, with its evidence.
+struct Cause {
+  std::string cause;
+  double share = 0.0;  ///< of |delta| that it explains; 1: it is the only cause
+  std::string evidence;
+};
+
+/// Change of an output between two runs.
+struct OutputChange {
+  bool same_bits = false;
+  std::optional<double> baseline_error;  ///< maximum, relative to max|reference|; absent: nothing
+                                         ///< was compared
+  std::optional<double> candidate_error;
+};
+
+/// Two levels of a compared metric, and how many processes of each side are at either.
+struct LevelChange {
+  double low_seconds = 0.0;
+  double high_seconds = 0.0;
+  LevelCount known;  ///< processes of all known runs, both sides included
+  LevelCount baseline;
+  LevelCount candidate;
+  std::string suspected_cause = "unknown";
+};
+
+/// Comparison of one metric.
+struct MetricComparison {
+  std::string series;     ///< "end_to_end", "layers/NAME", "models/NAME/…"
+  std::string kind;       ///< "end_to_end", "layer", "capability", "bound", "load", "cost",
+                          ///< "accuracy", "control" or "replay"
+  double baseline = 0.0;  ///< median, seconds; without a meaning where there is no `ratio`
+  double candidate = 0.0;
+  std::optional<double> ratio;  ///< candidate ÷ baseline
+  double low = 0.0;             ///< of the ratio, 95%; with `ratio`
+  double high = 0.0;
+  std::optional<double> p;        ///< two-sided, of this metric alone
+  bool decides = false;           ///< the verdict of the whole rests on it
+  bool by_processes = false;      ///< judged by restarted processes of both sides
+  std::optional<bool> confirmed;  ///< by fresh processes; absent: it was no suspect
+  std::optional<double> q;        ///< corrected for its family; p where the metric stands alone
+  std::optional<double> mde;      ///< smallest relative change found in 80% of cases at `alpha`
+  ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
+  std::string reason;  ///< why inconclusive or broken, where it is not the numbers
+  double delta = 0.0;  ///< candidate − baseline, seconds
+  double error = 0.0;  ///< its standard error
+  std::vector<Cause> causes;
+  std::string model;                   ///< subject_of() the instance; empty: of no one model
+  std::optional<OutputChange> output;  ///< of kind "accuracy", which has no times
+  std::optional<MinimumEffect> floor;  ///< smaller changes count as none; absent: no limit
+  std::optional<LevelChange> levels;   ///< of a bistable series
+  bool in_bytes = false;               ///< `baseline` and `candidate` are bytes, not seconds
+};
+
+/// Fills in ratio, interval and minimal detectable effect from the mean of ln(candidate ÷
+/// baseline). Returns its two-sided p.
+double test_change(MetricComparison& metric, const TrimmedMean& log_ratio, double alpha);
+
+/// Concludes from ratio, interval and q of a metric. Changed: q is below `significance` and the
+/// change at least `floor`. Equivalent: the interval lies within the larger of floor and margin.
+[[nodiscard]] ComparisonVerdict verdict_of(const MetricComparison& metric,
+                                           double significance,
+                                           double floor,
+                                           double margin);
+
+}  // namespace plumb

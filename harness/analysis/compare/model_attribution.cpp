@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/model_attribution.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "harness/analysis/compare/paired_metric.hpp"
+
+namespace plumb {
+namespace {
+
+/// Time of one layer key in one execution of a model, over all its occurrences.
+struct KeyShare {
+  double seconds = 0.0;
+  std::string variant;
+};
+using KeyShares = std::map<LayerKey, KeyShare>;
+
+KeyShares shares_of(const Execution& execution, double& reorders) {
+  KeyShares shares;
+  for (const ExecutedLayer& layer : execution.layers) {
+    reorders += layer.reorder.count();
+    if (!layer.layers.empty()) {
+      KeyShare& share = shares[layer.key];
+      share.seconds += layer.seconds.count();
+      share.variant = layer.variant;
+    }
+  }
+  return shares;
+}
+
+/// Difference of two executions, split into terms. Each `…_scale` is the root of the sum of the
+/// squared times behind a difference. A relative deviation times this scale is the error of the
+/// term.
+struct Split {
+  struct Layer {
+    double difference = 0.0;
+    double scale = 0.0;
+    std::string before;
+    std::string after;
+  };
+  double delta = 0.0;
+  double delta_scale = 0.0;
+  std::map<LayerKey, Layer> matched;
+  double reorders = 0.0;
+  double reorder_scale = 0.0;
+  double unmatched = 0.0;
+  double unmatched_scale = 0.0;
+
+  [[nodiscard]] double unexplained() const {
+    double rest = delta - unmatched - reorders;
+    for (const auto& [key, layer] : matched) {
+      rest -= layer.difference;
+    }
+    return rest;
+  }
+};
+
+bool can_split(const Execution& before, const Execution& after) {
+  return !before.layers.empty() && !after.layers.empty() && before.row.outcome.timed() &&
+         after.row.outcome.timed();
+}
+
+Split split_of(const Execution& before, const Execution& after) {
+  Split split;
+  double left_reorders = 0.0;
+  double right_reorders = 0.0;
+  const KeyShares left = shares_of(before, left_reorders);
+  const KeyShares right = shares_of(after, right_reorders);
+  const double old_time = before.row.corrected().median.count();
+  const double new_time = after.row.corrected().median.count();
+  split.delta = new_time - old_time;
+  split.delta_scale = std::hypot(old_time, new_time);
+  split.reorders = right_reorders - left_reorders;
+  split.reorder_scale = std::hypot(left_reorders, right_reorders);
+  for (const auto& [key, share] : left) {
+    if (const auto other = right.find(key); other != right.end()) {
+      split.matched[key] = {other->second.seconds - share.seconds,
+                            std::hypot(share.seconds, other->second.seconds),
+                            share.variant,
+                            other->second.variant};
+    } else {
+      split.unmatched -= share.seconds;
+      split.unmatched_scale = std::hypot(split.unmatched_scale, share.seconds);
+    }
+  }
+  for (const auto& [key, share] : right) {
+    if (!left.contains(key)) {
+      split.unmatched += share.seconds;
+      split.unmatched_scale = std::hypot(split.unmatched_scale, share.seconds);
+    }
+  }
+  return split;
+}
+
+void put_largest_first(ModelAttribution& attribution) {
+  std::stable_sort(
+      attribution.layers.begin(), attribution.layers.end(), [](const auto& one, const auto& two) {
+        return std::abs(one.seconds) > std::abs(two.seconds);
+      });
+}
+
+/// Values of one difference over the rounds.
+struct Differences {
+  std::vector<double> values;
+
+  [[nodiscard]] std::pair<double, double> mean_and_error() const {
+    const TrimmedMean mean = trimmed_mean(values);
+    return {mean.mean, std::sqrt(mean.variance / mean.kept)};
+  }
+};
+
+}  // namespace
+
+std::optional<ModelAttribution> attribute_model(std::span<const PairedRound* const> rounds,
+                                                const ModelMode& model) {
+  ModelAttribution result;
+  result.subject = model.first;
+  result.mode = model.second;
+  std::map<LayerKey, Differences> layers;
+  std::map<LayerKey, std::pair<std::string, std::string>> variants;
+  Differences whole;
+  Differences reorders;
+  Differences unmatched;
+  Differences unexplained;
+  for (const PairedRound* const each : rounds) {
+    const PairedRound& round = *each;
+    const auto before = round.baseline.models.find(model);
+    const auto after = round.candidate.models.find(model);
+    if (before == round.baseline.models.end() || after == round.candidate.models.end() ||
+        !can_split(before->second, after->second)) {
+      continue;
+    }
+    const Split split = split_of(before->second, after->second);
+    for (const auto& [key, layer] : split.matched) {
+      layers[key].values.push_back(layer.difference);
+      variants[key] = {layer.before, layer.after};
+    }
+    whole.values.push_back(split.delta);
+    reorders.values.push_back(split.reorders);
+    unmatched.values.push_back(split.unmatched);
+    unexplained.values.push_back(split.unexplained());
+  }
+  if (whole.values.size() < kMinPairs) {
+    return std::nullopt;
+  }
+  std::tie(result.delta_seconds, result.delta_error) = whole.mean_and_error();
+  std::tie(result.reorder_seconds, result.reorder_error) = reorders.mean_and_error();
+  std::tie(result.unmatched_seconds, result.unmatched_error) = unmatched.mean_and_error();
+  std::tie(result.unexplained_seconds, result.unexplained_error) = unexplained.mean_and_error();
+  for (const auto& [key, differences] : layers) {
+    if (differences.values.size() < kMinPairs) {
+      continue;
+    }
+    const auto [mean, error] = differences.mean_and_error();
+    result.layers.push_back(
+        {key.text, mean, error, variants.at(key).first, variants.at(key).second});
+  }
+  put_largest_first(result);
+  return result;
+}
+
+std::optional<ModelAttribution> attribute_model(const std::string& subject,
+                                                const Execution& before,
+                                                const Execution& after,
+                                                double deviation) {
+  if (!can_split(before, after)) {
+    return std::nullopt;
+  }
+  const Split split = split_of(before, after);
+  ModelAttribution result;
+  result.subject = subject;
+  result.mode = before.mode;
+  result.delta_seconds = split.delta;
+  result.delta_error = deviation * split.delta_scale;
+  result.reorder_seconds = split.reorders;
+  result.reorder_error = deviation * split.reorder_scale;
+  result.unmatched_seconds = split.unmatched;
+  result.unmatched_error = deviation * split.unmatched_scale;
+  result.unexplained_seconds = split.unexplained();
+  double square = std::pow(result.delta_error, 2) + std::pow(result.reorder_error, 2) +
+                  std::pow(result.unmatched_error, 2);
+  for (const auto& [key, layer] : split.matched) {
+    const double error = deviation * layer.scale;
+    square += error * error;
+    result.layers.push_back({key.text, layer.difference, error, layer.before, layer.after});
+  }
+  result.unexplained_error = std::sqrt(square);
+  put_largest_first(result);
+  return result;
+}
+
+}  // namespace plumb

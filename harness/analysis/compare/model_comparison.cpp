@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/model_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "harness/results/execution_mode.hpp"
+
+namespace plumb {
+namespace {
+
+MinimumEffect end_to_end_floor(const ComparisonLimits& limits) {
+  return {std::max(limits.end_to_end_floor, kEndToEndFloor), FloorSource::kFixed};
+}
+
+/// Concludes by the end-to-end limits, which bounds share.
+void conclude(MetricComparison& metric,
+              const ComparisonLimits& limits,
+              const MinimumEffect& floor) {
+  metric.q = metric.p;
+  metric.floor = floor;
+  metric.verdict = verdict_of(metric,
+                              limits.alpha,
+                              metric.floor->relative,
+                              metric.by_processes ? limits.run_margin : limits.end_to_end_margin);
+}
+
+MetricComparison compare_bound(const Bound& before,
+                               const Bound& after,
+                               const ProcessDeviation& deviation,
+                               const ComparisonLimits& limits) {
+  MetricComparison metric;
+  metric.kind = "bound";
+  if (!before.complete || !after.complete || before.seconds <= Seconds(0.0) ||
+      after.seconds <= Seconds(0.0)) {
+    metric.reason =
+        fmt::format("incomplete in the {}", !before.complete ? "baseline" : "candidate");
+    return metric;
+  }
+  metric.p = test_times(metric,
+                        {before.seconds, before.interval},
+                        {after.seconds, after.interval},
+                        deviation,
+                        limits.alpha);
+  conclude(metric, limits, end_to_end_floor(limits));
+  return metric;
+}
+
+bool has_processes(const ExecutionTime& before, const ExecutionTime& after) {
+  return std::min(before.process_logs.size(), after.process_logs.size()) >= kMinProcesses;
+}
+
+MetricComparison compare_execution(const ExecutionTime& before,
+                                   const ExecutionTime& after,
+                                   const ProcessDeviation& deviation,
+                                   const KnownNoise& known,
+                                   const ComparisonLimits& limits,
+                                   const MinimumEffect& floor) {
+  MetricComparison metric;
+  metric.kind = "end_to_end";
+  metric.decides = !execution_mode_from(before.mode).best_variant;
+  if (before.samples > 0 && after.samples == 0 && after.outcome.kind != Outcome::Kind::kSkipped) {
+    metric.verdict = ComparisonVerdict::kBroken;
+    metric.reason = fmt::format(
+        "worked before, and now {}: {}", to_text(after.outcome.kind), after.outcome.reason);
+    return metric;
+  }
+  if (before.median <= Seconds(0.0) || after.median <= Seconds(0.0)) {
+    metric.reason = fmt::format("not timed in the {}",
+                                before.median <= Seconds(0.0) ? "baseline" : "candidate");
+    return metric;
+  }
+  if (has_processes(before, after)) {
+    metric.p = test_processes(metric, before.process_logs, after.process_logs, limits.alpha, known);
+  } else if (before.disturbed || after.disturbed) {
+    metric.reason = fmt::format("the host was disturbed in every process of the {}",
+                                before.disturbed ? "baseline" : "candidate");
+    return metric;
+  } else {
+    metric.p = test_times(metric,
+                          {before.median, before.interval},
+                          {after.median, after.interval},
+                          deviation,
+                          limits.alpha);
+  }
+  conclude(metric, limits, floor);
+  return metric;
+}
+
+/// Returns the metric of an execution that the candidate lacks.
+MetricComparison missing(const ExecutionTime& execution) {
+  MetricComparison metric;
+  metric.kind = "end_to_end";
+  metric.decides = !execution_mode_from(execution.mode).best_variant;
+  metric.reason = "the candidate did not execute it";
+  return metric;
+}
+
+void compare_bounds(const ModelBounds& before,
+                    const ModelBounds& after,
+                    const ProcessDeviation& deviation,
+                    const ComparisonLimits& limits,
+                    std::vector<ModelChange>& changes) {
+  for (const Bound& bound : before.bounds) {
+    const auto other =
+        std::find_if(after.bounds.begin(), after.bounds.end(), [&](const Bound& each) {
+          return each.kind == bound.kind && each.mode == bound.mode;
+        });
+    if (other == after.bounds.end() || bound.kind == "hardware") {
+      continue;
+    }
+    changes.push_back({before.instance,
+                       bound.kind,
+                       bound.mode,
+                       {},
+                       compare_bound(bound, *other, deviation, limits)});
+    changes.back().metric.series =
+        fmt::format("models/{}/{}/{}", subject_of(before.instance), bound.kind, bound.mode);
+  }
+}
+
+void compare_executions(const ModelBounds& before,
+                        const ModelBounds& after,
+                        const ProcessDeviation& deviation,
+                        const VariancePrior& prior,
+                        const CalibratedFloors& floors,
+                        const ComparisonLimits& limits,
+                        std::vector<ModelChange>& changes) {
+  for (const ExecutionTime& execution : before.executions) {
+    const auto other = std::find_if(
+        after.executions.begin(), after.executions.end(), [&](const ExecutionTime& each) {
+          return each.mode == execution.mode && each.scenario == execution.scenario;
+        });
+    const std::string series =
+        end_to_end_series(subject_of(before.instance), execution.mode, execution.scenario);
+    if (other == after.executions.end()) {
+      if (execution.samples > 0) {
+        changes.push_back({before.instance,
+                           "end_to_end",
+                           execution.mode,
+                           execution.scenario,
+                           missing(execution)});
+        changes.back().metric.series = series;
+      }
+      continue;
+    }
+    ProcessDeviation own = deviation;
+    // The deviation between processes comes from layers and says little about a model. A model
+    // without a calibration therefore gets the floor of an uncalibrated layer.
+    MinimumEffect floor =
+        has_processes(execution, *other)
+            ? run_floor(floors, series, std::max(limits.end_to_end_floor, kEndToEndFloor))
+            : layer_floor({}, series, limits.end_to_end_floor, deviation.relative);
+    if (const auto noise = floors.series.find(series); noise != floors.series.end()) {
+      own.relative = std::max(own.relative, noise->second.process);
+      floor = has_processes(execution, *other) ? floor : end_to_end_floor(limits);
+    }
+    changes.push_back(
+        {before.instance,
+         "end_to_end",
+         execution.mode,
+         execution.scenario,
+         compare_execution(execution,
+                           *other,
+                           own,
+                           {prior, floors.learned.of(series), floors.learned.processes(series)},
+                           limits,
+                           floor)});
+    changes.back().metric.series = series;
+  }
+}
+
+/// Returns a prior for the variance between processes, fitted to all models.
+VariancePrior prior_of(std::span<const ModelBounds> baseline,
+                       std::span<const ModelBounds> candidate) {
+  std::vector<TrimmedMean> samples;
+  for (const auto& side : {baseline, candidate}) {
+    for (const ModelBounds& model : side) {
+      for (const ExecutionTime& execution : model.executions) {
+        if (execution.process_logs.size() >= kMinProcesses) {
+          samples.push_back(trimmed_mean(execution.process_logs));
+        }
+      }
+    }
+  }
+  return variance_prior(samples);
+}
+
+/// Returns the figure of a scenario before and after, as text.
+std::string score_change(const ScenarioResult& before, const ScenarioResult& after) {
+  const std::optional<LoadScore> old_score = score_of(before);
+  const std::optional<LoadScore> new_score = score_of(after);
+  if (!old_score || !new_score || !old_score->value || !new_score->value) {
+    return "no figure in both runs";
+  }
+  return fmt::format("{} {:.6g} → {:.6g} {}",
+                     old_score->name,
+                     *old_score->value,
+                     *new_score->value,
+                     new_score->unit);
+}
+
+MetricComparison compare_load(const ScenarioResult& before, const ScenarioResult& after) {
+  MetricComparison metric;
+  metric.kind = "load";
+  const LoadVerdict was = verdict_of(before);
+  const LoadVerdict is = verdict_of(after);
+  const std::string figures = score_change(before, after);
+  const std::vector<std::string> reasons = reasons_of(after);
+  const std::string why = reasons.empty() ? figures : reasons.front() + "; " + figures;
+  if (was != LoadVerdict::kNotExecuted && is == LoadVerdict::kNotExecuted &&
+      after.outcome.kind != Outcome::Kind::kSkipped) {
+    metric.verdict = ComparisonVerdict::kBroken;
+    metric.reason = fmt::format("worked before, and now {}: {}", to_text(after.outcome.kind), why);
+  } else if (was == LoadVerdict::kValid && is == LoadVerdict::kFailed) {
+    metric.verdict = ComparisonVerdict::kRegressed;
+    metric.reason = "valid before, and now not: " + why;
+  } else if (was == LoadVerdict::kFailed && is == LoadVerdict::kValid) {
+    metric.verdict = ComparisonVerdict::kImproved;
+    metric.reason = "valid now: " + figures;
+  } else {
+    metric.reason =
+        fmt::format("{} before and {} now, one load each: {}", to_text(was), to_text(is), figures);
+  }
+  return metric;
+}
+
+void compare_loads(const ModelBounds& before,
+                   const ModelBounds& after,
+                   std::vector<ModelChange>& changes) {
+  for (const ScenarioResult& load : before.loads) {
+    const auto other =
+        std::find_if(after.loads.begin(), after.loads.end(), [&](const ScenarioResult& each) {
+          return each.mode == load.mode && each.scenario == load.scenario;
+        });
+    if (other != after.loads.end()) {
+      changes.push_back(
+          {before.instance, "load", load.mode, load.scenario, compare_load(load, *other)});
+      changes.back().metric.series = fmt::format(
+          "models/{}/load/{}/{}", subject_of(before.instance), load.mode, load.scenario);
+    }
+  }
+}
+
+}  // namespace
+
+std::string end_to_end_series(const std::string& subject,
+                              const std::string& mode,
+                              const std::string& scenario) {
+  return fmt::format("models/{}/end_to_end/{}/{}", subject, mode, scenario);
+}
+
+std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
+                                        std::span<const ModelBounds> candidate,
+                                        const ProcessDeviation& deviation,
+                                        const CalibratedFloors& floors,
+                                        const ComparisonLimits& limits) {
+  std::vector<ModelChange> changes;
+  const VariancePrior prior = prior_of(baseline, candidate);
+  for (const ModelBounds& before : baseline) {
+    for (const ModelBounds& after : candidate) {
+      if (before.instance == after.instance) {
+        const std::size_t first = changes.size();
+        compare_executions(before, after, deviation, prior, floors, limits, changes);
+        compare_bounds(before, after, deviation, limits, changes);
+        compare_loads(before, after, changes);
+        for (std::size_t i = first; i < changes.size(); ++i) {
+          changes[i].metric.model = subject_of(before.instance);
+        }
+      }
+    }
+  }
+  return changes;
+}
+
+}  // namespace plumb

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/compare/process_deviation.hpp"
+
+namespace plumb {
+
+/// Change of one bound, one end-to-end time or one load of a model between two runs.
+struct ModelChange {
+  ModelInstance instance;
+  std::string what;  ///< the bound's kind, or "end_to_end", or "load"
+  std::string mode;
+  std::string scenario;  ///< of an end-to-end time or a load; else empty
+  MetricComparison metric;
+};
+
+/// Returns the series of an end-to-end time: "models/lenet|1|f32/end_to_end/plain/single_stream".
+[[nodiscard]] std::string end_to_end_series(const std::string& subject,
+                                            const std::string& mode,
+                                            const std::string& scenario);
+
+/// Compares the models that both runs have: bounds, end-to-end times and loads. The bound
+/// `hardware` is left out, since it does not depend on the library.
+///
+/// The minimum effect of a bound is the limit, at least 1%. An end-to-end time has that of
+/// run_floor() where both runs timed it in kMinProcesses, else 1% if it is calibrated, else that of
+/// an uncalibrated layer. The deviation of an end-to-end time is the larger of `deviation` and its
+/// calibrated one.
+///
+/// Broken: executed before, and now failed. Inconclusive: a bound that is incomplete in one run, or
+/// an execution that only the baseline has. A load is broken if it is no longer executed, and
+/// regressed or improved if its verdict changed between valid and failed. Otherwise it is
+/// inconclusive: one load per run has no interval. Pure.
+[[nodiscard]] std::vector<ModelChange> compare_models(std::span<const ModelBounds> baseline,
+                                                      std::span<const ModelBounds> candidate,
+                                                      const ProcessDeviation& deviation,
+                                                      const CalibratedFloors& floors,
+                                                      const ComparisonLimits& limits);
+
+}  // namespace plumb

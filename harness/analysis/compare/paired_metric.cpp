@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/paired_metric.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+std::string fault_of(const PairedSamples& samples) {
+  if (samples.baseline.size() != samples.candidate.size()) {
+    return fmt::format("{} rounds of the baseline and {} of the candidate are no pairs",
+                       samples.baseline.size(),
+                       samples.candidate.size());
+  }
+  for (std::size_t i = 0; i < samples.baseline.size(); ++i) {
+    for (const double time : {samples.baseline[i], samples.candidate[i]}) {
+      if (!std::isfinite(time) || time <= 0.0) {
+        return fmt::format("round {} has the time {} s, which is not a positive number", i, time);
+      }
+    }
+  }
+  if (samples.baseline.size() < kMinPairs) {
+    return fmt::format(
+        "{} pairs; {} are the least that can show a change", samples.baseline.size(), kMinPairs);
+  }
+  return {};
+}
+
+}  // namespace
+
+double median_of(std::vector<double> values) {
+  PLUMB_CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2.0;
+}
+
+PairedMetric paired_metric(const PairedSamples& samples, std::string series, std::string kind) {
+  PairedMetric metric;
+  metric.result.series = std::move(series);
+  metric.result.kind = std::move(kind);
+  metric.result.reason = fault_of(samples);
+  if (!metric.result.reason.empty()) {
+    return metric;
+  }
+  std::vector<double> logs;
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < samples.baseline.size(); ++i) {
+    logs.push_back(std::log(samples.candidate[i] / samples.baseline[i]));
+    differences.push_back(samples.candidate[i] - samples.baseline[i]);
+  }
+  metric.result.baseline = median_of(samples.baseline);
+  metric.result.candidate = median_of(samples.candidate);
+  metric.log_ratio = trimmed_mean(std::move(logs));
+  const TrimmedMean difference = trimmed_mean(std::move(differences));
+  metric.result.delta = difference.mean;
+  metric.result.error = std::sqrt(difference.variance / difference.kept);
+  return metric;
+}
+
+}  // namespace plumb

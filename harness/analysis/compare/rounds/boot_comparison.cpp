@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/rounds/boot_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "harness/analysis/compare/comparison_verdict.hpp"
+#include "harness/analysis/compare/process_deviation.hpp"
+#include "harness/stats/trimmed_mean.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kControlSeries = "control";
+
+/// Means over the runs of each boot.
+class BootMeans {
+ public:
+  void add(const std::string& boot, double value) {
+    auto& [sum, count] = sums_[boot];
+    sum += value;
+    ++count;
+  }
+  [[nodiscard]] std::vector<double> values() const {
+    std::vector<double> result;
+    for (const auto& [boot, mean] : sums_) {
+      result.push_back(mean.first / static_cast<double>(mean.second));
+    }
+    return result;
+  }
+
+ private:
+  std::map<std::string, std::pair<double, std::size_t>> sums_;
+};
+
+/// Returns ln(time ÷ control · scale) of each boot that timed a series.
+std::vector<double> scaled_logs(std::span<const BootRun> runs,
+                                const std::string& series,
+                                double scale) {
+  BootMeans means;
+  for (const BootRun& run : runs) {
+    if (const auto time = run.times.find(series); time != run.times.end()) {
+      means.add(run.boot, std::log(time->second / run.control * scale));
+    }
+  }
+  return means.values();
+}
+
+std::vector<double> control_logs(std::span<const BootRun> runs) {
+  BootMeans means;
+  for (const BootRun& run : runs) {
+    means.add(run.boot, std::log(run.control));
+  }
+  return means.values();
+}
+
+std::string kind_of(const std::string& series) {
+  return series.starts_with("layers/")                      ? "layer"
+         : series.find("/end_to_end/") != std::string::npos ? "end_to_end"
+                                                            : "bound";
+}
+
+/// Returns why a side's boots have no time of a series: the first run's reason. Absent unless every
+/// run of the side has a reason.
+std::optional<std::string> refusal_in_all(std::span<const BootRun> runs,
+                                          const std::string& series) {
+  const bool all = !runs.empty() && std::all_of(runs.begin(), runs.end(), [&](const auto& run) {
+    return run.failures.contains(series);
+  });
+  return all ? std::optional(runs.front().failures.at(series)) : std::nullopt;
+}
+
+/// Series and its p-value before the correction of the family.
+struct SeriesTest {
+  MetricComparison metric;
+  std::optional<double> p;
+};
+
+/// Comparison of two sets of boots in progress.
+class Comparing {
+ public:
+  Comparing(std::span<const BootRun> baseline,
+            std::span<const BootRun> candidate,
+            const CalibratedFloors& floors,
+            const ComparisonLimits& limits)
+      : baseline_(baseline), candidate_(candidate), floors_(floors), limits_(limits) {}
+
+  BootComparison compare() {
+    result_.baseline = boots_of(baseline_);
+    result_.candidate = boots_of(candidate_);
+    compare_controls();
+    std::set<std::string> names;
+    for (const auto& side : {baseline_, candidate_}) {
+      for (const BootRun& run : side) {
+        for (const auto& [series, time] : run.times) {
+          names.insert(series);
+        }
+      }
+    }
+    std::vector<SeriesTest> tests;
+    std::vector<double> layer_p;
+    for (const std::string& series : names) {
+      tests.push_back(test(series));
+      if (tests.back().p && tests.back().metric.kind == "layer") {
+        layer_p.push_back(*tests.back().p);
+      }
+    }
+    const std::vector<double> q = false_discovery_q(layer_p);
+    std::size_t next = 0;
+    for (SeriesTest& each : tests) {
+      if (each.p) {
+        conclude(each.metric, each.metric.kind == "layer" ? q[next++] : *each.p);
+      }
+      result_.metrics.push_back(std::move(each.metric));
+    }
+    std::vector<MetricComparison*> all;
+    for (MetricComparison& metric : result_.metrics) {
+      all.push_back(&metric);
+    }
+    choose_what_decides(all);
+    for (MetricComparison* const metric : all) {
+      // Five boots per side are enough evidence for a single layer.
+      metric->decides = metric->decides || metric->verdict == ComparisonVerdict::kRegressed;
+    }
+    result_.verdict = verdict_of_all(result_.metrics);
+    put_changes_first(result_.metrics);
+    return std::move(result_);
+  }
+
+ private:
+  void compare_controls() {
+    const std::vector<double> before = control_logs(baseline_);
+    const std::vector<double> after = control_logs(candidate_);
+    double sum = 0.0;
+    for (const auto& side : {before, after}) {
+      for (const double value : side) {
+        sum += value;
+      }
+    }
+    result_.control = std::exp(sum / static_cast<double>(before.size() + after.size()));
+    MetricComparison control;
+    control.series = kControlSeries;
+    control.kind = kControlSeries;
+    control.reason = "the machine, which the other metrics are divided by";
+    if (std::min(before.size(), after.size()) >= kMinProcesses) {
+      control.q = test_processes(control, before, after, limits_.alpha);
+    }
+    result_.metrics.push_back(std::move(control));
+  }
+
+  SeriesTest test(const std::string& series) {
+    SeriesTest test;
+    test.metric.series = series;
+    test.metric.kind = kind_of(series);
+    if (test.metric.kind != "layer") {
+      const std::size_t begin = series.find('/') + 1;
+      test.metric.model = series.substr(begin, series.find('/', begin) - begin);
+    }
+    const std::vector<double> before = scaled_logs(baseline_, series, result_.control);
+    const std::vector<double> after = scaled_logs(candidate_, series, result_.control);
+    const std::optional<std::string> refusal = refusal_in_all(candidate_, series);
+    if (refusal && before.size() == result_.baseline.size()) {
+      test.metric.verdict = ComparisonVerdict::kBroken;
+      test.metric.reason = "worked before, and now " + *refusal;
+    } else if (std::min(before.size(), after.size()) < kMinBoots) {
+      test.metric.reason = fmt::format(
+          "timed in {} boots of the baseline and {} of the candidate; "
+          "{} are the least that can show a change",
+          before.size(),
+          after.size(),
+          kMinBoots);
+    } else {
+      test.p = test_processes(test.metric, before, after, limits_.alpha);
+    }
+    return test;
+  }
+
+  void conclude(MetricComparison& metric, double q) const {
+    const bool layer = metric.kind == "layer";
+    metric.q = q;
+    metric.floor = layer ? layer_floor(floors_, metric.series, limits_.layer_floor, 0.0)
+                         : MinimumEffect{std::max(limits_.end_to_end_floor, kEndToEndFloor),
+                                         FloorSource::kFixed};
+    metric.verdict = verdict_of(metric,
+                                layer ? limits_.false_discovery_rate : limits_.alpha,
+                                metric.floor->relative,
+                                layer ? limits_.layer_margin : limits_.end_to_end_margin);
+  }
+
+  std::span<const BootRun> baseline_;
+  std::span<const BootRun> candidate_;
+  const CalibratedFloors& floors_;
+  const ComparisonLimits& limits_;
+  BootComparison result_;
+};
+
+}  // namespace
+
+std::vector<Boot> boots_of(std::span<const BootRun> runs) {
+  std::vector<Boot> boots;
+  for (const BootRun& run : runs) {
+    auto found = std::find_if(
+        boots.begin(), boots.end(), [&](const Boot& boot) { return boot.id == run.boot; });
+    if (found == boots.end()) {
+      found = boots.insert(boots.end(), {run.boot, {}, 0.0});
+    }
+    found->runs.push_back(run.run);
+    found->control += std::log(run.control);
+  }
+  for (Boot& boot : boots) {
+    boot.control = std::exp(boot.control / static_cast<double>(boot.runs.size()));
+  }
+  return boots;
+}
+
+BootComparison compare_boots(std::span<const BootRun> baseline,
+                             std::span<const BootRun> candidate,
+                             const CalibratedFloors& floors,
+                             const ComparisonLimits& limits) {
+  return Comparing(baseline, candidate, floors, limits).compare();
+}
+
+}  // namespace plumb

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/rounds/confirmation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/analysis/bounds/process_pool.hpp"
+#include "harness/analysis/compare/comparison_verdict.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr double kConfirmingLevel = 0.02;  // two-sided: 1 % in the direction of the suspicion
+constexpr std::string_view kLayers = "layers/";
+constexpr std::size_t kMaxLayers = 24;
+constexpr double kSuspiciousModel = 1.01;
+constexpr double kSuspiciousLayer = 1.05;
+constexpr double kSuspiciousLevel = 0.05;
+
+/// Returns the mode in "models/SUBJECT/end_to_end/MODE/SCENARIO". A subject may contain slashes.
+std::string mode_of(const MetricComparison& metric) {
+  const std::string before = "models/" + metric.model + "/end_to_end/";
+  const std::string rest = metric.series.substr(std::min(before.size(), metric.series.size()));
+  return rest.substr(0, rest.find('/'));
+}
+
+bool is_slower_model(const MetricComparison& metric) {
+  return *metric.ratio >= kSuspiciousModel ||
+         (metric.verdict == ComparisonVerdict::kInconclusive && metric.reason.empty());
+}
+
+bool is_slower_layer(const MetricComparison& metric) {
+  return *metric.ratio >= kSuspiciousLayer && metric.p && *metric.p < kSuspiciousLevel;
+}
+
+bool is_suspect(const MetricComparison& metric, SuspectRule rule) {
+  const bool slower = metric.kind == "layer" ? is_slower_layer(metric) : is_slower_model(metric);
+  return metric.verdict == ComparisonVerdict::kRegressed ||
+         (rule == SuspectRule::kSlower && slower);
+}
+
+/// Withdraws a change that a test of times found and nothing confirmed.
+void withdraw(MetricComparison& metric, std::string reason) {
+  metric.verdict = ComparisonVerdict::kInconclusive;
+  metric.confirmed = false;
+  metric.reason = std::move(reason);
+}
+
+bool is_unconfirmed_change(const MetricComparison& metric) {
+  return metric.verdict == ComparisonVerdict::kRegressed && metric.p.has_value();
+}
+
+const QualifiedMetric* pairs_of(const MetricComparison& metric, const PairedConfirmation& pairs) {
+  const auto found =
+      std::find_if(pairs.metrics.begin(), pairs.metrics.end(), [&](const QualifiedMetric& each) {
+        return each.mode.empty()
+                   ? metric.kind == "layer" && metric.series == std::string(kLayers) + each.subject
+                   : metric.kind == "end_to_end" && metric.model == each.subject &&
+                         mode_of(metric) == each.mode;
+      });
+  return found == pairs.metrics.end() ? nullptr : &*found;
+}
+
+/// Replaces the runs' numbers by those of the pairs.
+void take_numbers(const MetricComparison& paired, MetricComparison& metric) {
+  metric.baseline = paired.baseline;
+  metric.candidate = paired.candidate;
+  metric.ratio = paired.ratio;
+  metric.low = paired.low;
+  metric.high = paired.high;
+  metric.q = paired.q;
+  metric.mde = paired.mde;
+  metric.delta = paired.delta;
+  metric.error = paired.error;
+  metric.floor = paired.floor;
+}
+
+void conclude_pair(const QualifiedMetric& pair,
+                   const PairedConfirmation& pairs,
+                   const ComparisonLimits& limits,
+                   MetricComparison& metric) {
+  const double change = 100.0 * (*metric.ratio - 1.0);
+  const MetricComparison& test = pair.test;
+  if (!test.ratio) {
+    withdraw(metric, "not confirmed: no pair of processes could measure it on both sides");
+    return;
+  }
+  take_numbers(test, metric);
+  metric.confirmed = test.verdict == ComparisonVerdict::kRegressed && !pairs.drifted;
+  if (*metric.confirmed) {
+    metric.verdict = ComparisonVerdict::kRegressed;
+    metric.decides = true;
+    return;
+  }
+  const double margin = metric.kind == "layer" ? limits.run_layer_margin : limits.run_margin;
+  const bool within = metric.low > 1.0 / (1.0 + margin) && metric.high < 1.0 + margin;
+  metric.verdict =
+      within && !pairs.drifted ? ComparisonVerdict::kEquivalent : ComparisonVerdict::kInconclusive;
+  metric.causes.clear();
+  metric.reason = fmt::format(
+      "the runs differ by {:+.1f} %, {} pairs of processes beside the baseline's stack by {:+.1f} "
+      "%{}",
+      change,
+      pair.baseline_seconds.size(),
+      100.0 * (*metric.ratio - 1.0),
+      pairs.drifted ? "; the machine drifted between them" : "");
+}
+
+bool is_confirmed(const MetricComparison& suspect, const MetricComparison* again) {
+  if (again == nullptr || !again->p || !again->ratio || !suspect.ratio) {
+    return false;
+  }
+  const double change = *again->ratio - 1.0;
+  const double floor = again->floor ? again->floor->relative : 0.0;
+  // In a fixed direction, a two-sided level of 2 % is a one-sided one of 1 %.
+  return *again->p < kConfirmingLevel && change >= floor &&
+         (change > 0.0) == (*suspect.ratio > 1.0);
+}
+
+}  // namespace
+
+double largest_share(const RunSide& side, const LayerKey& key) {
+  double largest = 0.0;
+  const auto take_in = [&](Seconds of_key, Seconds all) {
+    largest = all > Seconds(0.0) ? std::max(largest, of_key / all) : largest;
+  };
+  for (const auto& [subject, executions] : side.executions) {
+    for (const ReplicatedExecution& execution : replicated_executions(executions)) {
+      Seconds all{};
+      Seconds of_key{};
+      for (const ExecutedLayer& layer : execution.told->layers) {
+        all += layer.seconds + layer.reorder;
+        of_key += layer.key == key ? layer.seconds + layer.reorder : Seconds(0.0);
+      }
+      take_in(of_key, all);
+    }
+  }
+  for (const ModelBounds& model : side.models) {
+    Seconds all{};
+    Seconds of_key{};
+    for (const PartitionStep& step : model.cover) {
+      const Seconds time = step.time ? step.time->time.median : Seconds(0.0);
+      all += time;
+      of_key += step.key == key ? time : Seconds(0.0);
+    }
+    take_in(of_key, all);
+  }
+  return largest;
+}
+
+std::set<std::string> Suspects::subjects() const {
+  std::set<std::string> result;
+  for (const auto& [subject, mode] : models) {
+    result.insert(subject);
+  }
+  return result;
+}
+
+Suspects find_suspects(const RunComparison& comparison,
+                       const RunSide& candidate,
+                       SuspectRule rule) {
+  Suspects suspects;
+  std::vector<const MetricComparison*> layers;
+  for (const MetricComparison& metric : comparison.metrics) {
+    if (!metric.ratio || metric.verdict == ComparisonVerdict::kBroken ||
+        !is_suspect(metric, rule)) {
+      continue;
+    }
+    if (metric.kind == "layer") {
+      const LayerKey key{metric.series.substr(kLayers.size())};
+      if (metric.decides || largest_share(candidate, key) >= kMinDecidingShare) {
+        layers.push_back(&metric);
+      }
+    } else if (metric.kind == "end_to_end" && metric.decides) {
+      suspects.series.insert(metric.series);
+      suspects.models.emplace(metric.model, mode_of(metric));
+    }
+  }
+  std::stable_sort(layers.begin(), layers.end(), [](const auto* one, const auto* other) {
+    return one->delta > other->delta;
+  });
+  layers.resize(std::min(layers.size(), kMaxLayers));
+  for (const MetricComparison* const metric : layers) {
+    suspects.series.insert(metric->series);
+    suspects.layers.insert(LayerKey{metric->series.substr(kLayers.size())});
+  }
+  return suspects;
+}
+
+void conclude_pairs(const Suspects& suspects,
+                    const PairedConfirmation& pairs,
+                    const ComparisonLimits& limits,
+                    RunComparison& comparison) {
+  for (MetricComparison& metric : comparison.metrics) {
+    const bool suspect = metric.ratio && suspects.series.contains(metric.series);
+    if (const QualifiedMetric* const pair = suspect ? pairs_of(metric, pairs) : nullptr) {
+      conclude_pair(*pair, pairs, limits, metric);
+    } else if (is_unconfirmed_change(metric)) {
+      withdraw(metric, "not confirmed: it was not measured again");
+    }
+  }
+  put_changes_first(comparison.metrics);
+  comparison.verdict = verdict_of_all(comparison.metrics);
+}
+
+void conclude_confirmation(const Suspects& suspects,
+                           const RunComparison& again,
+                           RunComparison& comparison) {
+  for (MetricComparison& metric : comparison.metrics) {
+    const bool changed = metric.verdict == ComparisonVerdict::kRegressed;
+    const bool suspect = changed && suspects.series.contains(metric.series);
+    if (!suspect) {
+      if (is_unconfirmed_change(metric)) {
+        withdraw(metric, "not confirmed: it was not measured again");
+        metric.decides = false;
+      }
+      continue;
+    }
+    const auto found =
+        std::find_if(again.metrics.begin(), again.metrics.end(), [&](const auto& other) {
+          return other.series == metric.series;
+        });
+    const MetricComparison* const fresh = found == again.metrics.end() ? nullptr : &*found;
+    metric.confirmed = is_confirmed(metric, fresh);
+    if (*metric.confirmed) {
+      std::vector<Cause> causes = std::move(metric.causes);
+      metric = *fresh;
+      metric.causes = std::move(causes);
+      metric.confirmed = true;
+      metric.decides = true;
+      metric.verdict = ComparisonVerdict::kRegressed;
+    } else {
+      metric.verdict = ComparisonVerdict::kInconclusive;
+      metric.decides = false;
+      metric.reason = fresh != nullptr && fresh->ratio
+                          ? fmt::format(
+                                "not confirmed: in fresh processes it took {:.6g} s, "
+                                "{:+.1f} % of the baseline",
+                                fresh->candidate,
+                                100.0 * (*fresh->ratio - 1.0))
+                          : "not confirmed: it was not measured again";
+    }
+  }
+  put_changes_first(comparison.metrics);
+  comparison.verdict = verdict_of_all(comparison.metrics);
+}
+
+}  // namespace plumb

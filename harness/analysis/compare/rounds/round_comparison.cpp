@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/rounds/round_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <utility>
+
+namespace plumb {
+namespace {
+
+constexpr std::int64_t kDeathsThatBreak = 2;
+
+/// Outcomes of one side's processes for one metric.
+struct Tally {
+  std::int64_t timed = 0;
+  std::int64_t died = 0;
+  std::optional<Outcome> refused;  // unsupported, wrong, out of memory
+  bool reference = false;
+  std::string variant;
+  Outcome last;  // of those that died
+
+  void add(const Measurement& row) {
+    if (row.outcome.timed()) {
+      ++timed;
+      variant = row.variant;
+      reference = reference || row.reference_implementation;
+    } else if (row.outcome.kind == Outcome::Kind::kCrashed ||
+               row.outcome.kind == Outcome::Kind::kTimedOut) {
+      ++died;
+      last = row.outcome;
+    } else if (row.outcome.kind != Outcome::Kind::kSkipped) {
+      refused = row.outcome;
+    }
+  }
+};
+
+/// Pairs and outcomes of one metric while its rounds are gathered.
+struct Gathered {
+  StagedPairs staged;
+  Tally before;
+  Tally after;
+
+  void add(const Measurement* baseline, const Measurement* candidate, bool screening) {
+    if (baseline != nullptr) {
+      before.add(*baseline);
+    }
+    if (candidate != nullptr) {
+      after.add(*candidate);
+    }
+    if (baseline == nullptr || candidate == nullptr || !baseline->outcome.timed() ||
+        !candidate->outcome.timed()) {
+      return;
+    }
+    staged.pairs.baseline.push_back(baseline->corrected().median.count());
+    staged.pairs.candidate.push_back(candidate->corrected().median.count());
+    staged.screening += screening ? 1 : 0;
+  }
+};
+
+std::string text_of(const Outcome& outcome) {
+  return fmt::format("{}: {}", to_text(outcome.kind), outcome.reason);
+}
+
+/// Returns why a metric is broken. Empty: it is not.
+std::string break_of(const Gathered& metric) {
+  const Tally& before = metric.before;
+  const Tally& after = metric.after;
+  if (before.timed == 0 || before.refused || before.died > 0) {
+    return {};
+  }
+  if (after.refused) {
+    return "worked before, and now " + text_of(*after.refused);
+  }
+  if (after.died >= kDeathsThatBreak) {
+    return fmt::format("{} of {} processes of the candidate died, none of the baseline: {}",
+                       after.died,
+                       after.died + after.timed,
+                       text_of(after.last));
+  }
+  if (after.reference && !before.reference) {
+    return "fell back to a reference implementation";
+  }
+  return {};
+}
+
+/// Returns why a metric cannot be compared at all. Empty: it can.
+std::string obstacle_of(const Gathered& metric) {
+  const Tally& before = metric.before;
+  if (before.refused) {
+    return fmt::format("the baseline cannot do it ({}){}",
+                       text_of(*before.refused),
+                       metric.after.timed > 0 ? "; the candidate can" : "");
+  }
+  return {};
+}
+
+template <typename Name>
+using Family = std::map<Name, Gathered>;
+
+/// Gathers one family. `rows` passes on the rows of one side by name.
+template <typename Name, typename Rows>
+Family<Name> gathered(std::span<const PairedRound* const> valid,
+                      std::size_t screening,
+                      const Rows& rows) {
+  Family<Name> family;
+  for (std::size_t i = 0; i < valid.size(); ++i) {
+    std::map<Name, std::pair<const Measurement*, const Measurement*>> both;
+    rows(valid[i]->baseline,
+         [&](const Name& name, const Measurement& row) { both[name].first = &row; });
+    rows(valid[i]->candidate,
+         [&](const Name& name, const Measurement& row) { both[name].second = &row; });
+    for (const auto& [name, pair] : both) {
+      family[name].add(pair.first, pair.second, i < screening);
+    }
+  }
+  return family;
+}
+
+/// Judges a family. `floor_of` and `finish` get each metric's name.
+template <typename Name, typename FloorOf, typename Finish>
+void judge(Family<Name> family,
+           const SequentialRule& rule,
+           const FamilyLimits& limits,
+           std::set<Name>& open,
+           const FloorOf& floor_of,
+           const Finish& finish) {
+  std::vector<StagedPairs> staged;
+  for (auto& [name, metric] : family) {
+    metric.staged.floor = floor_of(name);
+    staged.push_back(metric.staged);
+  }
+  std::vector<SequentialResult> results = rule.judge(staged, limits);
+  std::size_t next = 0;
+  for (auto& [name, metric] : family) {
+    SequentialResult& result = results[next++];
+    QualifiedMetric qualified;
+    qualified.test = std::move(result.metric);
+    qualified.test.floor = metric.staged.floor;
+    if (std::string reason = break_of(metric); !reason.empty()) {
+      qualified.test.verdict = ComparisonVerdict::kBroken;
+      qualified.test.reason = std::move(reason);
+      result.open = false;
+    } else if (std::string obstacle = obstacle_of(metric); !obstacle.empty()) {
+      qualified.test.verdict = ComparisonVerdict::kInconclusive;
+      qualified.test.reason = std::move(obstacle);
+      result.open = false;
+    }
+    if (result.open) {
+      open.insert(name);
+    }
+    qualified.decided_at = result.decided_at;
+    qualified.screening_pairs = metric.staged.screening;
+    qualified.baseline_variant = metric.before.variant;
+    qualified.candidate_variant = metric.after.variant;
+    qualified.baseline_seconds = std::move(metric.staged.pairs.baseline);
+    qualified.candidate_seconds = std::move(metric.staged.pairs.candidate);
+    finish(name, std::move(qualified));
+  }
+}
+
+}  // namespace
+
+RoundComparison compare_rounds(std::span<const PairedRound> rounds,
+                               const SequentialRule& rule,
+                               const RoundLimits& limits) {
+  RoundComparison result;
+  result.drift = control_drift(rounds, limits.control_drift);
+  std::vector<const PairedRound*> valid;
+  for (const PairedRound& round : rounds) {
+    const bool invalid = std::any_of(
+        result.drift.invalid.begin(), result.drift.invalid.end(), [&](const InvalidRound& each) {
+          return each.round == round.number;
+        });
+    if (!invalid) {
+      valid.push_back(&round);
+    }
+  }
+  result.valid = valid.size();
+  const std::size_t screening = rule.looks().front();
+  judge<ModelMode>(
+      gathered<ModelMode>(valid,
+                          screening,
+                          [](const RoundSide& side, const auto& add) {
+                            for (const auto& [name, execution] : side.models) {
+                              add(name, execution.row);
+                            }
+                          }),
+      rule,
+      limits.models,
+      result.open_models,
+      [&](const ModelMode&) {
+        return MinimumEffect{limits.models.floor, FloorSource::kFixed};
+      },
+      [&](const ModelMode& name, QualifiedMetric metric) {
+        metric.subject = name.first;
+        metric.mode = name.second;
+        metric.test.series = "models/" + name.first + "/" + name.second;
+        metric.baseline_variant.clear();
+        metric.candidate_variant.clear();
+        result.models.push_back(std::move(metric));
+      });
+  judge<LayerKey>(
+      gathered<LayerKey>(valid,
+                         screening,
+                         [](const RoundSide& side, const auto& add) {
+                           for (const auto& [name, row] : side.layers) {
+                             add(name, row);
+                           }
+                         }),
+      rule,
+      limits.layers,
+      result.open_layers,
+      [&](const LayerKey& key) {
+        return layer_floor(limits.floors, "layers/" + key.text, limits.layers.floor, 0.0);
+      },
+      [&](const LayerKey& key, QualifiedMetric metric) {
+        metric.subject = key.text;
+        metric.test.series = "layers/" + key.text;
+        result.layers.push_back(std::move(metric));
+      });
+  return result;
+}
+
+}  // namespace plumb

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/analysis/compare/run_comparison.hpp"
+
+namespace plumb {
+
+/// Comparison of one layer between two runs, with the variant that each executed.
+struct ComparedLayer {
+  MetricComparison metric;
+  std::string key;               ///< empty: not the layer itself, but its capability
+  std::string baseline_variant;  ///< empty: one side has no time
+  std::string candidate_variant;
+};
+
+/// Splits the change of every model that both sides executed over its layers. Adds the splits to
+/// the comparison's attributions, and the parts as causes where the model changed. Pure.
+void attribute_models(const RunSide& baseline, const RunSide& candidate, RunComparison& result);
+
+/// Groups the layers that got worse by their cause, with the models of the baseline that execute
+/// them. Pure.
+[[nodiscard]] std::vector<QualificationFinding> findings_of(
+    const RunSide& baseline, const std::vector<ComparedLayer>& layers);
+
+}  // namespace plumb

@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/run_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <set>
+#include <utility>
+
+#include "harness/analysis/compare/comparison_verdict.hpp"
+#include "harness/analysis/compare/layer_costs.hpp"
+#include "harness/analysis/compare/model_comparison.hpp"
+#include "harness/analysis/compare/numerical_drift.hpp"
+#include "harness/analysis/compare/run_attribution.hpp"
+#include "harness/results/host_pace.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr double kSameSpeed = 0.02;  // fastest variant changed by less: the choice is the cause
+
+/// Noise and limits that the tests of all layers share.
+struct LayerNoise {
+  ProcessDeviation deviation;
+  VariancePrior prior;
+  const CalibratedFloors& floors;
+  const ComparisonLimits& limits;
+};
+
+MeasuredTime time_of(const KeyTime& time) {
+  return {time.time.median, time.time.interval};
+}
+
+const Measurement* row_of(const ResultSet& results, const LayerKey& key, const KeyTime& time) {
+  for (const StoredMeasurement* row : results.rows_of(key)) {
+    if (row->row == time.row) {
+      return &row->measurement;
+    }
+  }
+  return nullptr;
+}
+
+/// Returns whether a row has a reading of the host's pace. A slow host would then have marked it as
+/// disturbed.
+bool is_paced(const Measurement* row) {
+  return row != nullptr && row->readings.contains(kHostPace);
+}
+
+void mark_disturbed(MetricComparison& metric,
+                    const ResultSet& results,
+                    const LayerKey& key,
+                    const KeyTime& time,
+                    const std::string& side) {
+  const Measurement* row = row_of(results, key, time);
+  if (row != nullptr && row->disturbance.disturbed && metric.reason.empty()) {
+    metric.reason = "the host was disturbed during the " + side;
+  }
+}
+
+std::vector<Cause> causes_of(const RunSide& baseline,
+                             const RunSide& candidate,
+                             const LayerKey& key,
+                             const KeyTime& before,
+                             const KeyTime& after) {
+  std::vector<Cause> causes;
+  const auto best_before = baseline.results.best(key, CacheMode::kNone);
+  const auto best_after = candidate.results.best(key, CacheMode::kNone);
+  const double served_delta = (after.time.median - before.time.median).count();
+  const double best_delta = (best_after->time.median - best_before->time.median).count();
+  if (before.variant != after.variant) {
+    causes.push_back({"implementation changed", 1.0, before.variant + " → " + after.variant});
+  }
+  const double best_change = best_delta / best_before->time.median.count();
+  if (std::abs(best_change) < kSameSpeed && before.variant != after.variant) {
+    causes.push_back({"choice only (heuristic)",
+                      std::clamp(1.0 - best_delta / served_delta, 0.0, 1.0),
+                      fmt::format("the fastest variant changed by {:+.1f}%: {}",
+                                  100.0 * best_change,
+                                  best_after->variant)});
+  } else if (std::abs(best_change) >= kSameSpeed && best_delta * served_delta > 0.0) {
+    causes.push_back({"capability changed",
+                      std::clamp(best_delta / served_delta, 0.0, 1.0),
+                      fmt::format("the fastest variant changed by {:+.1f}%: {} → {}",
+                                  100.0 * best_change,
+                                  best_before->variant,
+                                  best_after->variant)});
+  }
+  const Measurement* left = row_of(baseline.results, key, before);
+  const Measurement* right = row_of(candidate.results, key, after);
+  if (left != nullptr && right != nullptr && left->workspace.value != right->workspace.value) {
+    causes.push_back({"workspace changed",
+                      0.0,
+                      fmt::format("{} → {} bytes", left->workspace.value, right->workspace.value)});
+  }
+  return causes;
+}
+
+/// Returns the series whose calibration applies. The fastest variant is as noisy as the library's
+/// choice, which was calibrated.
+std::string noise_series(const std::string& series) {
+  return "layers/" + series.substr(series.find('/') + 1);
+}
+
+/// Compares one variant of each side by their processes, where there are enough. Otherwise it
+/// compares them by their intervals and the deviation between processes of the runs.
+void test_variant(MetricComparison& metric,
+                  const RunSide& baseline,
+                  const RunSide& candidate,
+                  const LayerKey& key,
+                  const KeyTime& before,
+                  const KeyTime& after,
+                  const LayerNoise& noise) {
+  const std::string series = noise_series(metric.series);
+  const std::vector<double> left = process_log_times(baseline.results.rows_of(key), before.variant);
+  const std::vector<double> right =
+      process_log_times(candidate.results.rows_of(key), after.variant);
+  const double least = std::max(noise.limits.layer_floor, kMinLayerFloor);
+  if (std::min(left.size(), right.size()) >= kMinProcesses) {
+    metric.p = test_processes(
+        metric,
+        left,
+        right,
+        noise.limits.alpha,
+        {noise.prior, noise.floors.learned.of(series), noise.floors.learned.processes(series)});
+    if (metric.levels && is_paced(row_of(baseline.results, key, before)) &&
+        is_paced(row_of(candidate.results, key, after))) {
+      metric.levels->suspected_cause = "placement in memory";
+    }
+    metric.floor = run_floor(noise.floors, series, least);
+  } else {
+    metric.p =
+        test_times(metric, time_of(before), time_of(after), noise.deviation, noise.limits.alpha);
+    metric.floor =
+        layer_floor(noise.floors, series, noise.limits.layer_floor, noise.deviation.relative);
+  }
+}
+
+/// Compares the fastest variants, where one side's library does not choose its fastest. A lower
+/// bound may have got worse, though no user notices it yet.
+std::optional<ComparedLayer> test_capability(const RunSide& baseline,
+                                             const RunSide& candidate,
+                                             const LayerKey& key,
+                                             const LayerNoise& noise) {
+  const auto before = baseline.results.best(key, CacheMode::kNone);
+  const auto after = candidate.results.best(key, CacheMode::kNone);
+  if (!before || !after || before->time.median <= Seconds(0.0) ||
+      after->time.median <= Seconds(0.0) ||
+      (before->row == served_time(baseline.results, key)->row &&
+       after->row == served_time(candidate.results, key)->row)) {
+    return std::nullopt;
+  }
+  ComparedLayer test;
+  test.metric.series = "capability/" + key.text;
+  test.metric.kind = "capability";
+  test_variant(test.metric, baseline, candidate, key, *before, *after, noise);
+  if (before->variant != after->variant) {
+    test.metric.causes.push_back(
+        {"fastest variant changed", 1.0, before->variant + " → " + after->variant});
+  }
+  mark_disturbed(test.metric, baseline.results, key, *before, "baseline");
+  mark_disturbed(test.metric, candidate.results, key, *after, "candidate");
+  return test;
+}
+
+ComparedLayer test_layer(const RunSide& baseline,
+                         const RunSide& candidate,
+                         const LayerKey& key,
+                         const LayerNoise& noise) {
+  ComparedLayer test;
+  test.metric.series = "layers/" + key.text;
+  test.metric.kind = "layer";
+  test.key = key.text;
+  const auto before = served_time(baseline.results, key);
+  const auto after = served_time(candidate.results, key);
+  if (before && !after) {
+    const auto failure = candidate.results.failure(key);
+    test.metric.verdict = failure && failure->kind != Outcome::Kind::kSkipped
+                              ? ComparisonVerdict::kBroken
+                              : ComparisonVerdict::kInconclusive;
+    test.metric.reason =
+        failure
+            ? fmt::format("worked before, and now {}: {}", to_text(failure->kind), failure->reason)
+            : "the candidate did not measure it";
+    return test;
+  }
+  if (!before || !after) {
+    test.metric.reason = after ? "the baseline has no time of it" : "neither run has a time of it";
+    return test;
+  }
+  if (before->time.median <= Seconds(0.0) || after->time.median <= Seconds(0.0)) {
+    test.metric.reason = "as short as the harness's own floor";
+    return test;
+  }
+  test.baseline_variant = before->variant;
+  test.candidate_variant = after->variant;
+  test_variant(test.metric, baseline, candidate, key, *before, *after, noise);
+  const bool fell_back = candidate.results.fell_back_to_reference(key) &&
+                         !baseline.results.fell_back_to_reference(key);
+  if (fell_back) {
+    test.metric.verdict = ComparisonVerdict::kBroken;
+    test.metric.reason = "fell back to a reference implementation";
+  }
+  test.metric.causes = causes_of(baseline, candidate, key, *before, *after);
+  mark_disturbed(test.metric, baseline.results, key, *before, "baseline");
+  mark_disturbed(test.metric, candidate.results, key, *after, "candidate");
+  return test;
+}
+
+/// Returns a prior for the variance between processes, fitted to all layers.
+VariancePrior prior_of(const RunSide& baseline,
+                       const RunSide& candidate,
+                       const std::set<LayerKey>& keys) {
+  std::vector<TrimmedMean> samples;
+  for (const RunSide* const side : {&baseline, &candidate}) {
+    for (const LayerKey& key : keys) {
+      if (const auto time = served_time(side->results, key)) {
+        const std::vector<double> logs =
+            process_log_times(side->results.rows_of(key), time->variant);
+        if (logs.size() >= kMinProcesses) {
+          samples.push_back(trimmed_mean(logs));
+        }
+      }
+    }
+  }
+  return variance_prior(samples);
+}
+
+std::vector<ComparedLayer> test_layers(const RunSide& baseline,
+                                       const RunSide& candidate,
+                                       const ProcessDeviation& deviation,
+                                       const CalibratedFloors& floors,
+                                       const ComparisonLimits& limits) {
+  std::set<LayerKey> keys;
+  for (const ResultSet* results : {&baseline.results, &candidate.results}) {
+    for (const StoredMeasurement& row : results->rows()) {
+      keys.insert(row.measurement.key);
+    }
+  }
+  const LayerNoise noise{deviation, prior_of(baseline, candidate, keys), floors, limits};
+  std::vector<ComparedLayer> tests;
+  for (const LayerKey& key : keys) {
+    if (auto test = test_capability(baseline, candidate, key, noise)) {
+      tests.push_back(std::move(*test));
+    }
+    tests.push_back(test_layer(baseline, candidate, key, noise));
+  }
+  return tests;
+}
+
+bool is_changed(const MetricComparison& metric) {
+  return metric.verdict == ComparisonVerdict::kRegressed ||
+         metric.verdict == ComparisonVerdict::kImproved ||
+         metric.verdict == ComparisonVerdict::kBroken;
+}
+
+/// Corrects all p-values of a comparison as one family and concludes.
+///
+/// Weighted Benjamini-Hochberg (Genovese, Roeder and Wasserman, Biometrika 93, 2006). The metrics
+/// that decide have half of the weight, however many layers explain them. A large suite therefore
+/// does not reduce the power of its models' test.
+void judge_family(std::span<MetricComparison* const> metrics, const ComparisonLimits& limits) {
+  const auto count = static_cast<double>(metrics.size());
+  const auto deciding = static_cast<double>(std::count_if(
+      metrics.begin(), metrics.end(), [](const auto* metric) { return metric->decides; }));
+  const bool two_parts = deciding > 0.0 && deciding < count;
+  std::vector<double> weighted;
+  for (const MetricComparison* const metric : metrics) {
+    const double members = metric->decides ? deciding : count - deciding;
+    weighted.push_back(two_parts ? std::min(*metric->p * 2.0 * members / count, 1.0) : *metric->p);
+  }
+  const std::vector<double> q = false_discovery_q(weighted);
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    MetricComparison& metric = *metrics[i];
+    metric.q = q[i];
+    if (!metric.reason.empty()) {
+      continue;
+    }
+    const bool layer = metric.kind == "layer" || metric.kind == "capability";
+    const double alone = layer ? limits.layer_margin : limits.end_to_end_margin;
+    const double of_processes = layer ? limits.run_layer_margin : limits.run_margin;
+    metric.verdict = verdict_of(
+        metric, limits.alpha, metric.floor->relative, metric.by_processes ? of_processes : alone);
+  }
+}
+
+}  // namespace
+
+std::optional<KeyTime> served_time(const ResultSet& results, const LayerKey& key) {
+  auto time = results.library_choice(key, CacheMode::kNone);
+  return time ? time : results.best(key, CacheMode::kNone);
+}
+
+RunComparison compare_runs(const RunSide& baseline,
+                           const RunSide& candidate,
+                           const CalibratedFloors& floors,
+                           const ComparisonLimits& limits) {
+  RunComparison result;
+  result.deviation = joined(process_deviation(baseline.results.rows()),
+                            process_deviation(candidate.results.rows()));
+  std::vector<MetricComparison*> family;
+  std::vector<ModelChange> models =
+      compare_models(baseline.models, candidate.models, result.deviation, floors, limits);
+  std::vector<ComparedLayer> layers =
+      test_layers(baseline, candidate, result.deviation, floors, limits);
+  std::vector<MetricComparison*> all;
+  all.reserve(models.size() + layers.size());
+  for (ModelChange& change : models) {
+    all.push_back(&change.metric);
+  }
+  for (ComparedLayer& layer : layers) {
+    all.push_back(&layer.metric);
+  }
+  choose_what_decides(all);
+  std::copy_if(all.begin(), all.end(), std::back_inserter(family), [](const auto* metric) {
+    return metric->p.has_value();
+  });
+  judge_family(family, limits);
+  for (ComparedLayer& layer : layers) {
+    if (!is_changed(layer.metric)) {
+      layer.metric.causes.clear();
+    }
+  }
+  result.findings = findings_of(baseline, layers);
+  for (ModelChange& change : models) {
+    result.metrics.push_back(std::move(change.metric));
+  }
+  for (ComparedLayer& layer : layers) {
+    result.metrics.push_back(std::move(layer.metric));
+  }
+  for (MetricComparison& cost : compare_layer_costs(baseline.results, candidate.results, limits)) {
+    result.metrics.push_back(std::move(cost));
+  }
+  for (auto compared : {compare_model_outputs(baseline.models, candidate.models),
+                        compare_layer_outputs(baseline.results, candidate.results)}) {
+    std::move(compared.begin(), compared.end(), std::back_inserter(result.metrics));
+  }
+  attribute_models(baseline, candidate, result);
+  put_changes_first(result.metrics);
+  result.verdict = verdict_of_all(result.metrics);
+  return result;
+}
+
+}  // namespace plumb

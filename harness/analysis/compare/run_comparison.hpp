@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/compare/environment_difference.hpp"
+#include "harness/analysis/compare/finding.hpp"
+#include "harness/analysis/compare/metric_test.hpp"
+#include "harness/analysis/compare/process_deviation.hpp"
+#include "harness/results/execution.hpp"
+
+namespace plumb {
+
+/// Side of a comparison of runs.
+struct RunSide {
+  const ResultSet& results;
+  std::span<const ModelBounds> models;
+  std::map<std::string, std::vector<Execution>> executions = {};  ///< by subject_of() the model
+};
+
+/// Returns the hot time that a user gets of a key. It is that of the library's choice where it was
+/// timed, else of the fastest variant.
+[[nodiscard]] std::optional<KeyTime> served_time(const ResultSet& results, const LayerKey& key);
+
+/// Differences between two runs, metric by metric. Broken metrics come first, then changed ones,
+/// then the rest; bounds come before layers.
+struct RunComparison {
+  ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
+  ProcessDeviation deviation;
+  std::vector<MetricComparison> metrics;
+  std::vector<ModelAttribution> attributions;  ///< of models whose layers both runs list
+  std::vector<QualificationFinding> findings;  ///< what got worse, by its cause
+};
+
+/// Compares two runs that were each measured once.
+///
+/// - A layer is its key's hot time as the library chose it. If both runs timed it in at least
+///   kMinProcesses, these give its error (test_processes()). Otherwise the error has those of both
+///   medians, and the deviation between processes once for each side (test_times()).
+/// - Broken: timed before, and now refused, crashed, wrong or fallen back to a reference
+///   implementation.
+/// - Where a library does not choose its fastest variant, the fastest ones are compared too (kind
+///   "capability").
+/// - A layer is inconclusive if its block was disturbed or only one run measured it.
+/// - The minimum effect is run_floor() where processes give the error, else layer_floor(). For
+///   models see compare_models().
+/// - All p-values of times are one family, corrected by weighted Benjamini-Hochberg.
+/// - Outputs are compared too (numerical_drift.hpp), and so are costs of layers other than time
+///   (layer_costs.hpp).
+/// - Causes of a layer: another implementation, another workspace, and whether the fastest variant
+///   changed too (capability) or only the choice (heuristic).
+///
+/// An end-to-end change is split over the layers as they were executed inside the model
+/// (attribute_model()). The causes of a changed model are these terms and the unexplained rest.
+/// Layers that got worse by one cause are one finding. Pure.
+[[nodiscard]] RunComparison compare_runs(const RunSide& baseline,
+                                         const RunSide& candidate,
+                                         const CalibratedFloors& floors,
+                                         const ComparisonLimits& limits);
+
+}  // namespace plumb

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/run_times.hpp"
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+#include "harness/analysis/compare/model_comparison.hpp"
+#include "harness/analysis/compare/process_deviation.hpp"
+#include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/base/error.hpp"
+#include "harness/results/json_object.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMaxSeries = 1'000'000;
+constexpr std::size_t kMaxProcesses = 1'000;
+
+}  // namespace
+
+RunTimes collect_run_times(const ResultSet& results, std::span<const ModelBounds> models) {
+  RunTimes times;
+  std::set<LayerKey> keys;
+  for (const StoredMeasurement& row : results.rows()) {
+    if (!row.reused) {
+      keys.insert(row.measurement.key);
+    }
+  }
+  for (const LayerKey& key : keys) {
+    if (const auto served = served_time(results, key)) {
+      std::vector<double> logs = process_log_times(results.rows_of(key), served->variant);
+      if (logs.size() >= kMinProcesses) {
+        times.logs["layers/" + key.text] = std::move(logs);
+      }
+    }
+  }
+  for (const ModelBounds& model : models) {
+    for (const ExecutionTime& execution : model.executions) {
+      if (execution.process_logs.size() >= kMinProcesses) {
+        times.logs[end_to_end_series(
+            subject_of(model.instance), execution.mode, execution.scenario)] =
+            execution.process_logs;
+      }
+    }
+  }
+  return times;
+}
+
+std::string to_json(const RunTimes& times) {
+  nlohmann::json document{{"series", nlohmann::json::array()}};
+  for (const auto& [id, logs] : times.logs) {
+    document["series"].push_back({{"id", id}, {"log_seconds", logs}});
+  }
+  return document.dump();
+}
+
+RunTimes run_times_from_json(std::string_view json) {
+  RunTimes times;
+  const nlohmann::json document = parse_json(json);
+  for (const nlohmann::json& entry : JsonObject(document).array("series", kMaxSeries)) {
+    const JsonObject series(entry);
+    std::vector<double>& logs = times.logs[series.text("id")];
+    for (const nlohmann::json& value : series.array("log_seconds", kMaxProcesses)) {
+      if (!value.is_number()) {
+        throw Error(Error::Kind::kUser, "log_seconds: a value is not a number");
+      }
+      logs.push_back(value.get<double>());
+    }
+  }
+  return times;
+}
+
+}  // namespace plumb

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/bounds/result_set.hpp"
+#include "harness/analysis/compare/learned_noise.hpp"
+
+namespace plumb {
+
+/// Collects the times of a run's processes from its rows and its models' executions.
+[[nodiscard]] RunTimes collect_run_times(const ResultSet& results,
+                                         std::span<const ModelBounds> models);
+
+/// Kind of the records that keep the times of a run's processes.
+inline constexpr const char* kRunTimesRecord = "run_times";
+/// Returns times as the store keeps them: JSON.
+[[nodiscard]] std::string to_json(const RunTimes& times);
+/// Parses what to_json() wrote. Throws Error{kUser} that names the field at fault.
+[[nodiscard]] RunTimes run_times_from_json(std::string_view json);
+
+}  // namespace plumb

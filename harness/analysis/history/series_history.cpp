@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/history/series_history.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kNear = 5;    // points that a change may move by as history grows
+constexpr double kCameBack = 0.25;  // of a step, that a fixed level may keep
+constexpr std::array<std::string_view, kChangeStates.size()> kNames{
+    "detected", "confirmed", "accepted", "invalid", "environment", "went_away", "fixed"};
+
+bool is_open_state(ChangeState state) {
+  return state == ChangeState::kDetected || state == ChangeState::kConfirmed;
+}
+
+bool starts_segment(ChangeState state) {
+  return state == ChangeState::kAccepted || state == ChangeState::kEnvironment;
+}
+
+/// Entry of the book with its index in the history.
+struct Entry {
+  std::size_t index = 0;
+  ChangeRecord record;
+  bool matched = false;
+};
+
+/// Returns the last entry of each run, in order of the runs.
+std::vector<Entry> entries_of(const SeriesHistory& history, std::span<const ChangeRecord> book) {
+  std::map<RunId, ChangeRecord> last;
+  for (const ChangeRecord& record : book) {
+    if (record.series == history.id) {
+      last[record.run] = record;
+    }
+  }
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < history.points.size(); ++i) {
+    if (const auto found = last.find(history.points[i].run); found != last.end()) {
+      entries.push_back({i, found->second, false});
+    }
+  }
+  return entries;
+}
+
+std::size_t distance(std::size_t one, std::size_t other) {
+  return one < other ? other - one : one - other;
+}
+
+/// Returns the nearest entry that may be this change point. Null: there is none.
+Entry* entry_of(std::vector<Entry>& entries, const ChangePoint& point) {
+  Entry* nearest = nullptr;
+  for (Entry& entry : entries) {
+    const bool same_way =
+        (entry.record.after > entry.record.before) == (point.after > point.before);
+    const std::size_t away = distance(entry.index, point.index);
+    if (!entry.matched && same_way && away <= kNear &&
+        (nearest == nullptr || away < distance(nearest->index, point.index))) {
+      nearest = &entry;
+    }
+  }
+  return nearest;
+}
+
+/// Judgement of one series in progress.
+class Judgement {
+ public:
+  Judgement(const SeriesHistory& history, std::span<const ChangeRecord> book)
+      : history_(history), entries_(entries_of(history, book)) {
+    finding_.id = history.id;
+    finding_.points = history.points.size();
+    for (const SeriesHistory::Point& point : history.points) {
+      values_.push_back(point.seconds);
+    }
+  }
+
+  SeriesFinding judge(const DetectionOptions& options) {
+    const Detection detection = detect_changes(values_, options);
+    finding_.two_states = detection.two_states;
+    finding_.state_changes = detection.state_changes;
+    finding_.trend = detection.creep;
+    finding_.variance_changes = detection.variance_changes;
+    for (const Suspicion& suspicion : detection.suspicions) {
+      finding_.suspicions.push_back(
+          {history_.points[suspicion.index].run, suspicion.before, suspicion.after});
+    }
+    for (const ChangePoint& point : detection.change_points) {
+      take(point);
+    }
+    take_unmatched();
+    std::sort(finding_.changes.begin(),
+              finding_.changes.end(),
+              [](const auto& one, const auto& other) { return one.index < other.index; });
+    mark_fixed();
+    look_for_creep();
+    return std::move(finding_);
+  }
+
+ private:
+  SeriesChange change_at(std::size_t index, double before, double after) const {
+    SeriesChange change;
+    change.index = index;
+    change.run = history_.points[index].run;
+    change.run_before = index == 0 ? RunId() : history_.points[index - 1].run;
+    change.before = before;
+    change.after = after;
+    return change;
+  }
+
+  void take(const ChangePoint& point) {
+    SeriesChange change = change_at(point.index, point.before, point.after);
+    change.confidence = point.confidence;
+    Entry* const entry = entry_of(entries_, point);
+    if (entry != nullptr) {
+      entry->matched = true;
+      // The book's run identifies the change from then on, even if more points would move it.
+      change = change_at(entry->index, point.before, point.after);
+      change.confidence = point.confidence;
+      change.state = entry->record.state;
+      change.reason = entry->record.reason;
+    }
+    if (entry == nullptr || change.state == ChangeState::kWentAway) {
+      change.state = ChangeState::kDetected;
+      change.reason.clear();
+      enter(change);
+    }
+    finding_.changes.push_back(std::move(change));
+  }
+
+  /// Takes over entries without a change point: a person's decision stays, an open change went
+  /// away.
+  void take_unmatched() {
+    for (const Entry& entry : entries_) {
+      const ChangeState state = entry.record.state;
+      if (entry.matched || (!is_open_state(state) && !starts_segment(state))) {
+        continue;
+      }
+      SeriesChange change = change_at(entry.index, entry.record.before, entry.record.after);
+      change.state = starts_segment(state) ? state : ChangeState::kWentAway;
+      change.reason = entry.record.reason;
+      if (change.state == ChangeState::kWentAway) {
+        enter(change);
+      }
+      finding_.changes.push_back(std::move(change));
+    }
+  }
+
+  void mark_fixed() {
+    for (std::size_t i = 0; i + 1 < finding_.changes.size(); ++i) {
+      SeriesChange& change = finding_.changes[i];
+      const SeriesChange& last = finding_.changes.back();
+      if (change.is_open() && last.confidence &&
+          last.after <= change.before + kCameBack * (change.after - change.before)) {
+        change.state = ChangeState::kFixed;
+        enter(change);
+      }
+    }
+  }
+
+  void look_for_creep() {
+    std::size_t begin = 0;
+    for (const SeriesChange& change : finding_.changes) {
+      begin = starts_segment(change.state) ? change.index : begin;
+    }
+    const auto creep = find_creep(std::span(values_).subspan(begin));
+    // An open step in the segment explains the rise, so it is not reported again as creep.
+    const bool explained = std::any_of(
+        finding_.changes.begin(), finding_.changes.end(), [&](const SeriesChange& change) {
+          return change.index >= begin && change.is_open() &&
+                 change.after >= change.before * (1.0 + kMinCreep);
+        });
+    if (creep && !explained && !finding_.two_states) {
+      finding_.creep = creep;
+      finding_.creep_since = history_.points[begin + creep->best_index].run;
+    }
+  }
+
+  void enter(const SeriesChange& change) {
+    finding_.news.push_back(
+        {history_.id, change.run, change.state, "", change.before, change.after});
+  }
+
+  const SeriesHistory& history_;
+  std::vector<Entry> entries_;
+  std::vector<double> values_;
+  SeriesFinding finding_;
+};
+
+}  // namespace
+
+std::string_view to_text(ChangeState state) {
+  return kNames.at(static_cast<std::size_t>(state));
+}
+
+std::optional<ChangeState> parse_change_state(std::string_view text) {
+  const auto* const found = std::find(kNames.begin(), kNames.end(), text);
+  return found == kNames.end()
+             ? std::nullopt
+             : std::optional(kChangeStates.at(static_cast<std::size_t>(found - kNames.begin())));
+}
+
+bool SeriesChange::is_open() const {
+  return is_open_state(state) && after > before;
+}
+
+SeriesFinding judge_series(const SeriesHistory& history,
+                           std::span<const ChangeRecord> book,
+                           const DetectionOptions& options) {
+  return Judgement(history, book).judge(options);
+}
+
+}  // namespace plumb

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/results/run.hpp"
+#include "harness/stats/change_points.hpp"
+#include "harness/stats/creep.hpp"
+
+namespace plumb {
+
+/// States of a change in a series.
+enum class ChangeState {
+  kDetected,     ///< found in the history; five runs at least agree
+  kConfirmed,    ///< by a comparison of its own; a person says so
+  kAccepted,     ///< the new level is the baseline; a person says why
+  kInvalid,      ///< noise and not a change; a person says so
+  kEnvironment,  ///< the machine changed, not what is measured; starts a new segment
+  kWentAway,     ///< later runs refute it
+  kFixed,        ///< the level came back
+};
+inline constexpr std::array kChangeStates{ChangeState::kDetected,
+                                          ChangeState::kConfirmed,
+                                          ChangeState::kAccepted,
+                                          ChangeState::kInvalid,
+                                          ChangeState::kEnvironment,
+                                          ChangeState::kWentAway,
+                                          ChangeState::kFixed};
+[[nodiscard]] std::string_view to_text(ChangeState state);  ///< "detected", "went_away", …
+[[nodiscard]] std::optional<ChangeState> parse_change_state(std::string_view text);
+
+/// One metric over the runs: seconds, oldest first.
+struct SeriesHistory {
+  struct Point {
+    RunId run;
+    double seconds = 0.0;
+  };
+  std::string
+      id;  ///< "layers/KEY", "models/SUBJECT/end_to_end/MODE/SCENARIO", "models/SUBJECT/KIND/MODE"
+  std::vector<Point> points;
+};
+
+/// Entry of the book of changes. The last entry of a run and series applies.
+struct ChangeRecord {
+  std::string series;
+  RunId run;  ///< first run of the new level
+  ChangeState state = ChangeState::kDetected;
+  std::string reason;  ///< a person's words
+  double before = 0.0;
+  double after = 0.0;
+};
+
+/// Change of a series in its current state.
+struct SeriesChange {
+  std::size_t index = 0;  ///< first point of the new level
+  RunId run;
+  RunId run_before;  ///< the last run of the old level
+  double before = 0.0;
+  double after = 0.0;
+  std::optional<double>
+      confidence;  ///< absent: only the book knows it, the points no longer show it
+  ChangeState state = ChangeState::kDetected;
+  std::string reason;
+
+  /// Returns whether the change needs attention: slower, and neither explained nor gone.
+  [[nodiscard]] bool is_open() const;
+};
+
+/// Step that too few runs show yet: a reason to measure again.
+struct SeriesSuspicion {
+  RunId run;
+  double before = 0.0;
+  double after = 0.0;
+};
+
+/// Findings about one history.
+struct SeriesFinding {
+  std::string id;
+  std::size_t points = 0;
+  std::vector<SeriesChange> changes;  ///< oldest first
+  std::vector<SeriesSuspicion> suspicions;
+  std::optional<Creep> creep;  ///< since the last accepted change
+  RunId creep_since;           ///< the run of the best level
+  std::optional<Trend> trend;  ///< with its slope; also one that is smaller than creep
+  bool two_states = false;
+  std::vector<StateChange> state_changes;  ///< of the two states; shown, not kept in the book
+  std::optional<std::vector<VarianceChange>> variance_changes;  ///< if requested
+  std::vector<ChangeRecord> news;                               ///< to be entered into the book
+};
+
+/// Judges a history with its book of changes (oldest first; entries of other series are skipped).
+///
+/// - A change point that goes the same way as an entry within five runs is the change of that
+///   entry, and has its state. Other change points are new.
+/// - An open change of the book that is no longer found went away.
+/// - An open slow-down whose level later came back by three quarters is fixed.
+/// - Creep is looked for in the segment since the last change that was accepted or blamed on the
+///   environment. An open step that explains it takes precedence.
+///
+/// Pure.
+[[nodiscard]] SeriesFinding judge_series(const SeriesHistory& history,
+                                         std::span<const ChangeRecord> book,
+                                         const DetectionOptions& options = {});
+
+}  // namespace plumb

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/library/heuristic_regret.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/stats/student_t.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::string_view kOurs = "impl=plumb:";
+constexpr std::string_view kLayerKey = "v1:";
+
+std::string value_of(const Facts& facts, const char* name) {
+  const auto found = facts.find(name);
+  return found == facts.end() ? "" : found->second;
+}
+
+bool overlap(const Interval& a, const Interval& b) {
+  return a.low <= b.high && b.low <= a.high;
+}
+
+std::string dtype_of(const LayerKey& key) {
+  for (const auto& input : parse_key(key).inputs) {
+    if (input) {
+      return std::string(to_text(input->dtype));
+    }
+  }
+  return "none";
+}
+
+/// Returns a variant's layout of activations. It is "any" where the library chooses it too, else
+/// the one that the caller fixed. Empty: the variant names none.
+std::string_view layout_of(std::string_view variant) {
+  constexpr std::string_view kName = "layout=";
+  const std::size_t begin = variant.find(kName);
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  variant.remove_prefix(begin + kName.size());
+  return variant.substr(0, variant.find(';'));
+}
+
+/// Returns the library's own rows of one cache mode that have the layout of its choice.
+std::vector<StoredMeasurement> comparable_rows(const std::vector<StoredMeasurement>& rows,
+                                               CacheMode cache) {
+  std::map<LayerKey, std::string> layouts;
+  for (const StoredMeasurement& row : rows) {
+    if (row.measurement.library_choice) {
+      layouts[row.measurement.key] = layout_of(row.measurement.variant);
+    }
+  }
+  std::vector<StoredMeasurement> kept;
+  for (const StoredMeasurement& row : rows) {
+    const Measurement& measurement = row.measurement;
+    const auto layout = layouts.find(measurement.key);
+    if (measurement.cache == cache && measurement.key.text.starts_with(kLayerKey) &&
+        !measurement.variant.starts_with(kOurs) &&
+        (layout == layouts.end() || layout->second == layout_of(measurement.variant))) {
+      kept.push_back(row);
+    }
+  }
+  return kept;
+}
+
+/// Counts the variants of a key that have a time, of a race or in full.
+std::size_t timed_variants(const ResultSet& results, const LayerKey& key) {
+  std::set<std::string_view> names;
+  for (const StoredMeasurement* row : results.rows_of(key)) {
+    if (row->measurement.outcome.timed() && !row->measurement.reference_implementation) {
+      names.insert(row->measurement.variant);
+    }
+  }
+  return names.size();
+}
+
+/// Returns a quantile by linear interpolation between the values beside p · (n − 1).
+double quantile_of(const std::vector<double>& sorted, double p) {
+  const double place = p * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+}
+
+void sum_up(RegretGroup& group) {
+  std::sort(group.keys.begin(), group.keys.end(), [](const KeyRegret& a, const KeyRegret& b) {
+    return std::tie(b.ratio, a.key) < std::tie(a.ratio, b.key);
+  });
+  if (group.keys.empty()) {
+    return;
+  }
+  std::vector<double> ratios;
+  std::transform(
+      group.keys.rbegin(), group.keys.rend(), std::back_inserter(ratios), [](const KeyRegret& key) {
+        return key.ratio;
+      });
+  const auto n = static_cast<double>(ratios.size());
+  double sum = 0.0;
+  for (const double ratio : ratios) {
+    sum += std::log(ratio);
+  }
+  const double mean = sum / n;
+  group.geometric_mean = std::exp(mean);
+  if (ratios.size() > 1) {
+    double squares = 0.0;
+    for (const double ratio : ratios) {
+      squares += (std::log(ratio) - mean) * (std::log(ratio) - mean);
+    }
+    const double reach = t_quantile(0.975, n - 1.0) * std::sqrt(squares / (n - 1.0) / n);
+    group.low = std::exp(mean - reach);
+    group.high = std::exp(mean + reach);
+  }
+  group.p50 = quantile_of(ratios, 0.50);
+  group.p90 = quantile_of(ratios, 0.90);
+  group.p99 = quantile_of(ratios, 0.99);
+  group.share_above =
+      static_cast<double>(std::count_if(
+          ratios.begin(), ratios.end(), [](double ratio) { return ratio > kNotableRegret; })) /
+      n;
+}
+
+}  // namespace
+
+HeuristicRegret heuristic_regret(const RunRecord& run,
+                                 const std::vector<StoredMeasurement>& rows,
+                                 CacheMode cache) {
+  const Facts& identity = run.header.environment.identity;
+  HeuristicRegret regret{.run = run.header.id,
+                         .suite = run.header.suite,
+                         .stack = run.header.stack,
+                         .library = value_of(identity, "library"),
+                         .device = value_of(identity, "gpu"),
+                         .threads = value_of(identity, "threads"),
+                         .cache = cache,
+                         .groups = {}};
+  if (regret.device.empty()) {
+    regret.device = value_of(identity, "cpu.model");
+  }
+  const ResultSet results(comparable_rows(rows, cache));
+  std::set<LayerKey> keys;
+  for (const StoredMeasurement& row : results.rows()) {
+    keys.insert(row.measurement.key);
+  }
+  std::map<std::string, RegretGroup> groups;
+  for (const LayerKey& key : keys) {
+    const std::string dtype = dtype_of(key);
+    RegretGroup& group = groups[dtype];
+    group.dtype = dtype;
+    const auto choice = results.library_choice(key, cache);
+    const auto best = results.best(key, cache);
+    if (!choice || !best || best->time.median <= Seconds(0.0)) {
+      ++group.not_measured;
+    } else if (timed_variants(results, key) < 2) {
+      ++group.no_choice;
+    } else {
+      KeyRegret one{key, *choice, *best, 1.0, false};
+      if (best->time.median < choice->time.median) {
+        one.within = overlap(best->time.interval, choice->time.interval);
+        one.ratio = one.within ? 1.0 : choice->time.median / best->time.median;
+      } else {
+        one.best = *choice;
+      }
+      group.within += one.within ? 1 : 0;
+      group.keys.push_back(std::move(one));
+    }
+  }
+  for (auto& [dtype, group] : groups) {
+    sum_up(group);
+    regret.groups.push_back(std::move(group));
+  }
+  return regret;
+}
+
+}  // namespace plumb

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/qualify/criteria_judgement.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/base/name_pattern.hpp"
+
+namespace plumb {
+namespace {
+
+bool slower(const MetricComparison& metric, double limit) {
+  return metric.verdict == ComparisonVerdict::kRegressed && *metric.ratio > 1.0 + limit;
+}
+
+/// Returns whether a slow-down beyond the limit can be excluded.
+bool excluded(const MetricComparison& metric, double limit) {
+  return metric.verdict == ComparisonVerdict::kBroken ||  // a criterion of its own
+         (metric.ratio && metric.high <= 1.0 + limit) ||
+         (metric.verdict == ComparisonVerdict::kRegressed && *metric.ratio <= 1.0 + limit);
+}
+
+std::string case_of(const QualifiedMetric& metric) {
+  return metric.mode.empty() ? metric.subject : metric.subject + " " + metric.mode;
+}
+
+/// Evaluator of one qualification's criteria.
+class Judge {
+ public:
+  explicit Judge(Qualification& qualification) : q_(qualification) {}
+
+  void judge() {
+    slowdown("model_slowdown", q_.models, q_.criteria.model_slowdown);
+    geometric_means();
+    slowdown("layer_slowdown", q_.layers, q_.criteria.layer_slowdown);
+    unsupported();
+    accuracy();
+    deaths();
+    growth("memory", "memory_growth", q_.criteria.memory_growth);
+    growth("creation", "creation_growth", q_.criteria.creation_growth);
+    growth("first_call", "first_call_growth", q_.criteria.first_call_growth);
+  }
+
+ private:
+  /// Adds the result of a criterion that was not measured.
+  void add_unmeasured(const char* criterion, const std::string& limit, const std::string& why) {
+    q_.results.push_back({criterion, limit, CriterionState::kNotMeasured, why, {}});
+  }
+
+  /// Adds a result. It is waived if waivers cover all failed cases.
+  void add(CriterionResult result, std::vector<std::string> failed, std::vector<std::string> open) {
+    const bool any = !failed.empty();
+    const bool waived = any && std::all_of(failed.begin(), failed.end(), [&](const auto& name) {
+                          return waive(name);
+                        });
+    result.state = waived          ? CriterionState::kWaived
+                   : any           ? CriterionState::kFailed
+                   : !open.empty() ? CriterionState::kOpen
+                                   : CriterionState::kMet;
+    result.cases = any ? std::move(failed) : std::move(open);
+    q_.results.push_back(std::move(result));
+  }
+
+  bool waive(const std::string& name) {
+    for (Waiver& waiver : q_.criteria.waivers) {
+      if (waiver.expired || !matches_pattern(waiver.match, name)) {
+        continue;
+      }
+      if (std::find(waiver.applied_to.begin(), waiver.applied_to.end(), name) ==
+          waiver.applied_to.end()) {
+        waiver.applied_to.push_back(name);
+      }
+      for (auto* metrics : {&q_.models, &q_.layers}) {
+        for (QualifiedMetric& metric : *metrics) {
+          if (case_of(metric) == name) {
+            metric.waived_by = waiver.reason;
+          }
+        }
+      }
+      return true;
+    }
+    return false;
+  }
+
+  void slowdown(const char* name, const std::vector<QualifiedMetric>& metrics, double limit) {
+    std::vector<std::string> failed;
+    std::vector<std::string> open;
+    const MetricComparison* worst = nullptr;
+    for (const QualifiedMetric& metric : metrics) {
+      if (metric.test.ratio && (worst == nullptr || *metric.test.ratio > *worst->ratio)) {
+        worst = &metric.test;
+      }
+      if (slower(metric.test, limit)) {
+        failed.push_back(case_of(metric));
+      } else if (!excluded(metric.test, limit)) {
+        open.push_back(case_of(metric));
+      }
+    }
+    CriterionResult result{name, fmt::format("at most {:+.4g}%", 100.0 * limit), {}, {}, {}};
+    if (metrics.empty()) {
+      return add_unmeasured(name, result.limit, "none is part of it");
+    }
+    result.found = worst == nullptr
+                       ? "nothing was measured on both sides"
+                       : fmt::format(
+                             "{} of {} exceed it, {} are open; the slowest is {:+.1f}% "
+                             "({:+.1f}% to {:+.1f}%)",
+                             failed.size(),
+                             metrics.size(),
+                             open.size(),
+                             100.0 * (*worst->ratio - 1.0),
+                             100.0 * (worst->low - 1.0),
+                             100.0 * (worst->high - 1.0));
+    if (worst == nullptr && failed.empty() && open.empty() && !metrics.empty()) {
+      open.push_back("all");
+    }
+    add(std::move(result), std::move(failed), std::move(open));
+  }
+
+  void geometric_means() {
+    std::vector<std::string> failed;
+    std::vector<std::string> open;
+    std::string found;
+    for (const GeometricMean& mean : q_.geometric_means) {
+      found += fmt::format("{}{}: {:.4f} ({:.4f} to {:.4f}) over {} models",
+                           found.empty() ? "" : "; ",
+                           mean.mode,
+                           mean.value,
+                           mean.low,
+                           mean.high,
+                           mean.models);
+      if (mean.high < q_.criteria.geometric_mean) {
+        failed.push_back("geometric mean " + mean.mode);
+      } else if (mean.value < q_.criteria.geometric_mean) {
+        open.push_back("geometric mean " + mean.mode);
+      }
+    }
+    const std::string limit = fmt::format("at least {:.4g}", q_.criteria.geometric_mean);
+    if (found.empty()) {
+      return add_unmeasured("geometric_mean", limit, "no model was measured on both sides");
+    }
+    add({"geometric_mean", limit, {}, found, {}}, std::move(failed), std::move(open));
+  }
+
+  void unsupported() {
+    std::vector<std::string> broken;
+    for (const auto* metrics : {&q_.models, &q_.layers}) {
+      for (const QualifiedMetric& metric : *metrics) {
+        if (metric.test.verdict == ComparisonVerdict::kBroken) {
+          broken.push_back(case_of(metric));
+        }
+      }
+    }
+    std::string found = fmt::format("{} cases worked before and do no more", broken.size());
+    if (q_.criteria.new_unsupported) {
+      broken.clear();
+    }
+    add({"new_unsupported",
+         q_.criteria.new_unsupported ? "allowed" : "none",
+         {},
+         std::move(found),
+         {}},
+        std::move(broken),
+        {});
+  }
+
+  void accuracy() {
+    std::vector<std::string> failed;
+    std::size_t changed = 0;
+    for (const QualifiedAccuracy& each : q_.accuracy) {
+      const bool beyond = q_.criteria.maximum_error && each.candidate_error &&
+                          *each.candidate_error > *q_.criteria.maximum_error;
+      if (each.verdict == "wrong" || beyond) {
+        failed.push_back(each.subject);
+      }
+      if (each.verdict != "same bits" && each.verdict != "not measured") {
+        ++changed;
+      }
+    }
+    std::string found = fmt::format("{} of {} give other bits, {} beyond the limit",
+                                    changed,
+                                    q_.accuracy.size(),
+                                    failed.size());
+    add({"maximum_error",
+         q_.criteria.maximum_error ? fmt::format("at most {:.3g}", *q_.criteria.maximum_error)
+                                   : "the tolerance of each type",
+         {},
+         std::move(found),
+         {}},
+        std::move(failed),
+        {});
+  }
+
+  void deaths() {
+    std::vector<std::string> failed;
+    if (q_.candidate.crashes > q_.baseline.crashes) {
+      failed.push_back("crashes");
+    }
+    if (q_.candidate.timeouts > q_.baseline.timeouts) {
+      failed.push_back("time-outs");
+    }
+    add({"stability",
+         "no more crashes or time-outs than the baseline",
+         {},
+         fmt::format("baseline {} and {}, candidate {} and {}",
+                     q_.baseline.crashes,
+                     q_.baseline.timeouts,
+                     q_.candidate.crashes,
+                     q_.candidate.timeouts),
+         {}},
+        std::move(failed),
+        {});
+  }
+
+  void growth(const std::string& name, const char* criterion, double limit) {
+    std::vector<std::string> failed;
+    std::vector<std::string> open;
+    const QualifiedCost* worst = nullptr;
+    for (const QualifiedCost& cost : q_.costs) {
+      if (cost.name != name) {
+        continue;
+      }
+      worst = worst == nullptr || cost.ratio > worst->ratio ? &cost : worst;
+      if (cost.low.value_or(cost.ratio) > 1.0 + limit) {
+        failed.push_back(cost.subject + " " + name);
+      } else if (cost.ratio > 1.0 + limit) {
+        open.push_back(cost.subject + " " + name);
+      }
+    }
+    const std::string limit_text = fmt::format("at most {:+.4g}%", 100.0 * limit);
+    if (worst == nullptr) {
+      return add_unmeasured(criterion, limit_text, "no process of either side says");
+    }
+    add({criterion,
+         limit_text,
+         {},
+         fmt::format("the most is {:+.1f}%: {}", 100.0 * (worst->ratio - 1.0), worst->subject),
+         {}},
+        std::move(failed),
+        std::move(open));
+  }
+
+  Qualification& q_;
+};
+
+std::size_t count(const Qualification& qualification, CriterionState state) {
+  return static_cast<std::size_t>(std::count_if(
+      qualification.results.begin(), qualification.results.end(), [state](const auto& result) {
+        return result.state == state;
+      }));
+}
+
+std::string list(const Qualification& qualification, CriterionState state) {
+  std::string names;
+  for (const CriterionResult& result : qualification.results) {
+    if (result.state == state) {
+      names += (names.empty() ? "" : ", ") + result.criterion;
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+void judge_criteria(Qualification& qualification, bool moved) {
+  qualification.results.clear();
+  Judge(qualification).judge();
+  const std::size_t failed = count(qualification, CriterionState::kFailed);
+  const std::size_t open = count(qualification, CriterionState::kOpen);
+  const std::size_t unmeasured = count(qualification, CriterionState::kNotMeasured);
+  const std::size_t waived = count(qualification, CriterionState::kWaived);
+  if (qualification.models.empty() && qualification.layers.empty()) {
+    qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
+    qualification.reason = "nothing was measured: no round is valid";
+  } else if (moved) {
+    qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
+    qualification.reason =
+        "the machine moved: controls that no library touches were not the same for both sides";
+  } else if (failed > 0) {
+    qualification.verdict = QualificationVerdict::kReject;
+    qualification.reason = fmt::format("{} of {} criteria failed: {}",
+                                       failed,
+                                       qualification.results.size(),
+                                       list(qualification, CriterionState::kFailed));
+  } else if (!qualification.complete) {
+    qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
+    qualification.reason = "it was stopped before everything was decided";
+  } else if (open > 0) {
+    qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
+    qualification.reason = fmt::format("{} of {} criteria stay open: {}",
+                                       open,
+                                       qualification.results.size(),
+                                       list(qualification, CriterionState::kOpen));
+  } else if (waived > 0) {
+    qualification.verdict = QualificationVerdict::kApproveWithExceptions;
+    qualification.reason = fmt::format("all criteria are met but for what is waived: {}",
+                                       list(qualification, CriterionState::kWaived));
+  } else {
+    qualification.verdict = QualificationVerdict::kApprove;
+    qualification.reason = fmt::format("all {} criteria{} are met",
+                                       qualification.results.size() - unmeasured,
+                                       unmeasured > 0 ? " that were measured" : "");
+  }
+  if (unmeasured > 0) {
+    qualification.reason +=
+        fmt::format("; not measured: {}", list(qualification, CriterionState::kNotMeasured));
+  }
+}
+
+}  // namespace plumb

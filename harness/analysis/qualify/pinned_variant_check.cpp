@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/qualify/pinned_variant_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "harness/analysis/compare/implementation_name.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr double kLevel = 0.05;
+constexpr double kShare = 0.5;  // of the regression that makes a time as slow
+
+std::optional<MetricComparison> tested(const PairedSamples& samples, const std::string& kind) {
+  PairedMetric metric = paired_metric(samples, samples.name, kind);
+  if (!metric.log_ratio) {
+    return std::nullopt;
+  }
+  metric.result.q = test_change(metric.result, *metric.log_ratio, kLevel);
+  return std::move(metric.result);
+}
+
+/// Returns whether a test's ratio shows at least half of a regression, on the logarithm.
+bool shows(const MetricComparison& test, const MetricComparison& regression) {
+  return std::log(*test.ratio) >= kShare * std::log(*regression.ratio);
+}
+
+std::string change(const MetricComparison& test) {
+  return fmt::format("{:+.1f}% ({:+.1f}% to {:+.1f}%)",
+                     100.0 * (*test.ratio - 1.0),
+                     100.0 * (test.low - 1.0),
+                     100.0 * (test.high - 1.0));
+}
+
+}  // namespace
+
+std::string same_variant(const std::string& chosen, const std::vector<std::string>& variants) {
+  if (std::find(variants.begin(), variants.end(), chosen) != variants.end()) {
+    return chosen;
+  }
+  const ImplementationName name = implementation_name(chosen);
+  const auto found = std::find_if(variants.begin(), variants.end(), [&](const auto& variant) {
+    return implementation_name(variant) == name;
+  });
+  return found != variants.end() ? *found : "";
+}
+
+PinnedVariantCheck judge_replay(const ReplayTimes& times, const MetricComparison& regression) {
+  PinnedVariantCheck result;
+  result.replayed_variant = times.replayed;
+  result.baseline_best = times.baseline_best;
+  result.candidate_best = times.candidate_best;
+  result.replay = tested(times.replay, "replay");
+  result.best = tested(times.best, "capability");
+  if (times.replayed.empty()) {
+    result.finding = ReplayFinding::kRemoved;
+    result.evidence = fmt::format("the candidate has no '{}'", times.chosen);
+  } else if (result.replay && regression.ratio) {
+    const bool slower = shows(*result.replay, regression);
+    const bool same_choice = times.replayed == times.candidate_chosen;
+    result.finding = slower        ? ReplayFinding::kKernelChanged
+                     : same_choice ? ReplayFinding::kNotSeenAgain
+                                   : ReplayFinding::kHeuristicChanged;
+    result.evidence =
+        fmt::format("'{}' is still there and takes {}", times.replayed, change(*result.replay));
+  } else {
+    result.evidence = "the baseline's implementation was not timed on both sides";
+  }
+  if (result.best && regression.ratio) {
+    result.bound =
+        shows(*result.best, regression) ? BoundChange::kCapabilityLost : BoundChange::kChoiceOnly;
+    result.evidence += fmt::format("; the fastest variants differ by {}: '{}' and '{}'",
+                                   change(*result.best),
+                                   times.baseline_best,
+                                   times.candidate_best);
+  }
+  return result;
+}
+
+}  // namespace plumb

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/qualify/qualification_evidence.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "harness/analysis/compare/model_attribution.hpp"
+#include "harness/analysis/compare/rounds/alarm_control.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr double kNormal95 = 1.959964;
+constexpr double kWorseError = 2.0;  // times the baseline's: no longer rounding alike
+
+std::vector<const PairedRound*> valid_rounds(std::span<const PairedRound> rounds,
+                                             const std::vector<InvalidRound>& invalid) {
+  std::vector<const PairedRound*> valid;
+  for (const PairedRound& round : rounds) {
+    if (std::none_of(invalid.begin(), invalid.end(), [&](const InvalidRound& each) {
+          return each.round == round.number;
+        })) {
+      valid.push_back(&round);
+    }
+  }
+  return valid;
+}
+
+std::vector<GeometricMean> geometric_means(const std::vector<QualifiedMetric>& models) {
+  struct Sum {
+    double logs = 0.0;
+    double square = 0.0;
+    std::size_t n = 0;
+  };
+  std::map<std::string, Sum> sums;
+  for (const QualifiedMetric& model : models) {
+    if (model.test.ratio) {
+      Sum& sum = sums[model.mode];
+      const double error = std::log(model.test.high / model.test.low) / (2.0 * kNormal95);
+      sum.logs -= std::log(*model.test.ratio);
+      sum.square += error * error;
+      ++sum.n;
+    }
+  }
+  std::vector<GeometricMean> means;
+  for (const auto& [mode, sum] : sums) {
+    const auto n = static_cast<double>(sum.n);
+    const double reach = kNormal95 * std::sqrt(sum.square) / n;
+    const double mean = sum.logs / n;
+    means.push_back({mode, sum.n, std::exp(mean), std::exp(mean - reach), std::exp(mean + reach)});
+  }
+  return means;
+}
+
+/// Error, hash and correctness of one subject's outputs on one side.
+struct Outputs {
+  std::optional<double> error;
+  std::string hash;
+  bool wrong = false;
+
+  void add(const Measurement& row) {
+    wrong = wrong || row.outcome.kind == Outcome::Kind::kWrongResult;
+    error = error ? error : row.maximum_error;
+    hash = hash.empty() ? row.output_hash : hash;
+  }
+};
+
+QualifiedAccuracy compared(const std::string& subject,
+                           const Outputs& before,
+                           const Outputs& after,
+                           bool reference) {
+  QualifiedAccuracy result{subject, {}, {}, before.hash, after.hash, {}};
+  if (reference) {  // a model's error is towards its own first mode
+    result.baseline_error = before.error;
+    result.candidate_error = after.error;
+  }
+  if (after.wrong) {
+    result.verdict = "wrong";
+  } else if (before.hash.empty() || after.hash.empty()) {
+    result.verdict = "not measured";
+  } else if (before.hash == after.hash) {
+    result.verdict = "same bits";
+  } else if (!result.baseline_error || !result.candidate_error) {
+    result.verdict = "differs";
+  } else {
+    result.verdict = *result.candidate_error > kWorseError * *result.baseline_error
+                         ? "worse"
+                         : "within tolerance";
+  }
+  return result;
+}
+
+void add_accuracy(std::span<const PairedRound> rounds, Qualification& q) {
+  std::map<std::string, std::pair<Outputs, Outputs>> layers;
+  std::map<std::string, std::pair<Outputs, Outputs>> models;
+  for (const PairedRound& round : rounds) {
+    for (const auto& [key, row] : round.baseline.layers) {
+      layers[key.text].first.add(row);
+    }
+    for (const auto& [key, row] : round.candidate.layers) {
+      layers[key.text].second.add(row);
+    }
+    for (const auto& [name, execution] : round.baseline.models) {
+      models[name.first + " " + name.second].first.add(execution.row);
+    }
+    for (const auto& [name, execution] : round.candidate.models) {
+      models[name.first + " " + name.second].second.add(execution.row);
+    }
+  }
+  for (const auto& [subject, outputs] : models) {
+    q.accuracy.push_back(compared(subject, outputs.first, outputs.second, false));
+  }
+  for (const auto& [subject, outputs] : layers) {
+    q.accuracy.push_back(compared(subject, outputs.first, outputs.second, true));
+  }
+}
+
+/// Adds a cost that has one value per round and side.
+void add_cost(const std::string& subject,
+              const std::string& name,
+              const std::string& unit,
+              PairedSamples samples,
+              Qualification& q) {
+  const PairedMetric metric = paired_metric(samples, name, "cost");
+  if (!metric.log_ratio) {
+    return;
+  }
+  MetricComparison test = metric.result;
+  test_change(test, *metric.log_ratio, 0.05);
+  q.costs.push_back(
+      {subject, name, unit, test.baseline, test.candidate, *test.ratio, test.low, test.high});
+}
+
+/// Adds the sum of one optional time over the layers for which both sides of a round have it.
+void add_layers_cost(std::span<const PairedRound* const> rounds,
+                     const std::string& name,
+                     std::optional<Seconds> Measurement::*time,
+                     Qualification& q) {
+  PairedSamples samples;
+  for (const PairedRound* round : rounds) {
+    double before = 0.0;
+    double after = 0.0;
+    for (const auto& [key, row] : round->baseline.layers) {
+      const auto other = round->candidate.layers.find(key);
+      if (other != round->candidate.layers.end() && row.*time && other->second.*time) {
+        before += (row.*time)->count();
+        after += (other->second.*time)->count();
+      }
+    }
+    if (before > 0.0 && after > 0.0) {
+      samples.baseline.push_back(before);
+      samples.candidate.push_back(after);
+    }
+  }
+  add_cost("all layers", name, "seconds", std::move(samples), q);
+}
+
+void add_costs(std::span<const PairedRound* const> rounds,
+               std::size_t screening,
+               Qualification& q) {
+  // Later rounds measure fewer layers, so their sums are not comparable.
+  const auto all = rounds.first(std::min(screening, rounds.size()));
+  add_layers_cost(all, "creation", &Measurement::creation, q);
+  add_layers_cost(all, "first_call", &Measurement::first_call, q);
+  std::set<ModelMode> names;
+  for (const PairedRound* round : all) {
+    for (const auto& [name, execution] : round->baseline.models) {
+      names.insert(name);
+    }
+  }
+  for (const ModelMode& name : names) {
+    PairedSamples memory;
+    for (const PairedRound* round : all) {
+      const auto before = round->baseline.models.find(name);
+      const auto after = round->candidate.models.find(name);
+      if (before != round->baseline.models.end() && after != round->candidate.models.end()) {
+        memory.baseline.push_back(static_cast<double>(before->second.memory.value));
+        memory.candidate.push_back(static_cast<double>(after->second.memory.value));
+      }
+    }
+    add_cost(name.first + " " + name.second, "memory", "bytes", std::move(memory), q);
+  }
+}
+
+}  // namespace
+
+void add_evidence(std::span<const PairedRound> rounds,
+                  RoundComparison comparison,
+                  Qualification& q) {
+  q.rounds = rounds.size();
+  q.models = std::move(comparison.models);
+  q.layers = std::move(comparison.layers);
+  q.controls = std::move(comparison.drift.controls);
+  q.invalid_rounds = std::move(comparison.drift.invalid);
+  const std::vector<const PairedRound*> valid = valid_rounds(rounds, q.invalid_rounds);
+  std::size_t screening = 0;
+  for (const QualifiedMetric& metric : q.models) {
+    screening = std::max(screening, metric.screening_pairs);
+  }
+  for (const QualifiedMetric& metric : q.layers) {
+    screening = std::max(screening, metric.screening_pairs);
+  }
+  q.geometric_means = geometric_means(q.models);
+  for (const QualifiedMetric& model : q.models) {
+    if (auto attribution = attribute_model(valid, {model.subject, model.mode})) {
+      q.attributions.push_back(std::move(*attribution));
+    }
+  }
+  add_accuracy(rounds, q);
+  add_costs(valid, screening, q);
+  q.alarms = alarm_control(std::span(valid).first(std::min(screening, valid.size())));
+  for (const PairedRound& round : rounds) {
+    q.baseline.crashes += round.baseline.crashes;
+    q.baseline.timeouts += round.baseline.timeouts;
+    q.candidate.crashes += round.candidate.crashes;
+    q.candidate.timeouts += round.candidate.timeouts;
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+
+#include "harness/analysis/compare/rounds/round_comparison.hpp"
+#include "harness/analysis/qualify/qualification.hpp"
+
+namespace plumb {
+
+/// Fills in the evidence of the rounds other than the metrics. These are geometric means,
+/// attributions, accuracy, costs, controls, this run's own alarms, invalid rounds and deaths of
+/// workers. Takes over the metrics of `comparison`. Pure.
+void add_evidence(std::span<const PairedRound> rounds,
+                  RoundComparison comparison,
+                  Qualification& qualification);
+
+}  // namespace plumb

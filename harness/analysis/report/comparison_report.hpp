@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/compare/rounds/boot_comparison.hpp"
+#include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/results/run.hpp"
+
+namespace plumb {
+
+/// Raw times of a metric that changed, as each run measured them.
+struct MetricSamples {
+  std::string series;
+  std::vector<Seconds> baseline;
+  std::vector<Seconds> candidate;
+};
+
+/// Source of a comparison other than two runs that were each measured once.
+struct ComparisonSource {
+  struct Fact {
+    std::string name;
+    std::string baseline;
+    std::string candidate;
+  };
+  std::string name;         ///< takes the place of the runs' names
+  std::string method;       ///< how it was judged, and by which limits
+  std::string command;      ///< that repeats it
+  std::vector<Fact> facts;  ///< of both sides
+};
+
+/// Boots of both sides, where boots were compared.
+struct ComparedBoots {
+  std::vector<Boot> baseline;
+  std::vector<Boot> candidate;
+};
+
+/// Contents of a report on a comparison of two runs. It is a value; every format renders the same
+/// one.
+struct RunComparisonReport {
+  RunRecord baseline;
+  RunRecord candidate;
+  std::vector<std::string> varied;  ///< what differs on purpose
+  ComparisonLimits limits;
+  bool same_software =
+      false;  ///< nothing that is recorded tells one run's software from the other's
+  std::vector<EnvironmentDifference> environment_diff;
+  RunComparison comparison;
+  std::map<std::string, std::string> places;  ///< of a layer key: "conv1 of lenet, and 2 more"
+  std::vector<MetricSamples> samples;
+  std::vector<RunId> calibrations;  ///< that floors come from
+  std::optional<ComparisonSource> source;
+  std::optional<ComparedBoots> boots;
+};
+
+}  // namespace plumb

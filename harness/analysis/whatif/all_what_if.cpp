@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/whatif/what_if_rows.hpp"
+
+namespace plumb {
+
+WhatIfResult all_what_if(const WhatIfInput& input) {
+  WhatIfResult result;
+  result.mode = "bf16, fused, fastest variants, hot; against the layers as written in f32";
+  if (input.instance.dtype != to_text(DataType::kF32)) {
+    result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
+    return result;
+  }
+  const PricedPartition full =
+      priced_partition(input.graph, input.results, PartitionMode::kPlain, input.instance.dtype);
+  if (!full.why_not.empty()) {
+    result.why_not = full.why_not;
+    return result;
+  }
+  const Graph lower = with_precision(input.graph, DataType::kBf16);
+  const PricedPartition half =
+      priced_partition(lower, input.results, PartitionMode::kFusion, "bf16");
+  if (!half.why_not.empty()) {
+    result.why_not = half.why_not;
+    return result;
+  }
+  result.prerequisites = {"all that fusion, bf16 and best_variant need"};
+  conclude(result, full.sum.time(), half.sum.time());
+  return result;
+}
+
+}  // namespace plumb

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+
+#include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/whatif/what_if_rows.hpp"
+
+namespace plumb {
+
+WhatIfResult fusion_what_if(const WhatIfInput& input) {
+  WhatIfResult result;
+  result.mode = "fusion and folding wherever it is faster, fastest variants, hot";
+  const ModelPartition plain = partition_model(input.graph, input.results, PartitionMode::kPlain);
+  const StepSum before = sum_of(plain.steps);
+  if (before.missing > 0) {
+    result.why_not = fmt::format(
+        "no time for {} of {} unfused layers to compare with", before.missing, plain.steps.size());
+    return result;
+  }
+  bool any_measured = false;
+  const std::vector<Match> found = matches(input.graph);
+  for (const Match& match : found) {
+    any_measured = any_measured || input.results.best(match.key, CacheMode::kNone).has_value();
+  }
+  if (!any_measured) {
+    result.why_not = found.empty() ? "nothing in this model can be fused by the rules there are"
+                                   : "none of the fused layers has a time in this run";
+    return result;
+  }
+  const ModelPartition fused = partition_model(input.graph, input.results, PartitionMode::kFusion);
+  std::map<LayerId, Seconds> alone;
+  for (const PartitionStep& step : plain.steps) {
+    alone[step.layers.front()] = step.time->time.median;
+  }
+  for (const PartitionStep& step : fused.steps) {
+    if (step.rewrite.empty()) {
+      continue;
+    }
+    Seconds parts{};
+    for (const LayerId layer : step.layers) {
+      parts += alone[layer];
+    }
+    result.layers.push_back(
+        {name_of(input.graph, step.layers), step.key, parts, step.time->time.median, step.rewrite});
+  }
+  result.prerequisites = {
+      "an executor that hands the library fused layers",
+      "BatchNorm and constant scales folded into the weights once, before the run"};
+  conclude(result, before.time(), sum_of(fused.steps).time());
+  return result;
+}
+
+}  // namespace plumb

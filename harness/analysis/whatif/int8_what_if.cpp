@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+
+#include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/whatif/what_if_rows.hpp"
+#include "harness/model/key/quantized_product.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
+
+namespace plumb {
+
+WhatIfResult int8_what_if(const WhatIfInput& input) {
+  WhatIfResult result;
+  result.mode =
+      "convolutions and products with constant weights in 8-bit integers, fused, fastest variants, "
+      "hot; against the layers as written in f32";
+  if (input.instance.dtype != to_text(DataType::kF32)) {
+    result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
+    return result;
+  }
+  const PricedPartition full =
+      priced_partition(input.graph, input.results, PartitionMode::kPlain, input.instance.dtype);
+  if (!full.why_not.empty()) {
+    result.why_not = full.why_not;
+    return result;
+  }
+  const FusedGraph lower = int8_graph(input.graph);
+  const PricedPartition eight_bit =
+      priced_partition(lower.graph, input.results, PartitionMode::kPlain, kInt8);
+  if (!eight_bit.why_not.empty()) {
+    result.why_not = eight_bit.why_not;
+    return result;
+  }
+  if (lower.quantization.weights.empty()) {
+    result.why_not = "no layer of this model has a form in 8-bit integers";
+    return result;
+  }
+  std::map<LayerId, Seconds> alone;
+  for (const PartitionStep& step : full.steps) {
+    alone[step.layers.front()] = step.time->time.median;
+  }
+  for (const PartitionStep& step : eight_bit.steps) {
+    const LayerId id = step.layers.front();
+    if (!is_integer_product(lower.graph.layers[id].spec)) {
+      continue;
+    }
+    Seconds replaced{};
+    for (const LayerId origin : lower.origins[id]) {
+      replaced += alone[origin];
+    }
+    result.layers.push_back({name_of(input.graph, lower.origins[id]),
+                             step.key,
+                             replaced,
+                             step.time->time.median,
+                             step.time->variant});
+  }
+  result.prerequisites = {"weights rounded to 8 bits once, with a scale for each output channel",
+                          "a scale for each activation, from inputs that the model will see",
+                          "accuracy checked on the task"};
+  conclude(result, full.sum.time(), eight_bit.sum.time());
+  return result;
+}
+
+}  // namespace plumb

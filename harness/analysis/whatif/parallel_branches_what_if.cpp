@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/whatif/what_if_rows.hpp"
+
+namespace plumb {
+
+WhatIfResult parallel_branches_what_if(const WhatIfInput& input) {
+  WhatIfResult result;
+  result.mode =
+      "branches side by side, each layer as fast as it is alone; not fused, fastest variants, hot";
+  const ModelPartition plain = partition_model(input.graph, input.results, PartitionMode::kPlain);
+  const StepSum before = sum_of(plain.steps);
+  if (before.missing > 0) {
+    result.why_not = fmt::format("no time for {} of {} layers", before.missing, plain.steps.size());
+    return result;
+  }
+  result.prerequisites = {
+      "a processor for each branch: threads that branches part are missing in their layers"};
+  conclude(result, before.time(), sum_of(plain.critical).time());
+  return result;
+}
+
+}  // namespace plumb

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/whatif/realised_saving.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace plumb {
+namespace {
+
+const ExecutionTime* execution_in(const ModelBounds& model, std::string_view mode) {
+  const auto found = std::find_if(
+      model.executions.begin(), model.executions.end(), [&](const ExecutionTime& execution) {
+        return execution.mode == mode && execution.samples > 0;
+      });
+  return found == model.executions.end() ? nullptr : &*found;
+}
+
+const Bound* prediction_in(const ModelBounds& model, std::string_view mode) {
+  const auto found =
+      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& bound) {
+        return bound.kind == "predicted" && bound.mode == mode && bound.complete;
+      });
+  return found == model.bounds.end() ? nullptr : &*found;
+}
+
+/// Compares a predicted saving with a realised one. The interval of the difference is by the method
+/// of variance estimates recovery (Zou and Donner, Statistics in Medicine 27, 2008): the distances
+/// of the medians from the ends of their intervals add as squares. The four times are taken as
+/// independent. A slow second that affects a prediction and an execution alike makes the interval
+/// too wide, not too narrow.
+PredictionError prediction_error(const MeasuredTime& priced_before,
+                                 const MeasuredTime& priced_after,
+                                 const MeasuredTime& before,
+                                 const MeasuredTime& after) {
+  const auto below = [](const MeasuredTime& time) { return time.median - time.interval.low; };
+  const auto above = [](const MeasuredTime& time) { return time.interval.high - time.median; };
+  const auto root = [&](auto one, auto other) {
+    return std::hypot(std::hypot(one(priced_before).count(), other(priced_after).count()),
+                      std::hypot(other(before).count(), one(after).count()));
+  };
+  const double difference =
+      ((priced_before.median - priced_after.median) - (before.median - after.median)).count();
+  const double low = difference - root(below, above);
+  const double high = difference + root(above, below);
+  const double nearest = low <= 0 && high >= 0 ? 0 : std::min(std::abs(low), std::abs(high));
+  const double whole = before.median.count();
+  return {std::abs(difference) / whole,
+          nearest / whole,
+          std::max(std::abs(low), std::abs(high)) / whole};
+}
+
+}  // namespace
+
+void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs) {
+  constexpr std::string_view kBefore = "plain";
+  const ExecutionTime* const before = execution_in(model, kBefore);
+  const Bound* const priced_before = prediction_in(model, kBefore);
+  for (WhatIfResult& result : whatifs.whatifs) {
+    const ExecutionTime* const after = execution_in(model, result.execution_mode);
+    if (before == nullptr || after == nullptr || before->median <= Seconds{} ||
+        after->median <= Seconds{}) {
+      continue;
+    }
+    result.realised_baseline = before->median;
+    result.realised_baseline_interval = before->interval;
+    result.realised = after->median;
+    result.realised_interval = after->interval;
+    result.realised_speedup = before->median / after->median;
+    const Bound* const priced = prediction_in(model, result.execution_mode);
+    if (priced_before != nullptr && priced != nullptr) {
+      result.why_not.clear();
+      result.mode = fmt::format(
+          "the plan of mode {}, priced by its layers: weights cold, operands "
+          "handed on, reorders counted",
+          result.execution_mode);
+      conclude(result,
+               {priced_before->seconds, priced_before->interval},
+               {priced->seconds, priced->interval});
+    }
+    if (result.baseline && result.predicted && result.why_not.empty()) {
+      result.prediction_error = prediction_error({*result.baseline, result.baseline_interval},
+                                                 {*result.predicted, result.predicted_interval},
+                                                 {before->median, before->interval},
+                                                 {after->median, after->interval});
+    }
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/whatif/what_if.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "harness/analysis/whatif/what_if_rows.hpp"
+
+namespace plumb {
+namespace {
+
+// The table of what-ifs: docs/guides/add-a-what-if.md.
+constexpr std::array kWhatIfs = std::to_array<WhatIf>({
+    {"best_variant",
+     "what if the library picked its fastest variant for every layer?",
+     "best_variant",
+     best_variant_what_if},
+    {"fusion", "what if layers were fused wherever the library can?", "fusion", fusion_what_if},
+    {"channels_last",
+     "what if images had their channels last?",
+     "channels_last",
+     channels_last_what_if},
+    {"bf16", "what if the model ran in bf16?", "bf16", bf16_what_if},
+    {"int8", "what if products were computed in 8-bit integers?", "fusion+int8", int8_what_if},
+    {"parallel_branches",
+     "what if branches ran side by side?",
+     "parallel_branches",
+     parallel_branches_what_if},
+    {"all", "what if all of these were done?", "best_variant+bf16+fusion", all_what_if},
+});
+
+}  // namespace
+
+std::span<const WhatIf> what_ifs() {
+  return kWhatIfs;
+}
+
+ModelWhatIfs what_ifs_of(const WhatIfInput& input) {
+  ModelWhatIfs result;
+  result.instance = input.instance;
+  for (const WhatIf& row : kWhatIfs) {
+    result.whatifs.push_back(row.evaluate(input));
+    result.whatifs.back().name = row.name;
+    result.whatifs.back().execution_mode = row.execution_mode;
+  }
+  return result;
+}
+
+void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted) {
+  result.baseline = baseline.median;
+  result.baseline_interval = baseline.interval;
+  result.predicted = predicted.median;
+  result.predicted_interval = predicted.interval;
+  if (predicted.median > Seconds{}) {
+    result.predicted_speedup = baseline.median / predicted.median;
+  }
+  std::stable_sort(
+      result.layers.begin(), result.layers.end(), [](const auto& left, const auto& right) {
+        return left.before - left.after > right.before - right.after;
+      });
+}
+
+}  // namespace plumb

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/bounds/measured_time.hpp"
+
+namespace plumb {
+
+/// Distance of a predicted saving from the realised one, as a share of the realised baseline.
+struct PredictionError {
+  double share = 0.0;  ///< |predicted saving − realised saving|
+  double low = 0.0;    ///< 95%; 0: by their intervals, both savings may be equal
+  double high = 0.0;
+};
+
+/// Answer to "what would this change of mode bring?".
+struct WhatIfResult {
+  std::string name;  ///< best_variant, fusion, channels_last, bf16, int8, parallel_branches, all
+  std::string mode;  ///< what would be switched on, in words
+  std::optional<Seconds> baseline;
+  Interval baseline_interval{};
+  std::optional<Seconds> predicted;
+  Interval predicted_interval{};
+  std::optional<double> predicted_speedup;  ///< baseline ÷ predicted
+  struct LayerSaving {
+    std::string layer;
+    LayerKey key;
+    Seconds before{};
+    Seconds after{};
+    std::string change;  ///< "jit:avx2 → brgconv:avx512_core"
+  };
+  std::vector<LayerSaving> layers;  ///< largest saving first
+  std::vector<std::string> prerequisites;
+  std::string why_not;         ///< non-empty: no prediction, and why
+  std::string execution_mode;  ///< the mode that switches it on (docs/reference/execution.md)
+  std::optional<Seconds> realised_baseline;  ///< end to end, plain; absent: not executed
+  Interval realised_baseline_interval{};
+  std::optional<Seconds> realised;  ///< end to end with it switched on
+  Interval realised_interval{};
+  std::optional<double> realised_speedup;  ///< realised_baseline ÷ realised
+  std::optional<PredictionError> prediction_error;
+};
+
+/// Input of a what-if: one model's graph and its rows.
+struct WhatIfInput {
+  const ModelInstance& instance;
+  const Graph& graph;
+  const ResultSet& results;
+};
+
+/// Row of the table of what-ifs. A new what-if is one file and one row.
+struct WhatIf {
+  std::string_view name;
+  std::string_view question;
+  std::string_view execution_mode;  ///< that switches it on, against "plain"
+  WhatIfResult (*evaluate)(const WhatIfInput& input);
+};
+[[nodiscard]] std::span<const WhatIf> what_ifs();
+
+/// Answers of all what-ifs for one model.
+struct ModelWhatIfs {
+  ModelInstance instance;
+  std::vector<WhatIfResult> whatifs;
+};
+[[nodiscard]] ModelWhatIfs what_ifs_of(const WhatIfInput& input);
+
+/// Fills in both times, their intervals and the speed-up, and sorts the savings, largest first.
+void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted);
+
+}  // namespace plumb

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/analysis/whatif/what_if.hpp"
+
+namespace plumb {
+
+/// Predicts the saving if the library picked its fastest variant instead of its own choice.
+[[nodiscard]] WhatIfResult best_variant_what_if(const WhatIfInput& input);
+
+/// Predicts the saving if layers were fused wherever the library can fuse them (harness/rewrite).
+[[nodiscard]] WhatIfResult fusion_what_if(const WhatIfInput& input);
+
+/// Answers what channels last would save, wherever a layer can take images so. Only an execution
+/// can tell: rows do not say which layout a variant named `layout=any` uses.
+[[nodiscard]] WhatIfResult channels_last_what_if(const WhatIfInput& input);
+
+/// Predicts the saving if the model ran in bf16, accumulating in f32.
+[[nodiscard]] WhatIfResult bf16_what_if(const WhatIfInput& input);
+
+/// Predicts the saving if products with constant weights were computed in 8-bit integers.
+[[nodiscard]] WhatIfResult int8_what_if(const WhatIfInput& input);
+
+/// Predicts the saving if branches ran side by side, with a processor for each.
+[[nodiscard]] WhatIfResult parallel_branches_what_if(const WhatIfInput& input);
+
+/// Predicts the saving of fusion, the fastest variants and bf16 together.
+[[nodiscard]] WhatIfResult all_what_if(const WhatIfInput& input);
+
+}  // namespace plumb

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/importers/imported_results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+
+Seconds imported_time(double seconds) {
+  constexpr double kLongest = 1e7;
+  if (!(seconds > 0.0 && seconds < kLongest)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the time {} s is not positive and below {} s", seconds, kLongest));
+  }
+  return Seconds(seconds);
+}
+
+void check_imported_name(const std::string& name) {
+  const bool control = std::any_of(
+      name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U; });
+  if (name.empty() || name.size() > kMaxImportedName || control) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("a benchmark's name has 1 to {} bytes and no control characters",
+                            kMaxImportedName));
+  }
+}
+
+}  // namespace plumb

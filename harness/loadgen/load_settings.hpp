@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "harness/base/units.hpp"
+#include "harness/loadgen/early_stopping.hpp"
+
+namespace plumb {
+
+/// Ways to load a system, as in MLPerf Inference (rules, "Scenarios").
+enum class LoadScenario {
+  kSingleStream,  ///< one sample a query; the next query follows the completion of the last
+  kMultiStream,   ///< the same with several samples a query, contiguous in the data set
+  kServer,        ///< one sample a query, Poisson arrivals at a target rate, any number outstanding
+  kOffline,       ///< all samples are available at the start
+};
+[[nodiscard]] std::string_view to_text(LoadScenario scenario);  ///< "single_stream", …
+[[nodiscard]] std::optional<LoadScenario> parse_load_scenario(std::string_view text);
+
+/// Purpose of a run: to measure, or to log every response.
+enum class LoadMode {
+  kPerformance,  ///< samples drawn from the loaded part of the data set; latencies judged
+  kAccuracy,     ///< every sample of the data set once; every response logged; no latency judged
+};
+
+[[nodiscard]] std::string_view to_text(LoadMode mode);  ///< "performance", "accuracy"
+
+/// Seeds of a run's random numbers.
+struct LoadSeeds {
+  std::uint64_t samples = 1;   ///< which samples are drawn
+  std::uint64_t schedule = 1;  ///< when Server's queries arrive
+};
+
+/// Load as requested. An absent value takes MLPerf's value for the scenario, which the comments
+/// give.
+struct RequestedLoad {
+  LoadScenario scenario = LoadScenario::kSingleStream;
+  LoadMode mode = LoadMode::kPerformance;
+  std::optional<Seconds> minimum_duration;  ///< 600 s
+  /// Duration after which the run ends, whatever the number of queries. No rate, latency or count
+  /// need then be guessed. Excludes minimum_duration and minimum_queries.
+  std::optional<Seconds> fixed_duration;
+  std::optional<Seconds> maximum_duration;       ///< budget, after which nothing is issued; none
+  std::optional<std::uint64_t> minimum_queries;  ///< 100; multi_stream 662; offline 1
+  /// Samples in each query: multi_stream 8, offline 24,576 in its one query, else 1. If offline has
+  /// a fixed duration, it is the number in each of its queries, by default all loaded samples.
+  /// Choose more than the system has in flight.
+  std::optional<std::uint64_t> samples_per_query;
+  std::optional<double> percentile;      ///< in %: single_stream 90, else 99
+  std::optional<Seconds> latency_limit;  ///< at that percentile; server needs it
+  std::optional<double> target_rate;     ///< queries a second; server needs it, or a peak search
+  std::optional<double>
+      expected_rate;               ///< samples a second: sizes offline's query for the duration
+  std::optional<Seconds> warm_up;  ///< the same load before, untimed; none
+  std::optional<Seconds>
+      stall_limit;  ///< longest wait for a completion before the rest is dropped; 60 s
+  std::optional<std::uint64_t>
+      loaded_samples;               ///< of the data set, drawn from in performance mode; all
+  std::uint64_t total_samples = 1;  ///< of the data set
+  LoadSeeds seeds;
+};
+
+/// Load with every value explicit and checked, as it runs and as a result stores it.
+struct EffectiveLoad {
+  using Nanoseconds = std::chrono::nanoseconds;
+
+  LoadScenario scenario = LoadScenario::kSingleStream;
+  LoadMode mode = LoadMode::kPerformance;
+  Nanoseconds minimum_duration{};
+  bool fixed_duration = false;  ///< minimum_duration ends the run whatever the count
+  std::optional<Nanoseconds> maximum_duration;
+  std::uint64_t minimum_queries = 1;
+  std::uint64_t samples_per_query = 1;
+  ConfidenceRule rule;
+  std::optional<Nanoseconds> latency_limit;
+  std::optional<double> target_rate;  ///< queries a second
+  Nanoseconds warm_up{};
+  Nanoseconds stall_limit{};
+  /// Server: number of latencies over the limit beyond which the run ends. The planned
+  /// minimum_queries can then no longer pass. For probes.
+  std::optional<std::uint64_t> over_latency_at_most;
+  std::uint64_t loaded_samples = 1;
+  std::uint64_t total_samples = 1;
+  LoadSeeds seeds;
+};
+
+/// Fills in absent values and checks a load. Throws Error{kUser} for a negative or endless time, a
+/// percentile outside (0, 100), a limit that the scenario needs or cannot have, and more than 2^26
+/// samples in a query. Server without a target rate stays without one, which find_peak() finds.
+[[nodiscard]] EffectiveLoad resolve_load(const RequestedLoad& requested);
+
+}  // namespace plumb

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+
+#include "harness/loadgen/load_result.hpp"
+#include "harness/loadgen/load_settings.hpp"
+#include "harness/loadgen/system_under_test.hpp"
+
+namespace plumb {
+
+// Files of a run in the forms of MLPerf Inference's LoadGen (6.0), for tools that read those. Each
+// says that the result is unverified: this is not LoadGen, and MLCommons has reviewed nothing.
+inline constexpr std::string_view kMlperfSummaryFile = "mlperf_log_summary.txt";
+inline constexpr std::string_view kMlperfDetailFile = "mlperf_log_detail.txt";
+inline constexpr std::string_view kMlperfAccuracyFile = "mlperf_log_accuracy.json";
+
+/// Facts that the logs state besides the result.
+struct MlperfLogFacts {
+  std::string program;   ///< "Plumbline 0.1.0"
+  std::string started;   ///< RFC 3339, UTC
+  std::string data_set;  ///< its name
+  std::int64_t process_id = 0;
+  RequestedLoad requested;
+};
+
+/// Writes mlperf_log_summary.txt with LoadGen's labels. The reasons for an invalid result stand as
+/// recommendations. In place of LoadGen's errors stand samples that were dropped, failed or
+/// miscounted.
+void write_mlperf_summary(std::ostream& out, const LoadResult& result);
+
+/// Writes mlperf_log_detail.txt: one line ":::MLLOG {JSON}" for each value, keys in LoadGen's
+/// order. Strings are escaped, which LoadGen's are not. Values that this load generator does not
+/// have are left out: pre-generated queries, contention counters, source hashes.
+/// `effective_qsl_rng_seed` is 0, because the data set is not shuffled.
+void write_mlperf_detail(std::ostream& out, const LoadResult& result, const MlperfLogFacts& facts);
+
+/// Log of mlperf_log_accuracy.json, written as responses come. Elements are {seq_id, qsl_idx, data:
+/// upper-case hex}. In performance mode the array is empty.
+class MlperfAccuracyLog final : public ResponseLog {
+ public:
+  /// Begins the array. `out` must outlive the log.
+  explicit MlperfAccuracyLog(std::ostream& out);
+  void record(std::uint64_t sequence,
+              std::uint64_t index,
+              std::span<const std::byte> data) override;
+  /// Ends the array. No response may follow.
+  void finish();
+
+ private:
+  std::ostream& out_;
+  bool any_ = false;
+};
+
+}  // namespace plumb

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/graph/graph.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace plumb {
+
+GraphTotals totals(const Graph& graph) {
+  GraphTotals sums;
+  sums.layers = graph.layers.size();
+  std::unordered_set<LayerKey> keys;
+  for (const Layer& layer : graph.layers) {
+    if (layer.role == Layer::Role::kCompute || layer.role == Layer::Role::kView) {
+      keys.insert(layer.key);
+    }
+    sums.macs += layer.cost.macs;
+    ++sums.ops[layer.onnx_op];
+  }
+  sums.unique_layers = keys.size();
+  return sums;
+}
+
+std::vector<std::vector<LayerId>> predecessors(const Graph& graph) {
+  std::vector<std::vector<LayerId>> lists(graph.layers.size());
+  for (LayerId id = 0; id < graph.layers.size(); ++id) {
+    std::vector<LayerId>& list = lists[id];
+    for (const std::optional<ValueId>& input : graph.layers[id].inputs) {
+      if (input && graph.values[*input].producer) {
+        list.push_back(*graph.values[*input].producer);
+      }
+    }
+    std::sort(list.begin(), list.end());
+    list.erase(std::unique(list.begin(), list.end()), list.end());
+  }
+  return lists;
+}
+
+}  // namespace plumb

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/model/key/layer_cost.hpp"
+#include "harness/model/key/layer_key.hpp"
+#include "harness/model/key/layer_spec.hpp"
+
+namespace plumb {
+
+using ValueId = std::size_t;  ///< index into Graph::values
+using LayerId = std::size_t;  ///< index into Graph::layers
+
+/// One tensor that flows along an edge, or a weight.
+struct Value {
+  std::string name;
+  TensorType type;
+  std::optional<LayerId> producer;  ///< absent: a graph input or a weight
+  std::optional<double>
+      scalar;  ///< of a constant with one element: its value, where the file holds it
+};
+
+/// One node of the model, as written, with its shapes.
+struct Layer {
+  /// Roles of a node in an execution of the model.
+  enum class Role {
+    kCompute,  ///< is measured
+    kView,     ///< renames its input's bytes (Reshape, Flatten, Identity…): no work in any sane
+               ///< execution
+    kFolded,   ///< acts on weights only: done once, before the run
+    kUnsupported,  ///< cannot be keyed; `reason` says why. Makes bounds incomplete
+  };
+
+  std::string name;
+  std::string onnx_op;  ///< as in the file, with the domain if not the default one
+  Role role = Role::kCompute;
+  std::string reason;  ///< of kUnsupported
+  LayerSpec spec;      ///< valid for kCompute and kView, and for kFolded unless its op is empty
+  LayerKey key;        ///< to_key(spec); empty for kUnsupported and kFolded
+  LayerCost cost;
+  std::vector<std::optional<ValueId>>
+      inputs;  ///< first spec.inputs.size() match spec.inputs one to one
+  std::vector<ValueId> outputs;
+};
+
+/// Model with every shape known: a DAG of layers in topological order.
+struct Graph {
+  std::string name;
+  std::int64_t opset = 0;
+  std::vector<Value> values;
+  std::vector<Layer> layers;  ///< as written less Constant nodes and shape arithmetic; topological
+  std::vector<ValueId> inputs;  ///< without weights
+  std::vector<ValueId> outputs;
+  std::int64_t parameters = 0;  ///< elements of all weights
+  Bytes weight_bytes;
+};
+
+/// Totals of a graph, for `plumb model show`.
+struct GraphTotals {
+  std::size_t layers = 0;
+  std::size_t unique_layers = 0;  ///< distinct keys of kCompute and kView layers
+  std::int64_t macs = 0;
+  std::map<std::string, std::size_t> ops;  ///< by Layer::onnx_op
+};
+[[nodiscard]] GraphTotals totals(const Graph& graph);
+
+/// Returns for each layer the layers that produce its inputs, sorted and without duplicates.
+[[nodiscard]] std::vector<std::vector<LayerId>> predecessors(const Graph& graph);
+
+}  // namespace plumb

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include "harness/model/key/layer_spec.hpp"
+
+namespace plumb {
+
+/// Extents of an `attention` layer.
+struct AttentionShape {
+  std::int64_t batch = 0;
+  std::int64_t q_heads = 0;
+  std::int64_t kv_heads = 0;  ///< divides q_heads
+  std::int64_t queries = 0;
+  std::int64_t past = 0;        ///< keys of earlier steps
+  std::int64_t keys = 0;        ///< all of them: past and new
+  std::int64_t head = 0;        ///< numbers of a query and of a key
+  std::int64_t value_head = 0;  ///< numbers of a value
+  bool heads_apart =
+      true;  ///< [batch, heads, sequence, numbers], else [batch, sequence, heads·numbers]
+
+  [[nodiscard]] std::int64_t new_keys() const { return keys - past; }
+};
+
+/// Reads the extents of a spec that check_spec accepts.
+[[nodiscard]] AttentionShape attention_shape(const LayerSpec& spec);
+
+/// Counts the pairs of query and key that meet, in one head and batch entry. In a causal layer the
+/// i-th query sees no key behind past + i.
+[[nodiscard]] std::int64_t attended_pairs(const LayerSpec& spec, const AttentionShape& shape);
+
+}  // namespace plumb

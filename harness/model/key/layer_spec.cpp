@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/key/layer_spec.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "harness/base/error.hpp"
+#include "harness/model/key/op_schema.hpp"
+
+namespace plumb {
+namespace {
+
+[[noreturn]] void fail_spec(const LayerSpec& spec, std::string_view problem) {
+  throw Error(Error::Kind::kInternal,
+              fmt::format("a layer specification of operator '{}' {}", spec.op, problem));
+}
+
+template <typename T>
+const T& attribute_of(const LayerSpec& spec, const std::string& name) {
+  const auto found = spec.attributes.find(name);
+  if (found == spec.attributes.end()) {
+    fail_spec(spec, fmt::format("has no attribute '{}'", name));
+  }
+  const T* value = std::get_if<T>(&found->second);
+  if (value == nullptr) {
+    fail_spec(spec, fmt::format("holds attribute '{}' in another type", name));
+  }
+  return *value;
+}
+
+void append(std::string& text, std::int64_t number) {
+  std::array<char, 24> buffer{};
+  const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
+  text.append(buffer.data(), end);
+}
+
+void append(std::string& text, double number) {
+  if (std::isnan(number)) {
+    text += "nan";
+    return;
+  }
+  if (number == 0.0) {
+    number = 0.0;  // equal specs give equal keys: -0.0 is written as 0.0
+  }
+  std::array<char, 32> buffer{};
+  const auto [end, code] = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
+  const std::string_view digits(buffer.data(), static_cast<std::size_t>(end - buffer.data()));
+  text += digits;
+  if (digits.find_first_of(".en") == std::string_view::npos) {
+    text += ".0";
+  }
+}
+
+void append(std::string& text, const std::string& word) {
+  text += word;
+}
+
+template <typename T>
+void append(std::string& text, const std::vector<T>& list) {
+  text += '[';
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i != 0) {
+      text += ',';
+    }
+    append(text, list[i]);
+  }
+  text += ']';
+}
+
+void append(std::string& text, const TensorType& type) {
+  text += to_text(type.dtype);
+  append(text, type.dims);
+  if (!type.strides.empty()) {
+    text += '%';
+    append(text, type.strides);
+  }
+  if (type.constant) {
+    text += 'c';
+  }
+}
+
+void append_inputs(std::string& text, const LayerSpec& spec) {
+  std::size_t count = spec.inputs.size();
+  while (count > 0 && !spec.inputs[count - 1]) {
+    --count;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i != 0) {
+      text += ',';
+    }
+    if (spec.inputs[i]) {
+      append(text, *spec.inputs[i]);
+    } else {
+      text += '-';
+    }
+  }
+}
+
+void append_epilogue(std::string& text, const std::vector<Epilogue>& epilogue) {
+  for (std::size_t i = 0; i < epilogue.size(); ++i) {
+    const Epilogue& step = epilogue[i];
+    text += i == 0 ? ";epilogue=" : ",";
+    text += step.fn;
+    if (!step.parameters.empty()) {
+      text += '(';
+      for (std::size_t j = 0; j < step.parameters.size(); ++j) {
+        text += j == 0 ? "" : ",";
+        append(text, step.parameters[j]);
+      }
+      text += ')';
+    }
+    if (step.operand) {
+      text += '@';
+      append(text, static_cast<std::int64_t>(*step.operand));
+    }
+  }
+}
+
+void check_attributes(const LayerSpec& spec, const OpSchema& schema) {
+  const std::size_t count = schema.attribute_count();
+  for (std::size_t i = 0; i < count; ++i) {
+    const AttributeSchema& row = schema.attributes[i];
+    const auto found = spec.attributes.find(std::string(row.name));
+    if (found == spec.attributes.end()) {
+      fail_spec(spec, fmt::format("has no attribute '{}'", row.name));
+    }
+    if (found->second.index() != static_cast<std::size_t>(row.kind)) {
+      fail_spec(spec, fmt::format("holds attribute '{}' in another type", row.name));
+    }
+  }
+  if (spec.attributes.size() != count) {
+    for (const auto& [name, value] : spec.attributes) {
+      bool known = false;
+      for (std::size_t i = 0; i < count; ++i) {
+        known = known || schema.attributes[i].name == name;
+      }
+      if (!known) {
+        fail_spec(spec, fmt::format("has an attribute '{}' that the operator does not take", name));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view to_text(MathClass math) {
+  switch (math) {
+    case MathClass::kStrict:
+      return "strict";
+    case MathClass::kTf32:
+      return "tf32";
+    case MathClass::kDownConvert:
+      return "downconvert";
+    case MathClass::kDeterministic:
+      return "deterministic";
+  }
+  fail_check("a known math class", __FILE__, __LINE__);
+}
+
+std::int64_t LayerSpec::integer(const std::string& name) const {
+  return attribute_of<std::int64_t>(*this, name);
+}
+
+double LayerSpec::real(const std::string& name) const {
+  return attribute_of<double>(*this, name);
+}
+
+const std::string& LayerSpec::text(const std::string& name) const {
+  return attribute_of<std::string>(*this, name);
+}
+
+const std::vector<std::int64_t>& LayerSpec::integers(const std::string& name) const {
+  return attribute_of<std::vector<std::int64_t>>(*this, name);
+}
+
+const std::vector<double>& LayerSpec::reals(const std::string& name) const {
+  return attribute_of<std::vector<double>>(*this, name);
+}
+
+LayerKey to_key(const LayerSpec& spec) {
+  const OpSchema* schema = find_op_schema(spec.op);
+  if (schema == nullptr) {
+    fail_spec(spec, "is not of the layer-key vocabulary");
+  }
+  check_attributes(spec, *schema);
+
+  LayerKey key;
+  std::string& text = key.text;
+  text.reserve(256);
+  text += "v1:";
+  text += spec.op;
+  text += ";in=";
+  append_inputs(text, spec);
+  text += ";out=";
+  for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+    text += i == 0 ? "" : ",";
+    append(text, spec.outputs[i]);
+  }
+  text += ";acc=";
+  text += to_text(spec.accumulate);
+  text += ";math=";
+  text += to_text(spec.math);
+  for (const auto& [name, value] : spec.attributes) {
+    text += ';';
+    text += name;
+    text += '=';
+    std::visit([&text](const auto& held) { append(text, held); }, value);
+  }
+  append_epilogue(text, spec.epilogue);
+  return key;
+}
+
+}  // namespace plumb

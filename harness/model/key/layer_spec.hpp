@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "harness/model/key/layer_key.hpp"
+#include "harness/model/key/tensor.hpp"
+
+namespace plumb {
+
+/// Precision that a layer promises. Only variants that keep the promise compete for "best".
+enum class MathClass { kStrict, kTf32, kDownConvert, kDeterministic };
+[[nodiscard]] std::string_view to_text(MathClass math);
+
+/// Value of one attribute. The operator's row in docs/reference/layer-keys.md fixes which of the
+/// five types it has.
+using Attribute =
+    std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>, std::vector<double>>;
+
+/// Operation fused behind the layer's own. The list's operations are applied to the result in
+/// order.
+struct Epilogue {
+  std::string fn;  ///< an eltwise fn ("relu", "clip", …) or binary fn ("add", "mul")
+  std::vector<double> parameters;  ///< as the eltwise op's parameters; empty for binary fns
+  std::optional<std::size_t>
+      operand;  ///< binary: index into LayerSpec::inputs of the second operand
+
+  auto operator<=>(const Epilogue&) const = default;
+};
+
+/// All that changes what a layer computes, and at what promise of precision. It is a comparable
+/// value, and its text is the LayerKey.
+///
+/// `op` is one of the vocabulary in docs/reference/layer-keys.md. Operands that only configure the
+/// layer (a Reshape's shape, a Slice's starts) are in `attributes`, never in `inputs`. Attributes
+/// are complete: every default of the opset is written out.
+struct LayerSpec {
+  std::string op;
+  std::vector<std::optional<TensorType>> inputs;  ///< absent: an optional operand left out ("-")
+  std::vector<TensorType> outputs;
+  DataType accumulate = DataType::kF32;
+  MathClass math = MathClass::kStrict;
+  std::map<std::string, Attribute> attributes;
+  std::vector<Epilogue> epilogue;
+
+  auto operator<=>(const LayerSpec&) const = default;
+
+  /// Returns an attribute that the op's row requires. These accessors throw Error{kInternal} if it
+  /// is absent or of another type.
+  [[nodiscard]] std::int64_t integer(const std::string& name) const;
+  [[nodiscard]] double real(const std::string& name) const;
+  [[nodiscard]] const std::string& text(const std::string& name) const;
+  [[nodiscard]] const std::vector<std::int64_t>& integers(const std::string& name) const;
+  [[nodiscard]] const std::vector<double>& reals(const std::string& name) const;
+  /// Returns whether the i-th operand is given. Operand 2 of conv, conv_transpose and gemm is the
+  /// bias.
+  [[nodiscard]] bool has_input(std::size_t index) const {
+    return index < inputs.size() && inputs[index].has_value();
+  }
+};
+
+/// Writes the canonical text. Equal specs give equal keys, and unequal specs unequal ones.
+[[nodiscard]] LayerKey to_key(const LayerSpec& spec);
+
+/// Parses a key that to_key wrote, in this or any earlier version. Throws Error{kUser}, naming the
+/// field, for anything else. Hostile text is bounded (64 KiB).
+[[nodiscard]] LayerSpec parse_key(const LayerKey& key);
+
+}  // namespace plumb

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "harness/model/key/layer_spec.hpp"
+
+namespace plumb {
+
+/// Error in a layer specification, and the field of its key that has it.
+struct SpecProblem {
+  std::string field;  ///< "in", "out", "epilogue" or the attribute's name
+  std::string text;
+};
+
+/// Checks that operands, attributes and shapes fit together, as far as that is cheap. It compares
+/// counts and ranks, channels and groups, output extents, permutations and words. Empty: nothing
+/// wrong was found. The attributes that the operator's row requires must be present (to_key throws
+/// otherwise).
+[[nodiscard]] std::optional<SpecProblem> check_spec(const LayerSpec& spec);
+
+}  // namespace plumb

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/onnx/dimension_binder.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <onnx/onnx_pb.h>
+
+#include "harness/base/error.hpp"
+#include "harness/base/nearest_name.hpp"
+
+namespace plumb {
+namespace {
+
+[[noreturn]] void fail(const std::string& input, int axis, std::string_view problem) {
+  throw Error(Error::Kind::kUser,
+              fmt::format("input '{}', dimension {}: {}", input.substr(0, 200), axis, problem));
+}
+
+}  // namespace
+
+void DimensionBinder::bind_input(const std::string& input, onnx::TypeProto& type) {
+  if (!type.has_tensor_type()) {
+    return;
+  }
+  if (!type.tensor_type().has_shape()) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("input '{}' has no shape: export the model with one", input.substr(0, 200)));
+  }
+  onnx::TensorShapeProto& shape = *type.mutable_tensor_type()->mutable_shape();
+  for (int axis = 0; axis < shape.dim_size(); ++axis) {
+    onnx::TensorShapeProto::Dimension& dim = *shape.mutable_dim(axis);
+    const std::string name = dim.has_dim_param() ? dim.dim_param() : std::string();
+    const std::string place = fmt::format("{}.{}", input, axis);
+    if (!name.empty()) {
+      seen_.insert(name);
+    }
+    seen_.insert(place);
+    std::optional<std::int64_t> extent;
+    if (dim.has_dim_value()) {
+      extent = dim.dim_value();
+    }
+    if (axis == 0 && options_->batch) {
+      if (extent && *extent > 0) {
+        replaced_batch_ = extent;
+      }
+      extent = options_->batch;
+    }
+    for (const std::string& key : {name, place}) {
+      const auto option = options_->dims.find(key);
+      if (option != options_->dims.end()) {
+        extent = option->second;
+      }
+    }
+    const auto same = bound_.find(name);
+    if (!extent && same != bound_.end()) {
+      extent = same->second;
+    }
+    if (!extent) {
+      fail(input,
+           axis,
+           fmt::format("its extent '{}' is open: bind it with --dim {}=N{}",
+                       name,
+                       name.empty() ? place : name,
+                       axis == 0 ? " or --batch N" : ""));
+    }
+    if (*extent < 0) {
+      fail(input,
+           axis,
+           fmt::format("a negative extent of {}: bind it with --dim {}=N{}",
+                       *extent,
+                       place,
+                       axis == 0 ? " or --batch N" : ""));
+    }
+    if (!name.empty() && bound_.emplace(name, *extent).first->second != *extent) {
+      fail(input,
+           axis,
+           fmt::format("'{}' is {} here and {} elsewhere: bind it with --dim {}=N",
+                       name,
+                       *extent,
+                       bound_.at(name),
+                       name));
+    }
+    dim.set_dim_value(*extent);
+  }
+}
+
+void DimensionBinder::bind_value(onnx::TypeProto& type) const {
+  if (!type.has_tensor_type() || !type.tensor_type().has_shape()) {
+    return;
+  }
+  for (onnx::TensorShapeProto::Dimension& dim :
+       *type.mutable_tensor_type()->mutable_shape()->mutable_dim()) {
+    const auto found = dim.has_dim_param() ? bound_.find(dim.dim_param()) : bound_.end();
+    if (found != bound_.end()) {
+      dim.set_dim_value(found->second);
+    }
+  }
+}
+
+void DimensionBinder::check_all_used() const {
+  for (const auto& [name, extent] : options_->dims) {
+    if (!seen_.contains(name)) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("the model has no dimension '{}' to set to {}; did you mean '{}'? It "
+                              "has {}",
+                              name,
+                              extent,
+                              nearest_name(name, seen_).value_or(std::string_view{}),
+                              fmt::join(seen_, ", ")));
+    }
+  }
+}
+
+}  // namespace plumb

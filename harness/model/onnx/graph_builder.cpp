@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/onnx/graph_builder.hpp"
+
+#include <fmt/format.h>
+#include <onnx/defs/schema.h>
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "harness/base/error.hpp"
+#include "harness/model/onnx/layers/layer_mapping.hpp"
+#include "harness/model/onnx/layers/node_layer.hpp"
+#include "harness/model/onnx/node_order.hpp"
+#include "harness/model/onnx/onnx_file.hpp"
+#include "harness/model/onnx/shapes/shape_inference.hpp"
+#include "harness/model/onnx/values/constant_evaluator.hpp"
+#include "harness/model/onnx/values/tensor_data.hpp"
+#include "harness/model/onnx/values/value_origin.hpp"
+
+namespace plumb {
+namespace {
+
+using Origin = ModelValue::Origin;
+
+constexpr std::int64_t kOldestOpset = 1;
+
+std::string label(const onnx::NodeProto& node) {
+  const std::string& name =
+      node.name().empty() && node.output_size() > 0 ? node.output(0) : node.name();
+  return fmt::format("node '{}' ({})", name.substr(0, 200), node.op_type().substr(0, 200));
+}
+
+/// Returns the value of a constant of one element. Patterns of several nodes are recognised by such
+/// values.
+std::optional<double> scalar_of(ModelValue& value) {
+  if (value.origin == Origin::kData || !value.type || element_count(*value.type) != 1) {
+    return std::nullopt;
+  }
+  const ConstantValue* known = value.known();
+  if (known == nullptr) {
+    return std::nullopt;
+  }
+  return known->dtype == DataType::kF32 ? widen(static_cast<float>(known->number(0)))
+                                        : known->number(0);
+}
+
+[[noreturn]] void fail(const std::string& text) {
+  throw Error(Error::Kind::kUser, text);
+}
+
+}  // namespace
+
+GraphBuilder::GraphBuilder(const onnx::ModelProto& model,
+                           const ReadOptions& options,
+                           std::filesystem::path folder)
+    : model_(&model), options_(&options), folder_(std::move(folder)), binder_(options) {}
+
+Graph GraphBuilder::build() {
+  if (!model_->has_graph()) {
+    fail("the model holds no graph: it is not an ONNX model, or it is cut off");
+  }
+  graph_.name = model_->graph().name();
+  const std::vector<int> order = order_nodes(model_->graph());
+  read_opsets();
+  read_weights();
+  read_inputs();
+  read_declared_types();
+  mark_used_values();
+  for (const int index : order) {
+    const onnx::NodeProto& node = model_->graph().node(index);
+    try {
+      add_node(node);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("{}: {}", label(node), error.what()));
+    }
+  }
+  finish_outputs();
+  count_parameters();
+  return std::move(graph_);
+}
+
+std::map<ValueId, Tensor> GraphBuilder::constants() {
+  std::map<ValueId, Tensor> constants;
+  for (ModelValue& value : values_) {
+    if (!value.id || value.producer || value.origin == Origin::kData) {
+      continue;
+    }
+    const onnx::TensorProto* const tensor = value.tensor();
+    if (std::optional<Tensor> found = tensor ? load_tensor(*tensor, folder_) : std::nullopt) {
+      constants.emplace(*value.id, std::move(*found));
+    }
+  }
+  return constants;
+}
+
+void GraphBuilder::read_opsets() {
+  for (const onnx::OperatorSetIdProto& import : model_->opset_import()) {
+    opsets_[is_default_domain(import.domain()) ? std::string() : import.domain()] =
+        import.version();
+  }
+  graph_.opset = opset_of("");
+  const std::int64_t newest =
+      onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
+  if (opsets_.contains("") && (graph_.opset < kOldestOpset || graph_.opset > newest)) {
+    fail(
+        fmt::format("opset {} is outside {} to {}, which are understood: convert the model with "
+                    "onnx.version_converter",
+                    graph_.opset,
+                    kOldestOpset,
+                    newest));
+  }
+}
+
+std::int64_t GraphBuilder::opset_of(const std::string& domain) const {
+  const auto found = opsets_.find(is_default_domain(domain) ? std::string() : domain);
+  return found == opsets_.end() ? 0 : found->second;
+}
+
+ModelValue& GraphBuilder::new_value(const std::string& name) {
+  ModelValue& value = values_.emplace_back();
+  value.name = name;
+  if (!by_name_.emplace(name, &value).second) {
+    fail(fmt::format("value '{}' is defined twice", name.substr(0, 200)));
+  }
+  return value;
+}
+
+ModelValue* GraphBuilder::find_value(std::string_view name) {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+void GraphBuilder::read_weights() {
+  const onnx::GraphProto& graph = model_->graph();
+  by_name_.reserve(static_cast<std::size_t>(graph.initializer_size() + 2 * graph.node_size() +
+                                            graph.input_size()));
+  for (const onnx::TensorProto& tensor : graph.initializer()) {
+    ModelValue& value = new_value(tensor.name());
+    value.origin = Origin::kWeight;
+    value.holds_parameters = true;
+    value.bind(tensor, folder_);
+    if (value.type) {
+      check_stored_size(tensor, *value.type, folder_);
+    }
+  }
+  for (const onnx::SparseTensorProto& sparse : graph.sparse_initializer()) {
+    ModelValue& value = new_value(sparse.values().name());
+    value.origin = Origin::kWeight;
+    onnx::TypeProto type;
+    type.mutable_tensor_type()->set_elem_type(sparse.values().data_type());
+    for (const std::int64_t extent : sparse.dims()) {
+      type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(extent);
+    }
+    value.set_proto(std::move(type));
+  }
+}
+
+void GraphBuilder::read_inputs() {
+  for (const onnx::ValueInfoProto& input : model_->graph().input()) {
+    const ModelValue* weight = find_value(input.name());
+    if (weight != nullptr && weight->origin == Origin::kWeight) {
+      continue;  // IR 3 lists the weights among the inputs
+    }
+    ModelValue& value = new_value(input.name());
+    onnx::TypeProto type = input.type();
+    binder_.bind_input(input.name(), type);
+    value.set_proto(std::move(type));
+    graph_.inputs.push_back(id_of(value));
+  }
+  binder_.check_all_used();
+}
+
+void GraphBuilder::read_declared_types() {
+  if (options_->batch) {
+    return;  // fixed shapes in the file are those of another batch
+  }
+  for (const auto* list : {&model_->graph().value_info(), &model_->graph().output()}) {
+    for (const onnx::ValueInfoProto& info : *list) {
+      declared_.emplace(info.name(), &info.type());
+    }
+  }
+}
+
+void GraphBuilder::mark_used_values() {
+  std::unordered_set<std::string_view> read;
+  for (const onnx::NodeProto& node : model_->graph().node()) {
+    read.insert(node.input().begin(), node.input().end());
+  }
+  for (const onnx::ValueInfoProto& output : model_->graph().output()) {
+    read.insert(output.name());
+  }
+  for (const onnx::NodeProto& node : model_->graph().node()) {
+    for (const std::string& output : node.output()) {
+      if (!output.empty()) {
+        new_value(output).used = read.contains(output);
+      }
+    }
+  }
+}
+
+NodeView GraphBuilder::view_of(const onnx::NodeProto& proto) {
+  std::vector<ModelValue*> inputs;
+  for (const std::string& name : proto.input()) {
+    inputs.push_back(name.empty() ? nullptr : find_value(name));
+    if (!name.empty() && inputs.back() == nullptr) {
+      fail(fmt::format("reads '{}', which nothing produces", name.substr(0, 200)));
+    }
+  }
+  std::vector<ModelValue*> outputs;
+  for (const std::string& name : proto.output()) {
+    outputs.push_back(name.empty() ? nullptr : find_value(name));
+  }
+  return {proto, opset_of(proto.domain()), std::move(inputs), std::move(outputs)};
+}
+
+void GraphBuilder::add_node(const onnx::NodeProto& proto) {
+  const NodeView node = view_of(proto);
+  const bool standard = is_default_domain(proto.domain());
+  if (standard && !opsets_.contains(std::string())) {
+    fail("the model does not say which opset it uses");
+  }
+  const Origin origin = origin_of(node);
+  for (std::size_t i = 0; i < node.output_count(); ++i) {
+    if (ModelValue* output = node.output(i)) {
+      output->origin = origin;
+    }
+  }
+  if (standard && proto.op_type() == "Constant") {
+    bind_constant(node);
+    return;
+  }
+  std::string problem;
+  if (!has_subgraph(proto)) {
+    problem = infer_outputs(node).value_or("");
+    if (const std::optional<std::int64_t> replaced = binder_.replaced_batch()) {
+      follow_batch(node, *replaced, *options_->batch);
+    }
+  }
+  if (!problem.empty() && standard && is_mapped_operator(proto.op_type()) &&
+      all_inputs_typed(node)) {
+    fail(problem);
+  }
+  if (standard && is_worth_evaluating(node)) {
+    if (std::optional<ConstantValue> value = evaluate(node)) {
+      node.output(0)->bind(std::move(*value));
+    }
+  }
+  fall_back_on_declared_types(node);
+  if (standard && proto.op_type() == "ConstantOfShape" && origin != Origin::kData) {
+    if (ModelValue* output = node.output(0)) {
+      output->holds_parameters = true;
+    }
+    return;
+  }
+  if (origin == Origin::kData) {
+    append_layer(node, describe_node(node, problem));
+  } else if (origin == Origin::kWeight && !is_index_arithmetic(node)) {
+    append_layer(node, describe_folded_node(node, problem));
+    folded_.push_back(node);
+  }
+}
+
+void GraphBuilder::bind_constant(const NodeView& node) {
+  ModelValue* output = node.output(0);
+  if (output == nullptr) {
+    return;
+  }
+  if (const onnx::AttributeProto* value = node.attribute("value")) {
+    output->bind(value->t(), folder_);
+  } else {
+    if (const std::optional<std::string> problem = infer_outputs(node)) {
+      fail(*problem);
+    }
+    if (std::optional<ConstantValue> listed = listed_constant(node.proto())) {
+      output->bind(std::move(*listed));
+    }
+  }
+  output->holds_parameters = output->type && element_count(*output->type) > 1;
+}
+
+void GraphBuilder::fall_back_on_declared_types(const NodeView& node) {
+  for (std::size_t i = 0; i < node.output_count(); ++i) {
+    ModelValue* output = node.output(i);
+    if (output == nullptr || output->type) {
+      continue;
+    }
+    const auto found = declared_.find(output->name);
+    if (found != declared_.end()) {
+      onnx::TypeProto type = *found->second;
+      binder_.bind_value(type);
+      output->set_proto(std::move(type));
+    }
+  }
+}
+
+ValueId GraphBuilder::id_of(ModelValue& value) {
+  if (!value.id) {
+    value.id = graph_.values.size();
+    graph_.values.push_back(
+        {value.name, value.type.value_or(TensorType{}), value.producer, scalar_of(value)});
+  }
+  return *value.id;
+}
+
+void GraphBuilder::append_layer(const NodeView& node, NodeLayer described) {
+  Layer& layer = described.layer;
+  const LayerId id = graph_.layers.size();
+  for (const std::size_t index : described.inputs) {
+    ModelValue* input = node.input(index);
+    layer.inputs.push_back(input == nullptr ? std::nullopt : std::optional(id_of(*input)));
+  }
+  for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+    ModelValue* const operand = node.input(described.inputs[i]);
+    if (operand != nullptr && layer.role != Layer::Role::kFolded) {
+      operand->used_as_weight = operand->origin != Origin::kData;
+    }
+  }
+  for (std::size_t i = 0; i < node.output_count(); ++i) {
+    if (node.has_output(i)) {
+      node.output(i)->producer = id;
+      layer.outputs.push_back(id_of(*node.output(i)));
+    }
+  }
+  graph_.layers.push_back(std::move(layer));
+}
+
+void GraphBuilder::finish_outputs() {
+  for (const onnx::ValueInfoProto& output : model_->graph().output()) {
+    ModelValue* value = find_value(output.name());
+    if (value == nullptr) {
+      fail(fmt::format("output '{}' is produced by no node", output.name().substr(0, 200)));
+    }
+    graph_.outputs.push_back(id_of(*value));
+  }
+}
+
+void GraphBuilder::count_parameters() {
+  for (auto node = folded_.rbegin(); node != folded_.rend(); ++node) {
+    const ModelValue* output = node->output(0);
+    if (output == nullptr || !output->used_as_weight || !output->type) {
+      continue;
+    }
+    for (std::size_t i = 0; i < node->input_count(); ++i) {
+      ModelValue* input = node->input(i);
+      if (input != nullptr && input->type && input->type->dtype == output->type->dtype) {
+        input->used_as_weight = true;
+      }
+    }
+  }
+  for (const ModelValue& value : values_) {
+    if (value.holds_parameters && value.used_as_weight && value.type) {
+      graph_.parameters += element_count(*value.type);
+      graph_.weight_bytes += byte_size(*value.type);
+    }
+  }
+}
+
+Graph graph_of(onnx::ModelProto model,
+               const ReadOptions& options,
+               const std::filesystem::path& folder) {
+  return GraphBuilder(model, options, folder).build();
+}
+
+Graph graph_of_bytes(const std::string& bytes) {
+  onnx::ModelProto model;
+  if (!model.ParseFromString(bytes)) {
+    fail(fmt::format("{} bytes are no ONNX model", bytes.size()));
+  }
+  return graph_of(std::move(model));
+}
+
+LoadedModel load_model(const onnx::ModelProto& model,
+                       const ReadOptions& options,
+                       const std::filesystem::path& folder) {
+  GraphBuilder builder(model, options, folder);
+  LoadedModel loaded;
+  loaded.graph = builder.build();
+  loaded.constants = builder.constants();
+  return loaded;
+}
+
+Graph read_model(const std::filesystem::path& path, const ReadOptions& options) {
+  const std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  try {
+    return graph_of(load_onnx_file(path), options, folder);
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("model '{}': {}", path.string(), error.what()));
+  }
+}
+
+}  // namespace plumb

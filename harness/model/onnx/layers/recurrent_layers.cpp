@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <string_view>
+
+#include "harness/model/onnx/layers/layer_mapping.hpp"
+
+namespace plumb {
+namespace {
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char letter) {
+    return static_cast<char>(std::tolower(letter));
+  });
+  return text;
+}
+
+/// Returns the activations of one direction, in lower case. Throws Unsupported if two directions
+/// differ.
+std::vector<std::string> activations_of(const NodeView& node,
+                                        const std::vector<std::string>& defaults) {
+  const onnx::AttributeProto* stated = node.attribute("activations");
+  if (stated == nullptr || stated->strings_size() == 0) {
+    return defaults;
+  }
+  std::vector<std::string> result;
+  for (int i = 0; i < stated->strings_size(); ++i) {
+    const std::string name = lower(stated->strings(i));
+    const auto index = static_cast<std::size_t>(i);
+    if (index < defaults.size()) {
+      result.push_back(name);
+    } else if (name != result[index % defaults.size()]) {
+      throw Unsupported("activations that differ between the directions");
+    }
+  }
+  return result;
+}
+
+void require_full_sequences(const NodeView& node, std::int64_t steps) {
+  if (!node.has_input(4)) {
+    return;
+  }
+  for (const std::int64_t length : node.known_integers(4)) {
+    if (length != steps) {
+      throw Unsupported(
+          fmt::format("sequence_lens holds {}, not the {} steps of x", length, steps));
+    }
+  }
+}
+
+/// Begins a layer with the outputs that are present. Their letters are y for the sequence, and h
+/// and c for the last states.
+MappedLayer recurrent_layer(const NodeView& node,
+                            std::string op,
+                            std::vector<std::size_t> operands) {
+  constexpr std::string_view kLetters = "yhc";
+  std::vector<std::size_t> outputs;
+  std::string letters;
+  for (std::size_t i = 0; i < kLetters.size(); ++i) {
+    if (node.has_output(i)) {
+      outputs.push_back(i);
+      letters += kLetters[i];
+    }
+  }
+  if (node.attribute("clip") != nullptr) {
+    throw Unsupported(fmt::format("clip {}", node.real("clip", 0.0)));
+  }
+  const std::int64_t layout = node.integer("layout", 0);
+  if (node.dims(0).size() == 3 && (layout == 0 || layout == 1)) {
+    require_full_sequences(node, node.dims(0)[static_cast<std::size_t>(layout)]);
+  }
+  MappedLayer layer = begin_layer(node, std::move(op), std::move(operands), outputs);
+  layer.spec.attributes["direction"] = lower(node.word("direction", "forward"));
+  layer.spec.attributes["layout"] = layout;
+  layer.spec.attributes["outputs"] = letters;
+  return layer;
+}
+
+void require_default_activations(const NodeView& node, const std::vector<std::string>& defaults) {
+  if (activations_of(node, defaults) != defaults) {
+    throw Unsupported(fmt::format("{} with activations other than its own", node.op()));
+  }
+}
+
+}  // namespace
+
+MappedLayer map_rnn(const NodeView& node) {
+  MappedLayer layer = recurrent_layer(node, "rnn", {0, 1, 2, 3, 5});
+  layer.spec.attributes["fn"] = activations_of(node, {"tanh"})[0];
+  return layer;
+}
+
+MappedLayer map_gru(const NodeView& node) {
+  require_default_activations(node, {"sigmoid", "tanh"});
+  MappedLayer layer = recurrent_layer(node, "gru", {0, 1, 2, 3, 5});
+  layer.spec.attributes["linear_before_reset"] =
+      std::int64_t{node.integer("linear_before_reset", 0) != 0};
+  return layer;
+}
+
+MappedLayer map_lstm(const NodeView& node) {
+  require_default_activations(node, {"sigmoid", "tanh", "tanh"});
+  if (node.integer("input_forget", 0) != 0) {
+    throw Unsupported("input_forget 1: input and forget gate coupled");
+  }
+  return recurrent_layer(node, "lstm", {0, 1, 2, 3, 5, 6, 7});
+}
+
+}  // namespace plumb

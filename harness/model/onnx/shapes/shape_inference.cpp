@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/onnx/shapes/shape_inference.hpp"
+
+#include <onnx/defs/schema.h>
+
+#include <array>
+#include <string_view>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+/// View of one node for a rule of the onnx library.
+class Context final : public onnx::InferenceContext {
+ public:
+  explicit Context(const NodeView& node) : node_(&node), outputs_(node.output_count()) {}
+
+  const onnx::AttributeProto* getAttribute(const std::string& name) const override {
+    return node_->attribute(name);
+  }
+  size_t getNumInputs() const override { return node_->input_count(); }
+  const onnx::TypeProto* getInputType(size_t index) const override {
+    const ModelValue* value = node_->input(index);
+    return value == nullptr || value->proto.value_case() == onnx::TypeProto::VALUE_NOT_SET
+               ? nullptr
+               : &value->proto;
+  }
+  bool hasInput(size_t index) const override { return node_->has_input(index); }
+  const onnx::TensorProto* getInputData(size_t index) const override {
+    ModelValue* value = node_->input(index);
+    return value == nullptr ? nullptr : value->tensor();
+  }
+  size_t getNumOutputs() const override { return outputs_.size(); }
+  onnx::TypeProto* getOutputType(size_t index) override { return &outputs_.at(index); }
+  bool hasOutput(size_t index) override { return node_->output(index) != nullptr; }
+  onnx::GraphInferencer* getGraphAttributeInferencer(const std::string&) override {
+    return nullptr;
+  }
+  const onnx::SparseTensorProto* getInputSparseData(size_t) const override { return nullptr; }
+  const onnx::TensorShapeProto* getSymbolicInput(size_t) const override { return nullptr; }
+  std::string getDisplayName() const override { return {}; }
+
+  void store() {
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      if (ModelValue* output = node_->output(i)) {
+        output->set_proto(std::move(outputs_[i]));
+      }
+    }
+  }
+
+ private:
+  const NodeView* node_;
+  std::vector<onnx::TypeProto> outputs_;
+};
+
+// Operators whose output is like their first input, where the library has no rule or lacks the
+// operator.
+constexpr std::array<std::string_view, 7> kLikeInput = {"Affine",
+                                                        "GroupNormalization",
+                                                        "ImageScaler",
+                                                        "MeanVarianceNormalization",
+                                                        "ParametricSoftplus",
+                                                        "Scale",
+                                                        "ScaledTanh"};
+
+bool is_default_domain(const NodeView& node) {
+  return node.proto().domain().empty() || node.proto().domain() == "ai.onnx";
+}
+
+const onnx::OpSchema* schema_of(const NodeView& node) {
+  const std::string domain = is_default_domain(node) ? std::string() : node.proto().domain();
+  const auto version = static_cast<int>(node.opset());
+  const onnx::OpSchema* schema = onnx::OpSchemaRegistry::Schema(node.op(), version, domain);
+  if (schema != nullptr && !schema->has_type_and_shape_inference_function()) {
+    // Version 12 of these two operators has no rule. Their strict counterparts have the same
+    // shapes.
+    if (node.op() == "GreaterOrEqual") {
+      return onnx::OpSchemaRegistry::Schema("Greater", version, domain);
+    }
+    if (node.op() == "LessOrEqual") {
+      return onnx::OpSchemaRegistry::Schema("Less", version, domain);
+    }
+  }
+  return schema;
+}
+
+}  // namespace
+
+std::optional<std::string> infer_outputs(const NodeView& node) {
+  const onnx::OpSchema* schema = schema_of(node);
+  if (schema != nullptr && schema->has_type_and_shape_inference_function()) {
+    Context context(node);
+    try {
+      schema->GetTypeAndShapeInferenceFunction()(context);
+    } catch (const std::bad_alloc&) {
+      throw;
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    context.store();
+  }
+  if (is_default_domain(node) && node.has_input(0) && node.has_output(0) && !node.output(0)->type) {
+    for (const std::string_view op : kLikeInput) {
+      if (op == node.op()) {
+        node.output(0)->set_proto(node.input(0)->proto);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void follow_batch(const NodeView& node, std::int64_t file_batch, std::int64_t batch) {
+  if (node.op() != "Reshape" || !is_default_domain(node) || !node.has_input(1) ||
+      !node.input(0)->type || !node.output(0)->type ||
+      node.output(0)->origin != ModelValue::Origin::kData) {
+    return;
+  }
+  const ConstantValue* target = node.input(1)->known();
+  const TensorType& input = *node.input(0)->type;
+  if (target == nullptr || target->integers.empty() || target->integers[0] != file_batch ||
+      input.dims.empty() || input.dims[0] != batch || batch == 0 || element_count(input) == 0) {
+    return;
+  }
+  std::vector<std::int64_t> dims = node.output(0)->type->dims;
+  if (dims.size() != target->integers.size()) {
+    return;
+  }
+  dims[0] = batch;
+  TensorType others = {.dtype = input.dtype, .dims = {}, .constant = false, .strides = {}};
+  std::optional<std::size_t> open;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (target->integers[i] == -1) {
+      open = i;
+    } else {
+      others.dims.push_back(dims[i]);
+    }
+  }
+  if (open && element_count(others) > 0) {
+    dims[*open] = element_count(input) / element_count(others);
+  }
+  onnx::TypeProto type = node.output(0)->proto;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    type.mutable_tensor_type()
+        ->mutable_shape()
+        ->mutable_dim(static_cast<int>(i))
+        ->set_dim_value(dims[i]);
+  }
+  node.output(0)->set_proto(std::move(type));
+}
+
+}  // namespace plumb

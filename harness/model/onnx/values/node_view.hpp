@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <onnx/onnx_pb.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/model/onnx/values/model_value.hpp"
+
+namespace plumb {
+
+/// Exception for a node that cannot be keyed, with the reason. It is thrown where a node is read,
+/// and becomes Layer::reason. It never leaves this module.
+class Unsupported : public std::runtime_error {
+ public:
+  explicit Unsupported(const std::string& reason) : std::runtime_error(reason) {}
+};
+
+/// View of one node with the types of its inputs and outputs. It refers to the model and owns
+/// nothing of it. Reading what is absent or unknown throws Unsupported.
+class NodeView {
+ public:
+  NodeView(const onnx::NodeProto& node,
+           std::int64_t opset,
+           std::vector<ModelValue*> inputs,
+           std::vector<ModelValue*> outputs)
+      : node_(&node), opset_(opset), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {}
+
+  [[nodiscard]] const onnx::NodeProto& proto() const { return *node_; }
+  [[nodiscard]] const std::string& op() const { return node_->op_type(); }
+  [[nodiscard]] std::int64_t opset() const { return opset_; }  ///< of the node's domain
+
+  [[nodiscard]] std::size_t input_count() const { return inputs_.size(); }
+  [[nodiscard]] std::size_t output_count() const { return outputs_.size(); }
+  [[nodiscard]] bool has_input(std::size_t index) const {
+    return index < inputs_.size() && inputs_[index] != nullptr;
+  }
+  /// Returns whether the node has an output at `index`: the first, or a later one that is read.
+  [[nodiscard]] bool has_output(std::size_t index) const {
+    return output(index) != nullptr && (index == 0 || outputs_[index]->used);
+  }
+  [[nodiscard]] ModelValue* input(std::size_t index) const {
+    return has_input(index) ? inputs_[index] : nullptr;
+  }
+  [[nodiscard]] ModelValue* output(std::size_t index) const {
+    return index < outputs_.size() ? outputs_[index] : nullptr;
+  }
+
+  [[nodiscard]] const TensorType& input_type(std::size_t index) const;
+  [[nodiscard]] const TensorType& output_type(std::size_t index) const;
+  [[nodiscard]] const std::vector<std::int64_t>& dims(std::size_t index) const {
+    return input_type(index).dims;
+  }
+
+  /// Returns the elements of an input that must be known before the run.
+  [[nodiscard]] const ConstantValue& known(std::size_t index) const;
+  [[nodiscard]] std::vector<std::int64_t> known_integers(std::size_t index) const;
+
+  [[nodiscard]] const onnx::AttributeProto* attribute(std::string_view name) const;
+  [[nodiscard]] std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
+  /// Reads a float as the double with the same shortest decimal text, so that 1e-5f becomes 1e-5.
+  [[nodiscard]] double real(std::string_view name, double otherwise) const;
+  [[nodiscard]] std::string word(std::string_view name, std::string_view otherwise) const;
+  /// Reads a list. Empty if the attribute is absent.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
+  /// Reads a list as real() reads one number. Empty if the attribute is absent.
+  [[nodiscard]] std::vector<double> reals(std::string_view name) const;
+
+  /// Makes an axis non-negative. Throws Unsupported outside [-rank, rank), where `inclusive` allows
+  /// rank itself.
+  [[nodiscard]] static std::int64_t positive_axis(std::int64_t axis,
+                                                  std::size_t rank,
+                                                  bool inclusive = false);
+
+ private:
+  const onnx::NodeProto* node_;
+  std::int64_t opset_;
+  std::vector<ModelValue*> inputs_;
+  std::vector<ModelValue*> outputs_;
+};
+
+/// Returns the double whose shortest decimal text is that of `value`.
+[[nodiscard]] double widen(float value);
+
+}  // namespace plumb

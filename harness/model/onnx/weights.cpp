@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/model/onnx/weights.hpp"
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "harness/base/error.hpp"
+#include "harness/model/onnx/weight_role.hpp"
+#include "harness/model/onnx/weight_stream.hpp"
+
+namespace plumb {
+namespace {
+
+/// Most elements of all weights together. A protobuf message must stay below 2 GiB.
+constexpr std::int64_t kMaximumElements = std::int64_t{500} * 1000 * 1000;
+
+bool has_data(const onnx::TensorProto& tensor) {
+  const bool empty = std::count(tensor.dims().begin(), tensor.dims().end(), 0) > 0;
+  return empty || !tensor.raw_data().empty() || tensor.float_data_size() > 0 ||
+         tensor.int32_data_size() > 0 || tensor.int64_data_size() > 0 ||
+         tensor.double_data_size() > 0 || tensor.uint64_data_size() > 0 ||
+         tensor.string_data_size() > 0 || tensor.external_data_size() > 0;
+}
+
+std::int64_t elements_of(const onnx::TensorProto& tensor) {
+  std::int64_t elements = 1;
+  for (const std::int64_t extent : tensor.dims()) {
+    if (extent < 0 || (extent > 0 && elements > kMaximumElements / extent)) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("cannot fill weight '{}': extent {} makes it negative or larger than "
+                              "{} elements",
+                              tensor.name(),
+                              extent,
+                              kMaximumElements));
+    }
+    elements *= extent;
+  }
+  return elements;
+}
+
+/// Draws one value. All but the matrices' values are multiples of a power of two. Neither rounding
+/// nor the contraction of a multiplication and an addition can make them differ between machines.
+double draw(WeightStream& random, const WeightRole& role, double deviation) {
+  switch (role.kind) {
+    case WeightRole::Kind::kMatrix:
+      return random.normal() * deviation;
+    case WeightRole::Kind::kScale:
+    case WeightRole::Kind::kVariance:
+      return 0.875 + random.uniform() / 4;
+    case WeightRole::Kind::kSlope:
+      return 0.125 + random.uniform() / 4;
+    case WeightRole::Kind::kEmbedding:
+      return random.normal() / 32;
+    case WeightRole::Kind::kOffset:
+      return random.normal() / 64;
+  }
+  fail_check("a known role", __FILE__, __LINE__);
+}
+
+/// Returns He et al.'s deviation (arXiv 1502.01852, eq. 10), halved where a branch ends. Otherwise
+/// a deep residual network doubles its variance at every addition.
+double he_deviation(const WeightRole& role) {
+  const double deviation =
+      std::sqrt(2.0 / static_cast<double>(std::max<std::int64_t>(role.fan_in, 1)));
+  return role.ends_branch ? deviation / 2 : deviation;
+}
+
+void append_little_endian(std::string& bytes, std::uint32_t bits) {
+  for (unsigned shift = 0; shift < 32; shift += 8) {
+    bytes.push_back(static_cast<char>((bits >> shift) & 0xFFU));
+  }
+}
+
+void fill(onnx::TensorProto& tensor, const WeightRole& role, std::uint64_t seed) {
+  if (tensor.data_type() != onnx::TensorProto::FLOAT) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("cannot fill weight '{}' of ONNX element type {}: only float weights "
+                            "can be random; give it data",
+                            tensor.name(),
+                            tensor.data_type()));
+  }
+  const std::int64_t elements = elements_of(tensor);
+  const double deviation = he_deviation(role);
+  WeightStream random = stream_of(seed, tensor.name());
+  std::string bytes;
+  bytes.reserve(static_cast<std::size_t>(elements) * sizeof(float));
+  for (std::int64_t i = 0; i < elements; ++i) {
+    const auto value = static_cast<float>(draw(random, role, deviation));
+    append_little_endian(bytes, std::bit_cast<std::uint32_t>(value));
+  }
+  tensor.set_raw_data(std::move(bytes));
+}
+
+}  // namespace
+
+void fill_weights(onnx::ModelProto& model, std::uint64_t seed) {
+  std::int64_t total = 0;
+  for (const auto& tensor : model.graph().initializer()) {
+    total += has_data(tensor) ? 0 : elements_of(tensor);
+    if (total > kMaximumElements) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("cannot fill the weights of '{}': more than {} elements do not fit "
+                              "into one file",
+                              model.graph().name(),
+                              kMaximumElements));
+    }
+  }
+  const auto roles = weight_roles(model.graph());
+  for (auto& tensor : *model.mutable_graph()->mutable_initializer()) {
+    if (!has_data(tensor)) {
+      fill(tensor, roles.at(tensor.name()), seed);
+    }
+  }
+}
+
+}  // namespace plumb

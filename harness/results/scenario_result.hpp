@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/timestamp.hpp"
+#include "harness/base/units.hpp"
+#include "harness/loadgen/batch_executor.hpp"
+#include "harness/loadgen/batch_queue.hpp"
+#include "harness/loadgen/load_result.hpp"
+#include "harness/loadgen/load_settings.hpp"
+#include "harness/loadgen/peak_search.hpp"
+#include "harness/measure/disturbance.hpp"
+#include "harness/results/outcome.hpp"
+
+namespace plumb {
+
+/// Summary of one probe of a peak search, with its verdict.
+struct LoadProbe {
+  PeakProbe::Purpose purpose = PeakProbe::Purpose::kProbe;
+  double rate = 0.0;  ///< queries a second
+  bool valid = false;
+  std::uint64_t queries = 0;
+  std::chrono::nanoseconds percentile_latency{};
+  std::string reason;  ///< the first shortfall; empty: valid
+};
+
+/// Summary of a peak search.
+struct LoadPeak {
+  std::optional<double> rate;  ///< queries a second, confirmed; the score
+  double highest_passed = 0.0;
+  std::optional<double> lowest_failed;
+  std::string reason;  ///< why there is no rate, or why the search was not precise; else empty
+  std::vector<LoadProbe> probes;
+};
+[[nodiscard]] LoadPeak summarize(const PeakResult& peak);
+
+/// Difference between answers under load and the model's answers to the same samples alone.
+struct LoadAgreement {
+  std::uint64_t samples = 0;        ///< compared
+  double maximum_difference = 0.0;  ///< relative to the largest magnitude of the sample's answer
+};
+
+/// Result of loading one whole model by one scenario, in one worker process. A sample is one input
+/// of the model at the suite's batch.
+struct ScenarioResult {
+  std::string mode;                  ///< how the model was executed: "plain"
+  std::string model;                 ///< its name
+  std::string scenario;              ///< as the suite calls it: "interactive" is loaded as server
+  Outcome outcome;                   ///< not ok: why there is no result
+  RequestedLoad requested;           ///< as the worker ran it: what it chose itself is filled in
+  std::optional<LoadResult> result;  ///< of server without a rate: the last run of the search
+  std::optional<LoadPeak> peak;      ///< of server without a rate
+  std::optional<LoadAgreement> agreement;  ///< before the load; absent: not compared
+  std::optional<LoadResult> accuracy;      ///< of the whole data set behind the load, if asked for
+  BatchPolicy batches;
+  bool direct = false;  ///< executed by the issuing thread: no queue, no time-out
+  std::vector<BucketUse> buckets;
+  std::int64_t inputs_per_sample = 1;  ///< the suite's batch
+  Bytes memory;                        ///< of all plans of all lanes, weights included
+  std::int64_t reorders = 0;           ///< changes of layout in each execution of the first bucket
+  Seconds floor{};                     ///< of the harness, a call; not subtracted
+  Seconds preparation{};               ///< reading, planning, filling; before the load
+  Disturbance disturbance;             ///< of the whole load, warm-up and probes included
+  Timestamp started{};
+  Seconds wall{};
+  std::int64_t process = 0;  ///< which worker process of the run
+};
+
+/// Verdicts on a load.
+enum class LoadVerdict {
+  kValid,
+  kFailed,        ///< the latency limit is not kept, or samples were dropped, failed, miscounted
+  kInconclusive,  ///< too short, too few queries, or no time left to confirm a rate
+  kNotExecuted,   ///< the outcome says why
+};
+[[nodiscard]] std::string_view to_text(LoadVerdict verdict);  ///< "valid", "failed", …
+[[nodiscard]] LoadVerdict verdict_of(const ScenarioResult& load);
+
+/// Returns the reasons why a load is not valid, one sentence each. Empty: it is valid.
+[[nodiscard]] std::vector<std::string> reasons_of(const ScenarioResult& load);
+
+/// Metric that a scenario is scored by.
+struct LoadScore {
+  std::string_view
+      name;  ///< "latency" (at the percentile), "queries_per_second", "samples_per_second"
+  std::string_view unit;        ///< "seconds", or "per_second"
+  std::optional<double> value;  ///< of an invalid load too; absent: it has none
+};
+/// Returns the score of a load by its scenario. Absent: the load was not executed.
+/// - single_stream and multi_stream: the estimate of the percentile
+/// - server: the rate at which the latency limit was kept
+/// - offline: the samples a second
+[[nodiscard]] std::optional<LoadScore> score_of(const ScenarioResult& load);
+
+/// Writes a load as JSON for the store. Seeds are texts, because they need 64 bits.
+[[nodiscard]] std::string to_json(const ScenarioResult& load);
+/// Reads what to_json wrote. Throws Error{kUser} that names the field at fault.
+[[nodiscard]] ScenarioResult scenario_result_from_json(std::string_view json);
+
+}  // namespace plumb

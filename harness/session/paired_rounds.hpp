@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "harness/results/paired_round.hpp"
+#include "harness/store/store.hpp"
+#include "harness/worker/client/worker_process.hpp"
+
+namespace plumb {
+
+/// One side of a paired measurement: how its workers start, and the run that keeps its rows.
+struct PairedSide {
+  WorkerOptions worker;
+  RunId run;  ///< empty: its rows are handed back, but not kept
+  std::function<void(int pid)> before_worker_ends = {};  ///< called with each worker still alive
+};
+
+/// The layers and models that a round measures on both sides.
+struct PairedWork {
+  struct Model {
+    std::string subject;  ///< subject_of() the instance
+    ExecuteRequest request;
+  };
+  std::vector<LayerKey> layers;
+  std::vector<Model> models;
+};
+
+struct PairedOptions {
+  /// Sampling of a layer. Many processes measure it, so each may be less exact.
+  SamplingPlan sampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.005)};
+  Seconds row_timeout{60.0};  ///< of silence from a worker
+};
+
+/// Measurement of two sides in pairs of restarted worker processes, one process at a time, in the
+/// order ABBA.
+///
+/// Each process measures the controls, then each layer hot as its library chooses it, then the
+/// models. Rows are appended to their side's run at once, with the round as their process. Models
+/// are stored as records of kind "paired_execution". A side's first process of each layer checks
+/// its outputs. A worker that dies or falls silent costs its row, and is replaced for the rest of
+/// the round.
+class PairedRounds {
+ public:
+  /// Keeps references to `store` and `stop`. Both runs must have begun, and one run may keep both
+  /// sides. A signal handler may set `stop`: then the round ends after the row in progress.
+  PairedRounds(Store& store,
+               PairedSide baseline,
+               PairedSide candidate,
+               PairedOptions options,
+               const std::atomic<bool>& stop);
+
+  /// Measures the next round. `report` receives what is measured now. Throws Error{kEnvironment} if
+  /// a worker cannot be started at all, or if a device erred.
+  [[nodiscard]] PairedRound measure(const PairedWork& work,
+                                    const std::function<void(const std::string&)>& report);
+
+ private:
+  struct Side {
+    PairedSide side;
+    std::set<LayerKey> verified = {};
+  };
+  class Process;
+
+  Store& store_;
+  Side baseline_;
+  Side candidate_;
+  PairedOptions options_;
+  const std::atomic<bool>& stop_;
+  std::size_t rounds_ = 0;
+};
+
+}  // namespace plumb

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "harness/store/store.hpp"
+
+namespace plumb {
+
+/// Stores a derived record that a run has beside its rows. It rests on no rows, and has this
+/// version of the analysis and the present time.
+void put_run_record(Store& store,
+                    const RunId& run,
+                    const std::string& kind,
+                    const std::string& subject,
+                    const std::string& payload);
+
+}  // namespace plumb

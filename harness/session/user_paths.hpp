@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace plumb {
+
+/// Returns $XDG_DATA_HOME/plumb or ~/.local/share/plumb. Throws Error{kEnvironment} if neither
+/// variable is set.
+[[nodiscard]] std::filesystem::path data_folder();
+
+/// Returns $PLUMB_STORE, or else `sqlite:` and the path of the default store in the data folder.
+[[nodiscard]] std::string default_store_url();
+
+/// Returns the folder of this executable, or the working folder if that is unknown.
+[[nodiscard]] std::filesystem::path executable_folder();
+
+/// Finds a suite by path, or by name in the data folder or the installation. Throws Error{kUser}
+/// listing where it looked.
+[[nodiscard]] std::filesystem::path find_suite(const std::string& name);
+
+}  // namespace plumb

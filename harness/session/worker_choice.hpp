@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "harness/worker/client/worker_process.hpp"
+
+namespace plumb {
+
+/// Returns the options to start workers of a stack with a number of threads. Workers are found
+/// relative to this program's folder.
+[[nodiscard]] WorkerOptions worker_options(const std::string& stack, int threads);
+
+}  // namespace plumb

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "harness/stacks/installer.hpp"
+
+namespace plumb {
+
+/// Folders for unpacking packages: the contents, and scratch that may be deleted afterwards.
+struct UnpackTarget {
+  std::filesystem::path scratch;  ///< exists already
+  std::filesystem::path content;  ///< is created
+};
+
+/// Downloads wheels ("NAME==VERSION") from the package index and unpacks them. `dependencies` adds
+/// the wheels that they depend on. The installer checks them against the index's hashes. Returns a
+/// line "SHA-256 FILE" for each wheel. Needs python3 with venv. Throws Error{kUser} for a version
+/// that does not exist or has no wheel for this machine, Error{kEnvironment} without python3 or
+/// disk space.
+[[nodiscard]] std::vector<std::string> unpack_wheels(const std::vector<std::string>& packages,
+                                                     bool dependencies,
+                                                     const UnpackTarget& target,
+                                                     const LineSink& log);
+
+/// Downloads packages ("NAME==VERSION") of a Debian release, such as "trixie", and unpacks them.
+/// The release may differ from the machine's own, and nothing is installed. Dependencies are
+/// included, down to the C library. The packages come from this machine's mirror, and apt checks
+/// signatures and hashes. Returns a line "SHA-256 FILE" for each package. Throws Error{kUser} for a
+/// release or version that does not exist, with the versions that do, Error{kEnvironment} without
+/// apt or disk space.
+[[nodiscard]] std::vector<std::string> unpack_debian_packages(
+    const std::string& release,
+    const std::vector<std::string>& packages,
+    const UnpackTarget& target,
+    const LineSink& log);
+
+}  // namespace plumb

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/stacks/stack_contents.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string_view>
+
+#include "harness/base/digest.hpp"
+#include "harness/stacks/dispatch_log.hpp"
+#include "harness/stacks/exported_symbols.hpp"
+#include "harness/stacks/stack_inquiry.hpp"
+#include "harness/stacks/stack_probe.hpp"
+
+namespace plumb {
+namespace {
+
+namespace fs = std::filesystem;
+
+LibraryContents contents_of(const StackLibrary& library) {
+  return {.name = library.name,
+          .version = library.version,
+          .path = library.path,
+          .sha256 = library.sha256.empty() ? sha256_of_file(library.path) : library.sha256,
+          .size = Bytes{static_cast<std::int64_t>(fs::file_size(library.path))},
+          .symbols = exported_symbols(library.path)};
+}
+
+/// Returns whether a stack is about this library. It is about the libraries that it names and their
+/// sub-libraries ("libcudnn_ops"), or about all if it names none. So the forty files of a C library
+/// do not count.
+bool is_measured(const Stack& stack, const std::string& name) {
+  return stack.libraries.empty() ||
+         std::any_of(stack.libraries.begin(), stack.libraries.end(), [&](const fs::path& library) {
+           const std::string file = library.filename().string();
+           return name.rfind(file.substr(0, file.find(".so")), 0) == 0;
+         });
+}
+
+/// Adds the libraries in the stack's folders that no worker has mapped yet. Sub-libraries load
+/// late.
+void add_unmapped(const Stack& stack, std::vector<StackLibrary>& libraries) {
+  std::set<std::string> known;
+  for (const StackLibrary& library : libraries) {
+    known.insert(library.name);
+  }
+  for (const fs::path& folder : stack.folders) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      const std::string file = entry.path().filename().string();
+      const std::size_t suffix = file.find(".so");
+      const std::string name = file.substr(0, suffix);
+      if (suffix != std::string::npos && name.rfind("lib", 0) == 0 && entry.is_regular_file() &&
+          is_measured(stack, name) && known.insert(name).second) {
+        libraries.push_back({name, "", fs::canonical(entry.path()).string(), ""});
+      }
+    }
+  }
+}
+
+/// Returns the implementation that a variant names: "jit:avx2" of "impl=jit:avx2;layout=any".
+/// Empty: it names none.
+std::string implementation_in(const std::string& variant) {
+  constexpr std::string_view kPrefix = "impl=";
+  return variant.rfind(kPrefix, 0) == 0
+             ? variant.substr(kPrefix.size(), variant.find(';') - kPrefix.size())
+             : std::string();
+}
+
+/// Finds why a stack passed over variants that it does not have for a layer, by implementation. A
+/// worker of its own is started for that. Empty for backends other than oneDNN.
+std::map<std::string, std::string> reasons_against(const std::vector<std::string>& variants,
+                                                   const LayerKey& key,
+                                                   WorkerOptions options) {
+  std::map<std::string, std::string> result;
+  if (variants.empty() || options.stack.backend != "onednn") {
+    return result;
+  }
+  options.stack.variables["ONEDNN_VERBOSE"] = "dispatch";
+  WorkerProcess worker(options);
+  (void)worker.variants(key);
+  const std::map<std::string, std::string> reasons = dispatch_reasons(worker.log_tail());
+  for (const std::string& variant : variants) {
+    if (const auto found = reasons.find(implementation_in(variant)); found != reasons.end()) {
+      result.insert(*found);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+StackContents stack_contents(const WorkerOptions& options, const StackQuestion& question) {
+  WorkerProcess worker(options);
+  StackReport report = probe_worker(worker, options.stack);
+  add_unmapped(options.stack, report.libraries);
+  StackContents contents;
+  contents.name = options.stack.name;
+  for (const StackLibrary& library : report.libraries) {
+    contents.libraries.push_back(contents_of(library));
+  }
+  if (!question.device.empty()) {
+    StackInquiry inquiry(options);
+    for (const LayerKey& key : question.keys) {
+      contents.choices.push_back(inquiry.ask({key, question.device}));
+    }
+    return contents;
+  }
+  for (const LayerKey& key : question.keys) {
+    LayerOffers& offers = contents.layers.emplace_back();
+    offers.key = key;
+    const std::vector<Variant> variants = worker.variants(key);
+    for (const Variant& variant : variants) {
+      offers.variants.push_back(variant.text);
+    }
+    offers.reference_only =
+        !variants.empty() &&
+        std::all_of(variants.begin(), variants.end(), [](const Variant& variant) {
+          return variant.reference_implementation;
+        });
+  }
+  return contents;
+}
+
+void explain_choices(const WorkerOptions& from,
+                     const WorkerOptions& to,
+                     std::size_t most,
+                     StackDifference& difference) {
+  for (LayerDifference& layer :
+       std::span(difference.layers).first(std::min(most, difference.layers.size()))) {
+    layer.passed_over_by_from = reasons_against(layer.added, layer.key, from);
+    layer.passed_over_by_to = reasons_against(layer.removed, layer.key, to);
+  }
+}
+
+}  // namespace plumb

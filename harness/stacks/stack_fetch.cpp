@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/stacks/stack_fetch.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <regex>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "harness/stacks/package_source.hpp"
+
+namespace plumb {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A folder that is removed at the end of its scope. What is to stay is moved out before.
+class ScratchFolder {
+ public:
+  explicit ScratchFolder(const fs::path& parent) {
+    std::error_code error;
+    fs::create_directories(parent, error);
+    remove_abandoned(parent);
+    std::string name = (parent / fmt::format("{}{}-XXXXXX", kPrefix, ::getpid())).string();
+    if (error || ::mkdtemp(name.data()) == nullptr) {
+      throw Error(
+          Error::Kind::kEnvironment,
+          fmt::format("cannot make a folder in '{}': {}; check its permissions and the disk",
+                      parent.string(),
+                      std::strerror(errno)));
+    }
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  ScratchFolder(ScratchFolder&&) = delete;
+  ScratchFolder& operator=(ScratchFolder&&) = delete;
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+  [[nodiscard]] const fs::path& path() const { return path_; }
+
+ private:
+  static constexpr std::string_view kPrefix = ".fetch-";
+
+  /// Removes the folders of fetches that were killed. A folder's name has the id of its process.
+  static void remove_abandoned(const fs::path& parent) {
+    std::error_code ignored;
+    for (fs::directory_iterator entry(parent, ignored), end; !ignored && entry != end;
+         entry.increment(ignored)) {
+      const std::string name = entry->path().filename().string();
+      if (name.rfind(kPrefix, 0) != 0) {
+        continue;
+      }
+      const pid_t owner = std::atoi(name.c_str() + kPrefix.size());
+      if (owner > 0 && ::kill(owner, 0) != 0 && errno == ESRCH) {
+        std::error_code kept;
+        fs::remove_all(entry->path(), kept);
+      }
+    }
+  }
+
+  fs::path path_;
+};
+
+std::string stack_name(const FetchRequest& request) {
+  const std::regex package_pattern("[A-Za-z0-9][A-Za-z0-9._+-]*==[A-Za-z0-9][A-Za-z0-9.!+_:~-]*");
+  if (!std::regex_match(request.debian_release, std::regex("([a-z][a-z0-9-]*)?"))) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' is no release of Debian: write its name, such as trixie or sid",
+                            request.debian_release));
+  }
+  const std::regex name_pattern("[A-Za-z0-9][A-Za-z0-9._+-]*");
+  for (const std::string& package : request.packages) {
+    if (!std::regex_match(package, package_pattern)) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' names no package and version: write PACKAGE==VERSION, such as "
+                              "onednn-cpu-gomp==2023.2.0",
+                              package));
+    }
+  }
+  std::string name = request.name;
+  if (name.empty()) {
+    name = request.packages.front();
+    name.replace(name.find("=="), 2, "-");
+  }
+  if (!std::regex_match(name, name_pattern) || name == "default") {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format(
+            "a stack cannot be called '{}': give a --name of letters, digits, '.', '_', '-'",
+            name));
+  }
+  return name;
+}
+
+/// Lists the shared libraries below a folder, relative to it.
+std::vector<fs::path> libraries_below(const fs::path& folder) {
+  std::vector<fs::path> result;
+  const std::regex name(R"(lib.+\.so(\.[0-9.]+)?)");
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && std::regex_match(entry.path().filename().string(), name)) {
+      result.push_back(entry.path().lexically_relative(folder));
+    }
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+/// Replaces equal files of one folder by symbolic links to the first. Wheels cannot contain links.
+void link_equal_files(const fs::path& folder, const std::vector<fs::path>& libraries) {
+  std::map<std::pair<fs::path, std::string>, fs::path> first;
+  for (const fs::path& library : libraries) {
+    const fs::path file = folder / library;
+    if (fs::is_symlink(file)) {
+      continue;
+    }
+    const auto [known, fresh] =
+        first.emplace(std::pair(file.parent_path(), sha256_of_file(file)), file);
+    if (!fresh) {
+      fs::remove(file);
+      fs::create_symlink(known->second.filename(), file);
+    }
+  }
+}
+
+/// Finds the program loader (ld-linux) of a C library below a folder, relative to the folder.
+std::optional<fs::path> loader_below(const fs::path& folder) {
+  std::optional<fs::path> loader;
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path().filename().string().rfind("ld-linux", 0) == 0) {
+      const fs::path found = fs::relative(fs::canonical(entry.path()), fs::canonical(folder));
+      loader = loader ? std::min(*loader, found) : found;
+    }
+  }
+  return loader;
+}
+
+/// Writes stack.toml, which load_stack() reads. Texts were checked or are file names, and are
+/// quoted. `target` is where the folder will lie. Throws Error{kUser} if no library is one that a
+/// worker measures.
+void write_stack_file(const fs::path& folder,
+                      const fs::path& target,
+                      const FetchRequest& request,
+                      const std::vector<std::string>& files,
+                      const std::vector<fs::path>& libraries) {
+  const auto quoted = [](const std::string& text) {
+    std::string result = "\"";
+    for (const char c : text) {
+      if (c == '"' || c == '\\') {
+        result += '\\';
+      }
+      result += static_cast<unsigned char>(c) < 0x20 ? '?' : c;
+    }
+    return result + "\"";
+  };
+  const auto dnnl = std::find_if(libraries.begin(), libraries.end(), [](const fs::path& library) {
+    return library.filename().string().rfind("libdnnl.so", 0) == 0;
+  });
+  const bool cuda = std::any_of(libraries.begin(), libraries.end(), [](const fs::path& library) {
+    const std::string name = library.filename().string();
+    return name.rfind("libcudnn", 0) == 0 || name.rfind("libcublas", 0) == 0;
+  });
+  const auto cudnn = std::find_if(libraries.begin(), libraries.end(), [](const fs::path& library) {
+    return library.filename().string().rfind("libcudnn.so", 0) == 0;
+  });
+  if (dnnl == libraries.end() && !cuda) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("{} hold no library that a worker measures (libdnnl, libcudnn, libcublas); "
+                    "libraries there are: {}",
+                    fmt::join(request.packages, ", "),
+                    libraries.empty() ? "none" : libraries.front().string() + "…"));
+  }
+  std::vector<std::string> folders;
+  for (const fs::path& library : libraries) {
+    const std::string parent = quoted(library.parent_path().string());
+    if (std::find(folders.begin(), folders.end(), parent) == folders.end()) {
+      folders.push_back(parent);
+    }
+  }
+  std::ofstream out(folder / "stack.toml");
+  const std::string source =
+      request.debian_release.empty() ? "" : "Debian " + request.debian_release + ": ";
+  out << fmt::format("# fetched: {}{}\n", source, fmt::join(request.packages, " "));
+  for (const std::string& file : files) {
+    out << "# sha256 " << file << '\n';
+  }
+  out << fmt::format("backend = \"{}\"\n", dnnl != libraries.end() ? "onednn" : "cuda");
+  if (dnnl != libraries.end()) {
+    out << fmt::format("libraries = [{}]\n", quoted(dnnl->string()));
+  } else if (cudnn != libraries.end()) {
+    out << fmt::format("libraries = [{}]\n", quoted(cudnn->string()));
+  }
+  out << fmt::format("folders = [{}]\n", fmt::join(folders, ", "));
+  if (const std::optional<fs::path> loader = loader_below(folder)) {
+    out << fmt::format("loader = {}\n", quoted(loader->string()));
+  }
+  // oneDNN's SYCL builds find the CPU through OpenCL. OpenCL finds its driver by this variable.
+  const auto opencl = std::find_if(libraries.begin(), libraries.end(), [](const fs::path& library) {
+    return library.filename() == "libintelocl.so";
+  });
+  if (opencl != libraries.end()) {
+    out << fmt::format("variables = {{ OCL_ICD_FILENAMES = {} }}\n",
+                       quoted((target / *opencl).string()));
+  }
+  out.close();
+  if (!out) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("cannot write '{}': is the disk full?", (folder / "stack.toml").string()));
+  }
+}
+
+}  // namespace
+
+std::string fetch_stack(const FetchRequest& request,
+                        const fs::path& stacks_folder,
+                        const std::function<void(const std::string&)>& log) {
+  std::string name = stack_name(request);
+  const fs::path target = stacks_folder / name;
+  if (fs::exists(target)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the stack '{}' exists: give another --name, or remove '{}' first",
+                            name,
+                            target.string()));
+  }
+  const ScratchFolder scratch(stacks_folder);
+  const UnpackTarget unpacked{scratch.path(), scratch.path() / "stack"};
+  const fs::path& content = unpacked.content;
+  std::vector<std::string> files =
+      request.debian_release.empty()
+          ? unpack_wheels(request.packages, request.dependencies, unpacked, log)
+          : unpack_debian_packages(request.debian_release, request.packages, unpacked, log);
+  std::sort(files.begin(), files.end(), [](const std::string& left, const std::string& right) {
+    return left.substr(left.find(' ')) < right.substr(right.find(' '));
+  });
+  const std::vector<fs::path> libraries = libraries_below(content);
+  link_equal_files(content, libraries);
+  write_stack_file(content, target, request, files, libraries);
+  std::error_code error;
+  // One rename at the end: others see the whole stack or none.
+  fs::rename(content, target, error);
+  if (error) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot put the stack at '{}': {}", target.string(), error.message()));
+  }
+  return name;
+}
+
+}  // namespace plumb

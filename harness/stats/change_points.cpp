@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/stats/change_points.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/stats/noise_estimate.hpp"
+#include "harness/stats/suspicion.hpp"
+#include "harness/stats/trend_model.hpp"
+#include "harness/stats/two_state_changes.hpp"
+#include "harness/stats/variance_changes.hpp"
+#include "harness/stats/wander_model.hpp"
+
+namespace plumb {
+namespace {
+
+/// Points of a series that are present.
+struct PresentPoints {
+  std::vector<double> values;
+  std::vector<std::size_t> indices;  // in the series as given
+};
+
+PresentPoints read_present(std::span<const double> values) {
+  PresentPoints present;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isinf(values[i])) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("value {} of the series is infinite; write a point that is missing "
+                              "as null",
+                              i));
+    }
+    if (!std::isnan(values[i])) {
+      present.values.push_back(values[i]);
+      present.indices.push_back(i);
+    }
+  }
+  return present;
+}
+
+/// Search for the changes of one series.
+class Judgement {
+ public:
+  Judgement(std::span<const double> values, const ScaledSeries& scaled)
+      : values_(values), scaled_(scaled), levels_(find_levels(scaled.clipped)) {}
+
+  Detection judge(const DetectionOptions& options) {
+    Detection result;
+    // First, because jumps between two states are noise, and steps would explain them too.
+    if (auto changes = find_two_state_changes(values_, scaled_, levels_)) {
+      model_.steps = levels_.best;
+      result.two_states = true;
+      result.state_changes = std::move(changes->state_changes);
+      result.change_points = std::move(changes->change_points);
+    } else {
+      model_ = choose_trend(scaled_.clipped, levels_);
+      // A constant series needs no further model. Any other may wander instead, if that scores
+      // better.
+      const bool plain = model_.steps.steps() == 0 && model_.trend.empty();
+      const WanderModel wander = plain ? WanderModel{} : fit_wander(scaled_.clipped);
+      if (!plain && wander.score < model_.steps.score) {
+        add_jumps(wander, result);
+      } else {
+        add_steps(result);
+      }
+      add_creep(result);
+      add_suspicion(result);
+    }
+    if (options.variance) {
+      result.variance_changes.emplace();
+      for (const VarianceStep& step :
+           find_variance_steps(without_trend(scaled_.clipped), model_.steps.bounds)) {
+        result.variance_changes->push_back({.index = step.index,
+                                            .before = scaled_.noise * step.before,
+                                            .after = scaled_.noise * step.after,
+                                            .confidence = compute_confidence(step.surplus)});
+      }
+    }
+    return result;
+  }
+
+ private:
+  /// Returns the level of a segment in the unit of the series. With a trend it is the level at
+  /// point `at`.
+  [[nodiscard]] double level(std::size_t begin, std::size_t end, std::size_t at) const {
+    if (model_.trend.empty()) {
+      return compute_median(values_.subspan(begin, end - begin));
+    }
+    std::vector<double> rest;
+    for (std::size_t i = begin; i < end; ++i) {
+      rest.push_back(scaled_.values[i] - model_.trend[i]);
+    }
+    return unscale(compute_median(rest) + model_.trend[at]);
+  }
+
+  [[nodiscard]] double unscale(double value) const {
+    const double plain = scaled_.centre + scaled_.noise * value;
+    return scaled_.logarithmic ? std::exp(plain) : plain;
+  }
+
+  [[nodiscard]] std::vector<double> without_trend(std::span<const double> values) const {
+    std::vector<double> rest(values.begin(), values.end());
+    for (std::size_t i = 0; i < model_.trend.size(); ++i) {
+      rest[i] -= model_.trend[i];
+    }
+    return rest;
+  }
+
+  void add_steps(Detection& result) const {
+    const Boundaries& bounds = model_.steps.bounds;
+    const std::vector<double> rest = without_trend(scaled_.clipped);
+    const SegmentCost cost(rest);
+    const double score = score_steps(rest, bounds, cost).score;
+    for (std::size_t k = 1; k + 1 < bounds.size(); ++k) {
+      const double surplus = score_steps(rest, without(bounds, k), cost).score - score;
+      result.change_points.push_back({.index = bounds[k],
+                                      .before = level(bounds[k - 1], bounds[k], bounds[k]),
+                                      .after = level(bounds[k], bounds[k + 1], bounds[k]),
+                                      .confidence = compute_confidence(surplus)});
+    }
+  }
+
+  void add_jumps(const WanderModel& wander, Detection& result) const {
+    constexpr std::size_t kReach = 10;  // points that show the level beside a jump
+    for (std::size_t k = 0; k < wander.jumps.size(); ++k) {
+      const auto& [index, gain] = wander.jumps[k];
+      const std::size_t begin =
+          std::max(index < kReach ? 0 : index - kReach, k == 0 ? 0 : wander.jumps[k - 1].index);
+      const std::size_t end = std::min(
+          index + kReach, k + 1 < wander.jumps.size() ? wander.jumps[k + 1].index : values_.size());
+      result.change_points.push_back(
+          {.index = index,
+           .before = compute_median(values_.subspan(begin, index - begin)),
+           .after = compute_median(values_.subspan(index, end - index)),
+           .confidence = compute_confidence(gain)});
+    }
+  }
+
+  void add_creep(Detection& result) const {
+    if (model_.trend.empty()) {
+      return;
+    }
+    const Boundaries& bounds = model_.steps.bounds;
+    Trend creep;
+    creep.before = level(0, bounds[1], 0);
+    creep.after = level(0, bounds[1], values_.size() - 1);
+    creep.slope = (creep.after - creep.before) / static_cast<double>(values_.size() - 1);
+    creep.confidence = compute_confidence(model_.surplus);
+    result.creep = creep;
+  }
+
+  void add_suspicion(Detection& result) const {
+    const std::vector<double> clipped = without_trend(scaled_.clipped);
+    const std::size_t begin = model_.steps.bounds[model_.steps.bounds.size() - 2];
+    Boundaries earlier(model_.steps.bounds);  // the last points must not vouch for themselves
+    earlier.back() -= kMinSegment - 1;
+    const std::span<const double> known(clipped.data(), earlier.back());
+    const NoiseFit noise = fit_noise(known, earlier, SegmentCost(clipped));
+    if (const auto tail = find_suspicion(without_trend(scaled_.values), begin, noise)) {
+      result.suspicions.push_back({.index = *tail,
+                                   .before = level(begin, *tail, *tail),
+                                   .after = level(*tail, values_.size(), *tail)});
+    }
+  }
+
+  std::span<const double> values_;
+  const ScaledSeries& scaled_;
+  StepPath levels_;
+  TrendModel model_;
+};
+
+/// Replaces indices of present points by indices of the series as given.
+template <typename Changes>
+void restore_indices(Changes& changes, const std::vector<std::size_t>& indices) {
+  for (auto& change : changes) {
+    change.index = indices[change.index];
+  }
+}
+
+}  // namespace
+
+std::string_view to_text(StateChange::Kind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"low_level", "high_level", "high_share"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+Detection detect_changes(std::span<const double> values, const DetectionOptions& options) {
+  const PresentPoints present = read_present(values);
+  const auto scaled =
+      present.values.size() < 2 * kMinSegment ? std::nullopt : scale_series(present.values);
+  if (!scaled) {
+    Detection quiet;
+    if (options.variance) {
+      quiet.variance_changes.emplace();
+    }
+    return quiet;
+  }
+  Detection result = Judgement(present.values, *scaled).judge(options);
+  restore_indices(result.change_points, present.indices);
+  restore_indices(result.suspicions, present.indices);
+  restore_indices(result.state_changes, present.indices);
+  if (result.variance_changes) {
+    restore_indices(*result.variance_changes, present.indices);
+  }
+  return result;
+}
+
+}  // namespace plumb

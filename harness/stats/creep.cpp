@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/stats/creep.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kWindow = 11;
+constexpr std::size_t kMinWindows = 5;
+constexpr double kErrors = 6.0;
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Returns the standard error of a window's median. It is the root mean square of the differences
+/// between adjacent windows, over √2. A creep that is spread over many windows hardly changes it.
+double error_of(std::span<const double> medians) {
+  double sum = 0.0;
+  std::size_t count = 0;
+  for (std::size_t i = kWindow; i < medians.size(); i += kWindow, ++count) {
+    const double difference = medians[i] - medians[i - kWindow];
+    sum += difference * difference;
+  }
+  return std::sqrt(sum / static_cast<double>(count) / 2.0);
+}
+
+}  // namespace
+
+std::optional<Creep> find_creep(std::span<const double> values) {
+  if (values.size() < kWindow * kMinWindows ||
+      std::any_of(values.begin(), values.end(), [](double value) { return !(value > 0.0); })) {
+    return std::nullopt;
+  }
+  std::vector<double> medians;  // of logarithms, by the window's first point
+  for (std::size_t i = 0; i + kWindow <= values.size(); ++i) {
+    std::vector<double> window;
+    for (const double value : values.subspan(i, kWindow)) {
+      window.push_back(std::log(value));
+    }
+    medians.push_back(median_of(std::move(window)));
+  }
+  const auto best = std::min_element(medians.begin(), medians.end());
+  const double rise = medians.back() - *best;
+  if (rise < std::log1p(kMinCreep) || rise < kErrors * error_of(medians)) {
+    return std::nullopt;
+  }
+  return Creep{static_cast<std::size_t>(best - medians.begin()) + kWindow / 2,
+               std::exp(*best),
+               std::exp(medians.back())};
+}
+
+}  // namespace plumb

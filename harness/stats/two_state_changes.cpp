@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/stats/two_state_changes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+
+#include "harness/stats/state_share.hpp"
+#include "harness/stats/two_state_model.hpp"
+
+namespace plumb {
+namespace {
+
+/// Returns the values less their levels, which are means of the clipped values.
+std::vector<double> subtract_levels(const ScaledSeries& scaled, const Boundaries& bounds) {
+  std::vector<double> rest(scaled.values);
+  for (std::size_t k = 0; k + 1 < bounds.size(); ++k) {
+    double sum = 0.0;
+    for (std::size_t i = bounds[k]; i < bounds[k + 1]; ++i) {
+      sum += scaled.clipped[i];
+    }
+    for (std::size_t i = bounds[k]; i < bounds[k + 1]; ++i) {
+      rest[i] -= sum / static_cast<double>(bounds[k + 1] - bounds[k]);
+    }
+  }
+  return rest;
+}
+
+/// Fits two states to the values less each of the coarser levels, and returns the best fit. Absent:
+/// none is more likely than the chosen levels.
+std::optional<TwoStateModel> fit_best(const ScaledSeries& scaled, const StepPath& levels) {
+  const NoiseFit& noise = levels.best.noise;
+  const std::size_t n = scaled.values.size();
+  std::optional<TwoStateModel> best;
+  for (auto bounds = levels.coarse.rbegin(); bounds != levels.coarse.rend(); ++bounds) {
+    const std::size_t steps = bounds->size() - 2;
+    std::optional<TwoStateModel> model = fit_two_states(subtract_levels(scaled, *bounds));
+    if (model) {
+      model->score += compute_penalty(n, 0.0, steps);
+    }
+    if (best && (!model || model->score >= best->score)) {
+      break;  // more levels do not help
+    }
+    best = std::move(model);
+    if (steps == levels.best.steps()) {
+      break;
+    }
+  }
+  if (best) {
+    const std::vector<double> rest = subtract_levels(scaled, levels.best.bounds);
+    if (best->score >= score_levels(rest, noise.correlation, noise.variance) +
+                           compute_penalty(n, noise.correlation, levels.best.steps())) {
+      best.reset();
+    }
+  }
+  return best;
+}
+
+/// Points of one state.
+struct StateMembers {
+  std::vector<double> values;
+  std::vector<std::size_t> indices;  // ascending
+
+  [[nodiscard]] std::size_t position(std::size_t index) const {
+    return static_cast<std::size_t>(std::lower_bound(indices.begin(), indices.end(), index) -
+                                    indices.begin());
+  }
+  /// Returns the median of the members between two points of the series. Absent: there are none.
+  [[nodiscard]] std::optional<double> level(std::size_t begin, std::size_t end) const {
+    const std::size_t first = position(begin);
+    const std::size_t last = position(end);
+    if (first == last) {
+      return std::nullopt;
+    }
+    return compute_median(std::span<const double>(values).subspan(first, last - first));
+  }
+};
+
+StateMembers find_members(std::span<const double> values,
+                          const std::vector<char>& is_high,
+                          char state) {
+  StateMembers members;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (is_high[i] == state) {
+      members.values.push_back(values[i]);
+      members.indices.push_back(i);
+    }
+  }
+  return members;
+}
+
+/// One step found in the level of one state, or of both.
+struct LevelStep {
+  std::size_t index = 0;
+  double confidence = 0.0;
+};
+
+/// Finds steps of `values`, and returns them by the indices of the series.
+std::vector<LevelStep> find_level_steps(std::span<const double> values,
+                                        const std::vector<std::size_t>& indices) {
+  std::vector<LevelStep> steps;
+  if (values.size() < 2 * kMinSegment) {
+    return steps;
+  }
+  const auto scaled = scale_series(values);
+  if (!scaled) {
+    return steps;
+  }
+  const SegmentCost cost(scaled->clipped);
+  const StepModel model = find_levels(scaled->clipped).best;
+  for (std::size_t k = 1; k + 1 < model.bounds.size(); ++k) {
+    const double surplus =
+        score_steps(scaled->clipped, without(model.bounds, k), cost).score - model.score;
+    steps.push_back({indices[model.bounds[k]], compute_confidence(surplus)});
+  }
+  return steps;
+}
+
+/// Classifies steps of the joined series: changes of both levels, or of one.
+void add_level_changes(std::span<const double> values,
+                       const std::array<StateMembers, 2>& states,
+                       const std::vector<LevelStep>& steps,
+                       TwoStateChanges& changes) {
+  constexpr double kMoved = 0.25;  // of the other level's change
+  using Kind = StateChange::Kind;
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const std::size_t begin = k == 0 ? 0 : steps[k - 1].index;
+    const std::size_t at = steps[k].index;
+    const std::size_t end = k + 1 < steps.size() ? steps[k + 1].index : values.size();
+    std::array<double, 2> moved{};
+    std::array<std::pair<double, double>, 2> level{};
+    bool both_seen = true;
+    for (std::size_t s = 0; s < 2; ++s) {
+      const auto before = states[s].level(begin, at);
+      const auto after = states[s].level(at, end);
+      both_seen = both_seen && before && after;
+      level[s] = {before.value_or(0.0), after.value_or(0.0)};
+      moved[s] = level[s].second - level[s].first;
+    }
+    const std::size_t most = std::abs(moved[1]) > std::abs(moved[0]) ? 1 : 0;
+    if (both_seen && moved[1 - most] / moved[most] < kMoved) {
+      changes.state_changes.push_back({most == 1 ? Kind::kHighLevel : Kind::kLowLevel,
+                                       at,
+                                       level[most].first,
+                                       level[most].second,
+                                       steps[k].confidence});
+    } else {
+      changes.change_points.push_back({.index = at,
+                                       .before = compute_median(values.subspan(begin, at - begin)),
+                                       .after = compute_median(values.subspan(at, end - at)),
+                                       .confidence = steps[k].confidence});
+    }
+  }
+}
+
+/// Adds steps that only the points of one state show.
+void add_state_steps(const StateMembers& members,
+                     StateChange::Kind kind,
+                     TwoStateChanges& changes) {
+  constexpr std::size_t kNear = 5;
+  const std::vector<LevelStep> steps = find_level_steps(members.values, members.indices);
+  const auto known = [&](const LevelStep& step) {
+    const std::size_t last_before = members.indices[members.position(step.index) - 1];
+    const auto near = [&](const auto& change) {
+      return change.index + kNear >= last_before && change.index <= step.index + kNear;
+    };
+    return std::any_of(changes.change_points.begin(), changes.change_points.end(), near) ||
+           std::any_of(changes.state_changes.begin(), changes.state_changes.end(), near);
+  };
+  for (std::size_t k = 0; k < steps.size(); ++k) {
+    const std::size_t begin = k == 0 ? 0 : steps[k - 1].index;
+    const std::size_t end = k + 1 < steps.size() ? steps[k + 1].index : members.indices.back() + 1;
+    if (!known(steps[k])) {
+      changes.state_changes.push_back({kind,
+                                       steps[k].index,
+                                       members.level(begin, steps[k].index).value_or(0.0),
+                                       members.level(steps[k].index, end).value_or(0.0),
+                                       steps[k].confidence});
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<TwoStateChanges> find_two_state_changes(std::span<const double> values,
+                                                      const ScaledSeries& scaled,
+                                                      const StepPath& levels) {
+  const auto model = fit_best(scaled, levels);
+  if (!model) {
+    return std::nullopt;
+  }
+  TwoStateChanges changes;
+  const std::array<StateMembers, 2> states{find_members(values, model->is_high, 0),
+                                           find_members(values, model->is_high, 1)};
+  // Without the gap between the states, a change of both levels is a step like any other.
+  std::vector<double> joined(scaled.values);
+  std::vector<std::size_t> indices(values.size());
+  for (std::size_t i = 0; i < joined.size(); ++i) {
+    joined[i] -= model->is_high[i] != 0 ? model->high - model->low : 0.0;
+    indices[i] = i;
+  }
+  add_level_changes(values, states, find_level_steps(joined, indices), changes);
+  add_state_steps(states[0], StateChange::Kind::kLowLevel, changes);
+  add_state_steps(states[1], StateChange::Kind::kHighLevel, changes);
+  for (const StateChange& change : find_share_changes(model->is_high)) {
+    changes.state_changes.push_back(change);
+  }
+  std::sort(changes.state_changes.begin(),
+            changes.state_changes.end(),
+            [](const auto& one, const auto& other) { return one.index < other.index; });
+  return changes;
+}
+
+}  // namespace plumb

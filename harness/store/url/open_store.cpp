@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "harness/base/error.hpp"
+#include "harness/store/sqlite/sqlite_store.hpp"
+#include "harness/store/store.hpp"
+
+namespace plumb {
+
+namespace {
+
+std::filesystem::path path_of(const std::string& url) {
+  constexpr std::string_view kSqlite = "sqlite:";
+  const std::size_t colon = url.find(':');
+  if (url.compare(0, kSqlite.size(), kSqlite) != 0) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("this build cannot open a store at '{}': '{}' is not supported; write "
+                            "sqlite:PATH",
+                            url,
+                            colon == std::string::npos ? url : url.substr(0, colon + 1)));
+  }
+  std::filesystem::path path = url.substr(kSqlite.size());
+  if (!path.has_filename()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the store '{}' names no file: write sqlite:PATH", url));
+  }
+  return path;
+}
+
+}  // namespace
+
+std::unique_ptr<Store> open_store(const std::string& url, const StoreAccess& access) {
+  const std::filesystem::path path = path_of(url);
+  std::error_code failure;
+  if (path.has_parent_path() && !access.read_only) {
+    std::filesystem::create_directories(path.parent_path(), failure);
+  }
+  if (failure) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("cannot make the folder '{}' for the store: {}; name another store with "
+                    "--store",
+                    path.parent_path().string(),
+                    failure.message()));
+  }
+  return std::make_unique<SqliteStore>(path, access);
+}
+
+std::optional<std::string> store_identity(const std::string& url) {
+  constexpr off_t kSmallestHeader = 100;  // An empty file is one that somebody is about to fill.
+  const std::filesystem::path path = path_of(url);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || status.st_size < kSmallestHeader) {
+    return std::nullopt;
+  }
+  // Without a log nobody writes, and a reader without rights may take the file for unchanging.
+  std::error_code ignored;
+  const bool log = std::filesystem::exists(path.string() + "-wal", ignored);
+  return fmt::format("{}:{}:{}",
+                     status.st_dev,
+                     status.st_ino,
+                     log ? 0 : status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
+}
+
+}  // namespace plumb

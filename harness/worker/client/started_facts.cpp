@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/worker/client/started_facts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+#include <vector>
+
+#include "harness/base/digest.hpp"
+#include "harness/worker/client/worker_finder.hpp"
+
+namespace plumb {
+namespace {
+
+// The folder of compiled kernels is not a setting of a library.
+constexpr std::string_view kKernelFolder = "CUDA_CACHE_PATH";
+constexpr std::array<std::string_view, 4> kInherited{
+    "LD_PRELOAD=", "GLIBC_TUNABLES=", "MALLOC_", "PLUMB_TEST_"};
+
+std::string joined(std::vector<std::string> entries) {
+  std::sort(entries.begin(), entries.end());
+  return fmt::format("{}", fmt::join(entries, "; "));
+}
+
+/// Returns a value, or if it names a file, the digest of the file. What identifies a file is its
+/// content.
+std::string content_of(const std::string& value) {
+  std::error_code none;
+  return std::filesystem::is_regular_file(value, none) ? "sha256:" + sha256_of_file(value) : value;
+}
+
+bool starts_with_any(std::string_view entry) {
+  return std::any_of(kInherited.begin(), kInherited.end(), [&](std::string_view prefix) {
+    return entry.starts_with(prefix);
+  });
+}
+
+}  // namespace
+
+Facts started_facts(const WorkerOptions& options, const char* const* surroundings) {
+  std::vector<std::string> of_stack;
+  for (const auto& [name, value] : options.stack.variables) {
+    if (name != kKernelFolder) {
+      of_stack.push_back(fmt::format("{}={}", name, content_of(value)));
+    }
+  }
+  std::vector<std::string> inherited;
+  for (; surroundings != nullptr && *surroundings != nullptr; ++surroundings) {
+    if (starts_with_any(*surroundings)) {
+      inherited.emplace_back(*surroundings);
+    }
+  }
+  return {{kWorkerDigest, sha256_of_file(find_worker(options.stack.backend, options.search_path))},
+          {"stack.variables", joined(std::move(of_stack))},
+          {"worker.variables", joined(std::move(inherited))}};
+}
+
+}  // namespace plumb

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/results/environment.hpp"
+#include "harness/worker/client/worker_process.hpp"
+
+namespace plumb {
+
+inline constexpr const char* kWorkerDigest = "worker.sha256";
+
+/// Returns the facts with which a worker is started:
+/// - `worker.sha256`: the digest of its file;
+/// - `stack.variables`: the stack's variables, with a digest in place of each file that one names;
+/// - `worker.variables`: inherited variables that change how any program runs (LD_PRELOAD,
+///   GLIBC_TUNABLES, MALLOC_*, PLUMB_TEST_*).
+///
+/// A fact is empty where there are no such variables. `surroundings` is in the form of environ(7).
+/// Throws Error{kEnvironment} if there is no such worker.
+[[nodiscard]] Facts started_facts(const WorkerOptions& options, const char* const* surroundings);
+
+}  // namespace plumb

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/results/host_pace.hpp"
+#include "harness/results/measurement.hpp"
+#include "harness/worker/protocol/stack.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
+
+namespace plumb {
+
+/// Options for starting a worker.
+struct WorkerOptions {
+  Stack stack;
+  int threads = 1;
+  std::vector<std::filesystem::path>
+      search_path;  ///< where plumb-worker-BACKEND may lie, first wins
+  /// Fastest pace of the host in all rows so far, passed on with each request. All processes that
+  /// are started with copies of these options share it.
+  std::shared_ptr<FastestPace> pace = std::make_shared<FastestPace>();
+  Seconds start_timeout{20.0};
+  Seconds request_timeout{120.0};  ///< for describe, variants, calibrate, preview and reproduce
+};
+
+/// Owner of one worker process. It starts the worker with its own descriptor for frames and keeps
+/// the end of its stdout and stderr as a log. Destruction ends the worker by request, then SIGTERM,
+/// then SIGKILL. Not thread-safe. The thread that makes it must outlive it: the system kills the
+/// worker when that thread ends, so that no worker survives a kill -9 of its harness.
+///
+/// Every call may throw WorkerDied. Bad frames count as death. A dead worker throws the same
+/// WorkerDied on every further call; the caller replaces it. What a living worker refuses is thrown
+/// as the Error that it reports.
+class WorkerProcess {
+ public:
+  /// Starts the worker. Throws Error{kEnvironment}, saying what to install or build, if there is no
+  /// such worker or its hello does not fit.
+  explicit WorkerProcess(const WorkerOptions& options);
+  ~WorkerProcess();
+  WorkerProcess(WorkerProcess&&) noexcept;
+  WorkerProcess& operator=(WorkerProcess&&) noexcept;
+  WorkerProcess(const WorkerProcess&) = delete;
+  WorkerProcess& operator=(const WorkerProcess&) = delete;
+
+  /// Returns the environment that the worker reports, with what it was started as
+  /// (started_facts()).
+  [[nodiscard]] Environment describe();
+  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key);
+  [[nodiscard]] Calibration calibrate();
+  /// Returns what the library would choose on a described device.
+  [[nodiscard]] EngineChoices preview(const PreviewRequest& request);
+  /// Returns the source of a program that does what rows did.
+  [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request);
+  /// Passes each row to `emit` as it arrives. `timeout` bounds the silence between two rows, not
+  /// the whole. If `emit` throws, the worker is killed and the exception reaches the caller.
+  void measure(const MeasureRequest& request,
+               Seconds timeout,
+               const std::function<void(Measurement)>& emit);
+
+  /// Passes the execution of each mode to `emit` as it arrives; `emit` as in measure(). `timeout`
+  /// bounds the time without progress: without an execution or a larger share. `keep_running` as in
+  /// load().
+  void execute(const ExecuteRequest& request,
+               Seconds timeout,
+               const std::function<void(Execution)>& emit,
+               const std::function<bool(const ExecuteProgress&)>& keep_running);
+
+  /// Waits for the one answer. `timeout` bounds the time without progress: without a batch or a new
+  /// phase. `keep_running` is called about once a second. If it returns false, the worker is killed
+  /// and the outcome of the WorkerDied is kSkipped.
+  [[nodiscard]] ScenarioResult load(const LoadRequest& request,
+                                    Seconds timeout,
+                                    const std::function<bool(const LoadProgress&)>& keep_running);
+
+  [[nodiscard]] int pid() const;
+  /// Returns the last lines that the worker wrote to stdout and stderr (at most 64 KiB).
+  [[nodiscard]] std::string log_tail() const;
+
+ private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation_;
+};
+
+/// Error of a worker process that ended, hung or broke the protocol during a request. The row in
+/// progress gets its outcome.
+class WorkerDied : public std::runtime_error {
+ public:
+  explicit WorkerDied(Outcome outcome)
+      : std::runtime_error(outcome.reason), outcome_(std::move(outcome)) {}
+  [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+
+ private:
+  Outcome outcome_;  ///< kCrashed ("signal 11 (SIGSEGV)"), kTimedOut or kSkipped
+};
+
+}  // namespace plumb

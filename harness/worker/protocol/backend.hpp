@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/base/units.hpp"
+#include "harness/model/graph/graph.hpp"
+#include "harness/model/key/layer_key.hpp"
+#include "harness/model/key/tensor.hpp"
+#include "harness/results/environment.hpp"
+#include "harness/results/measurement.hpp"
+#include "harness/results/outcome.hpp"
+#include "harness/worker/protocol/reproducer.hpp"
+
+namespace plumb {
+
+/// One way to execute a key.
+struct Variant {
+  std::string text;                       ///< canonical "name=value;…", unique for the key
+  bool library_choice = false;            ///< the one that the library picks by default
+  bool reference_implementation = false;  ///< slow reference: timed only where nothing else exists
+  bool channels_last =
+      false;  ///< takes and leaves images with their channels last, whatever it is called
+  Attributes attributes{};  ///< that are known before it is prepared
+};
+
+/// Costs of preparing a program, and its memory.
+struct ProgramFacts {
+  std::string implementation;       ///< as the library names it
+  std::optional<Seconds> creation;  ///< primitive creation, cache cold
+  Bytes workspace;
+  Bytes activation_bytes;  ///< of one slot, in this program's layouts
+  Bytes weight_bytes;
+  Attributes attributes{};  ///< that are known from preparing it
+};
+
+/// Attributes and readings from executions that were observed and not timed.
+struct Observation {
+  Attributes attributes;
+  Readings readings;
+};
+
+/// Layer or model prepared on a backend: allocated, compiled, ready to be timed. Its methods have
+/// nothing left to do but the timed region. Not thread-safe. It exists only in a worker.
+class Program {
+ public:
+  virtual ~Program() = default;
+  [[nodiscard]] virtual ProgramFacts facts() const = 0;
+
+  /// Copies the operands into slot `slot`, reordered into this program's layouts. Operands are
+  /// dense and in the key's order; an absent one has empty data. With `shared_activations`,
+  /// activations (also the outputs) are slot 0's, and only the weights are the slot's own. Slots
+  /// are bound in order 0, 1, 2…
+  virtual void bind(std::size_t slot,
+                    std::span<const Tensor> operands,
+                    bool shared_activations) = 0;
+
+  /// Rewrites a slot's activations in place, unchanged, as the layers before would write them.
+  /// First the outputs, whose content is no longer needed, then the inputs.
+  virtual void refresh_activations(std::size_t slot) { static_cast<void>(slot); }
+
+  /// Starts one execution on a slot. It allocates, checks and reorders nothing.
+  virtual void enqueue(std::size_t slot) = 0;
+  /// Waits for everything enqueued.
+  virtual void synchronize() = 0;
+
+  /// Returns a copy of a slot's outputs, dense, in the key's types.
+  [[nodiscard]] virtual std::vector<Tensor> outputs(std::size_t slot) = 0;
+
+  /// Executes a slot once, step by step, and returns the time of each step in order. Steps run one
+  /// after the other even where the program has them side by side. The sum is not a time of the
+  /// whole. Empty: the program has no steps.
+  [[nodiscard]] virtual std::vector<Seconds> profile(std::size_t slot) {
+    static_cast<void>(slot);
+    return {};
+  }
+
+  /// Executes a slot once, step by step, and times the `wanted` steps (one flag per step) in
+  /// context. Before such a step, what the steps before it used is read in the order of last use
+  /// (the most recent `most` bytes), and the step before is executed once more. Returns a time for
+  /// every step, in order, and zero for a step that is not wanted. The slot's outputs are invalid
+  /// afterwards. Empty: the program has no steps.
+  [[nodiscard]] virtual std::vector<Seconds> profile_in_context(std::size_t slot,
+                                                                const std::vector<bool>& wanted,
+                                                                Bytes most) {
+    static_cast<void>(slot);
+    static_cast<void>(wanted);
+    static_cast<void>(most);
+    return {};
+  }
+
+  /// Returns the dense memory of an input of slot `slot`, to write another input between
+  /// executions. Empty: the input can only be bound.
+  [[nodiscard]] virtual std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) {
+    static_cast<void>(slot);
+    static_cast<void>(operand);
+    return {};
+  }
+  /// Returns the dense memory of a slot's output, valid after synchronize(). Empty: use outputs(),
+  /// which copies it.
+  [[nodiscard]] virtual std::span<const std::byte> output_bytes(std::size_t slot,
+                                                                std::size_t output) {
+    static_cast<void>(slot);
+    static_cast<void>(output);
+    return {};
+  }
+
+  /// Executes a slot in extra passes with a profiler or with counters of the device. No time of a
+  /// row comes from them. Takes about `budget`. What cannot be observed is absent.
+  [[nodiscard]] virtual Observation collect_counters(std::size_t slot, Seconds budget) {
+    static_cast<void>(slot);
+    static_cast<void>(budget);
+    return {};
+  }
+
+  /// Measures the reorder of plain operands into this program's layouts, and of the result back.
+  /// Empty: the layouts do not differ.
+  [[nodiscard]] virtual std::optional<Seconds> reorder_time() { return std::nullopt; }
+};
+
+/// Result of Backend::prepare(): a program, or why there is none.
+struct Prepared {
+  std::unique_ptr<Program> program;  ///< null unless outcome.ok()
+  Outcome outcome;
+};
+
+/// Origin of a step of a model's program.
+struct StepOrigin {
+  std::optional<LayerId> layer;  ///< of the graph that was prepared; absent: of its outputs
+  bool reorder = false;          ///< only converts an operand, or an output, to a layout
+};
+
+/// Result of Backend::prepare_model(): a program, or why there is none.
+struct PreparedModel {
+  std::unique_ptr<Program>
+      program;                    ///< null unless outcome.ok(); its outputs are the graph's, dense
+  std::vector<ValueId> operands;  ///< what bind() takes, in order: inputs and constants
+  std::size_t reorders = 0;       ///< changes of layout in each execution
+  Bytes reordered;                ///< that they read and write
+  std::vector<StepOrigin> steps;  ///< of the program, as profile() counts them
+  /// Steps that must have finished before each step begins. Empty: they run one after the other.
+  std::vector<std::vector<std::size_t>> needs;
+  std::vector<std::string> variants;  ///< by layer of the graph; empty text: nothing is executed
+  Bytes memory;                       ///< that one slot will take, weights included
+  Outcome outcome;
+};
+
+/// Variant to use for each key.
+using LayerVariants = std::unordered_map<LayerKey, std::string>;
+
+/// Options for preparing a whole model.
+struct ModelOptions {
+  LayerVariants variants;
+  bool parallel_branches = false;  ///< branches side by side, with a share of the threads each
+};
+
+/// One library on one device. It exists only in a worker process.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  /// Returns the identity and the facts of library, device and stack. Identity: what a series must
+  /// not mix ("backend", "library", "device"…). Facts: versions, paths and hashes of the libraries
+  /// really mapped.
+  [[nodiscard]] virtual Environment describe() const = 0;
+
+  /// Returns whether the backend can execute the key, and if not, why.
+  [[nodiscard]] virtual Outcome supports(const LayerKey& key) const = 0;
+
+  /// Lists the variants of a key, best first in the library's own ranking. Empty only if the key is
+  /// unsupported.
+  [[nodiscard]] virtual std::vector<Variant> variants(const LayerKey& key) const = 0;
+
+  /// Prepares one variant. Refusals of the library and lack of memory are outcomes, not exceptions.
+  [[nodiscard]] virtual Prepared prepare(const LayerKey& key, const std::string& variant) = 0;
+
+  /// Divides the worker's threads between `lanes` that execute side by side, at least one thread
+  /// each. What the calling thread prepares and executes from now on has one lane's share.
+  virtual void partition_threads(std::size_t lanes) { static_cast<void>(lanes); }
+  /// Gives the calling thread the share of lane `lane`.
+  virtual void enter_lane(std::size_t lane) { static_cast<void>(lane); }
+
+  /// Prepares a whole model. Each layer uses the variant given for its key, otherwise the library's
+  /// choice. Results are passed on in the layouts in which a layer leaves them. Allocates nothing.
+  /// Refused are a model whose memory exceeds the machine's (with the number) and, with
+  /// parallel_branches, one without branches for the available threads.
+  [[nodiscard]] virtual PreparedModel prepare_model(const Graph& graph,
+                                                    const ModelOptions& options) {
+    static_cast<void>(graph);
+    static_cast<void>(options);
+    PreparedModel none;
+    none.outcome = {Outcome::Kind::kUnsupported, "this backend does not execute whole models"};
+    return none;
+  }
+
+  /// Writes the source of a program that does what rows did, with the library alone. The call
+  /// itself executes each variant once. Throws Error{kUser} where there is no such source, saying
+  /// for what there is.
+  [[nodiscard]] virtual Reproducer reproduce(const ReproducerRequest& request) {
+    static_cast<void>(request);
+    throw Error(Error::Kind::kUser, "this backend writes no reproducers");
+  }
+};
+
+}  // namespace plumb

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/measure/sampler.hpp"
+#include "harness/model/graph/graph.hpp"
+#include "harness/results/execution_mode.hpp"
+
+namespace plumb {
+
+/// Time of a variant, measured by itself.
+struct VariantTime {
+  std::string variant;
+  Seconds seconds{};
+};
+
+/// Measured ways to execute one step of a mode.
+struct ModeStep {
+  std::vector<LayerId> layers;       ///< of the model's graph, ascending; several: fused
+  LayerKey key;                      ///< of the one layer that they become
+  std::vector<VariantTime> choices;  ///< fastest first; a single one is always taken
+};
+
+/// Request for one way to execute a model.
+struct ModeRequest {
+  ExecutionMode mode;
+  std::vector<ModeStep> steps;  ///< all layers that are computed; only with best_variant
+  Seconds reorder_per_byte{};   ///< price of changing a layout, by bytes read and written
+};
+
+/// Request to execute one whole model end to end, in one mode or, in turns, in several.
+struct ExecuteRequest {
+  std::string name;   ///< for the log
+  std::string model;  ///< a serialized ModelProto, weight-free: shapes fixed; empty: see `path`
+  std::filesystem::path path;                ///< an ONNX file, absolute
+  std::optional<std::int64_t> batch;         ///< of a file, as ReadOptions
+  std::map<std::string, std::int64_t> dims;  ///< of a file, as ReadOptions
+  DataType dtype = DataType::kF32;           ///< of the model's floating tensors
+  std::vector<ModeRequest> modes{{}};        ///< at least one
+  SamplingPlan sampling{.budget = Seconds(1.0)};
+  std::uint64_t seed = 1;  ///< of the inputs, and of weights that the model does not hold
+  std::int64_t disturbed_attempts = 2;
+  std::optional<Seconds> host_pace;  ///< the fastest that other processes saw (kHostPace)
+  bool profile = true;               ///< time the plan's steps beside the model, for its prediction
+};
+
+/// Progress of a worker that times a model.
+struct ExecuteProgress {
+  double share = 0.0;  ///< of all turns, from 0 to 1; only ever grows
+  Seconds elapsed{};   ///< since the first of them began
+};
+
+using ExecuteReport = std::function<void(const ExecuteProgress&)>;
+
+}  // namespace plumb

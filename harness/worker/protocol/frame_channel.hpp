@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/worker/protocol/file_descriptor.hpp"
+
+namespace plumb {
+
+/// Channel for frames over a stream socket: a 32-bit little-endian length, then that many bytes.
+///
+/// It tolerates partial reads and writes, interruptions and a hostile other side. Lengths are
+/// bounded, and memory grows only with bytes that arrived. A deadline bounds a whole frame, so that
+/// a slow trickle cannot extend it. Never raises SIGPIPE. Not thread-safe.
+class FrameChannel {
+ public:
+  static constexpr std::size_t kMaximumFrame = std::size_t{64}
+                                               << 20;  ///< bytes, without the length
+  using Deadline = std::chrono::steady_clock::time_point;
+
+  /// Takes over one end of a connected stream socket.
+  explicit FrameChannel(FileDescriptor socket) : socket_(std::move(socket)) {}
+
+  /// Sends one frame. Without a deadline it waits as long as the other side lives. Throws
+  /// ProtocolError: kBroken above kMaximumFrame, kTimedOut, kClosed.
+  void send(std::string_view payload, std::optional<Deadline> deadline);
+
+  /// Receives one frame. Empty: the other side closed the channel between two frames. Throws
+  /// ProtocolError: kBroken above kMaximumFrame, kTimedOut, kClosed in the middle of a frame.
+  [[nodiscard]] std::optional<std::string> receive(std::optional<Deadline> deadline);
+
+  /// Closes this end. The other side sees the end of the stream.
+  void close() { socket_.reset(); }
+
+ private:
+  void send_all(std::string_view bytes, std::optional<Deadline> deadline);
+  /// Appends up to `count` bytes to `buffer`; fewer only at the end of the stream.
+  void receive_into(std::string& buffer, std::size_t count, std::optional<Deadline> deadline);
+  void wait_for(short events, std::optional<Deadline> deadline);
+
+  FileDescriptor socket_;
+};
+
+}  // namespace plumb

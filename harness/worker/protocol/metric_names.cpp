@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/worker/protocol/metric_names.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <sstream>
+
+#include "harness/base/error.hpp"
+#include "harness/results/attributes.hpp"
+
+namespace plumb {
+namespace {
+
+bool is_metric_name(const std::string& name) {
+  return is_attribute_name(name) && name.find('-') == std::string::npos &&
+         name.find('.') != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<std::string> parse_metric_names(const std::string& text) {
+  std::vector<std::string> names;
+  std::istringstream parts(text);
+  for (std::string name; std::getline(parts, name, ',');) {
+    if (!is_metric_name(name)) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' is no metric's name: such are 'sm__inst_executed.sum', of at "
+                              "most {} letters, digits, '_' and '.'",
+                              name.substr(0, kMaxAttributeName),
+                              kMaxAttributeName));
+    }
+    if (std::find(names.begin(), names.end(), name) != names.end()) {
+      throw Error(Error::Kind::kUser, fmt::format("the metric '{}' is asked for twice", name));
+    }
+    if (names.size() == kMaxMetrics) {
+      throw Error(Error::Kind::kUser, fmt::format("more than {} metrics", kMaxMetrics));
+    }
+    names.push_back(name);
+  }
+  if (names.empty()) {
+    throw Error(Error::Kind::kUser, "no metric is named");
+  }
+  return names;
+}
+
+}  // namespace plumb

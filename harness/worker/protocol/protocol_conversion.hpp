@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
+
+namespace plumb::protocol {
+class Calibration;
+class EngineChoices;
+class Environment;
+class Error;
+class ExecuteProgress;
+class Execution;
+class ExecuteRequest;
+class LayerKey;
+class ScenarioResult;
+class LoadProgress;
+class LoadRequest;
+class Measurement;
+class MeasureRequest;
+class Outcome;
+class PreviewRequest;
+class Reproducer;
+class ReproducerRequest;
+class SamplingPlan;
+class Variants;
+}  // namespace plumb::protocol
+
+namespace plumb {
+
+/// Version of the protocol, raised whenever a message changes its meaning. Both sides must have the
+/// same.
+inline constexpr std::uint32_t kProtocolVersion = 4;
+
+/// Limits of the lists in one message.
+inline constexpr std::size_t kMaxSentSamples = 1'000'000;
+inline constexpr std::size_t kMaximumVariants = 10'000;
+
+/// Converts values to messages of protocol.proto, field by field.
+[[nodiscard]] protocol::LayerKey to_protocol(const LayerKey& key);
+[[nodiscard]] protocol::SamplingPlan to_protocol(const SamplingPlan& plan);
+[[nodiscard]] protocol::ExecuteRequest to_protocol(const ExecuteRequest& request);
+[[nodiscard]] protocol::Execution to_protocol(const Execution& execution);
+[[nodiscard]] protocol::LoadRequest to_protocol(const LoadRequest& request);
+[[nodiscard]] protocol::ExecuteProgress to_protocol(const ExecuteProgress& progress);
+[[nodiscard]] protocol::LoadProgress to_protocol(const LoadProgress& progress);
+[[nodiscard]] protocol::ScenarioResult to_protocol(const ScenarioResult& load);
+[[nodiscard]] protocol::Outcome to_protocol(const Outcome& outcome);
+[[nodiscard]] protocol::PreviewRequest to_protocol(const PreviewRequest& request);
+[[nodiscard]] protocol::EngineChoices to_protocol(const EngineChoices& choices);
+[[nodiscard]] protocol::ReproducerRequest to_protocol(const ReproducerRequest& request);
+[[nodiscard]] protocol::Reproducer to_protocol(const Reproducer& reproducer);
+[[nodiscard]] protocol::MeasureRequest to_protocol(const MeasureRequest& request);
+[[nodiscard]] protocol::Measurement to_protocol(const Measurement& row);
+[[nodiscard]] protocol::Environment to_protocol(const Environment& environment);
+[[nodiscard]] protocol::Variants to_protocol(const std::vector<Variant>& variants);
+[[nodiscard]] protocol::Calibration to_protocol(const Calibration& calibration);
+[[nodiscard]] protocol::Error to_protocol(const Error& error);
+
+/// Converts messages to values. A message comes from outside, so the range of every number is
+/// checked. All throw ProtocolError{kBroken} naming the field. A missing number reads as 0, and is
+/// refused where 0 is.
+[[nodiscard]] LayerKey from_protocol(const protocol::LayerKey& message);
+[[nodiscard]] SamplingPlan from_protocol(const protocol::SamplingPlan& message);
+[[nodiscard]] ExecuteRequest from_protocol(const protocol::ExecuteRequest& message);
+[[nodiscard]] Execution from_protocol(const protocol::Execution& message);
+[[nodiscard]] LoadRequest from_protocol(const protocol::LoadRequest& message);
+[[nodiscard]] ExecuteProgress from_protocol(const protocol::ExecuteProgress& message);
+[[nodiscard]] LoadProgress from_protocol(const protocol::LoadProgress& message);
+[[nodiscard]] ScenarioResult from_protocol(const protocol::ScenarioResult& message);
+[[nodiscard]] Outcome from_protocol(const protocol::Outcome& message);
+[[nodiscard]] PreviewRequest from_protocol(const protocol::PreviewRequest& message);
+[[nodiscard]] EngineChoices from_protocol(const protocol::EngineChoices& message);
+[[nodiscard]] ReproducerRequest from_protocol(const protocol::ReproducerRequest& message);
+[[nodiscard]] Reproducer from_protocol(const protocol::Reproducer& message);
+[[nodiscard]] MeasureRequest from_protocol(const protocol::MeasureRequest& message);
+[[nodiscard]] Measurement from_protocol(const protocol::Measurement& message);
+[[nodiscard]] Environment from_protocol(const protocol::Environment& message);
+[[nodiscard]] std::vector<Variant> from_protocol(const protocol::Variants& message);
+[[nodiscard]] Calibration from_protocol(const protocol::Calibration& message);
+[[nodiscard]] Error from_protocol(const protocol::Error& message);
+
+}  // namespace plumb

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/worker/protocol/stack.hpp"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+#include <system_error>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 20;
+constexpr std::array<std::string_view, 5> kKeys{
+    "backend", "folders", "libraries", "loader", "variables"};
+
+bool is_there(const fs::path& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+std::vector<std::string> stack_names(const fs::path& stacks_folder) {
+  std::vector<std::string> names{"default"};
+  std::error_code error;
+  for (fs::directory_iterator entry(stacks_folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_there(entry->path() / "stack.toml")) {
+      names.push_back(entry->path().filename().string());
+    }
+  }
+  std::sort(names.begin() + 1, names.end());
+  return names;
+}
+
+/// Reader of one stack.toml. Every message names the file and the line.
+class StackReader {
+ public:
+  StackReader(std::string name, fs::path folder)
+      : folder_(std::move(folder)), file_(folder_ / "stack.toml") {
+    stack_.name = std::move(name);
+  }
+
+  Stack read() {
+    const toml::table table = parse();
+    for (const auto& [key, node] : table) {
+      read_entry(key.str(), node);
+    }
+    return std::move(stack_);
+  }
+
+ private:
+  [[noreturn]] void fail(const toml::source_region& where, const std::string& text) const {
+    throw Error(Error::Kind::kUser,
+                fmt::format("{}:{}: {}", file_.string(), where.begin.line, text));
+  }
+
+  toml::table parse() const {
+    std::error_code error;
+    if (fs::file_size(file_, error) > kLargestFile || error) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("cannot use '{}': {}",
+                              file_.string(),
+                              error ? error.message() : "it is larger than 1 MiB"));
+    }
+    try {
+      return toml::parse_file(file_.string());
+    } catch (const toml::parse_error& problem) {
+      fail(problem.source(), std::string(problem.description()));
+    }
+  }
+
+  void read_entry(std::string_view key, const toml::node& node) {
+    if (key == "backend") {
+      stack_.backend = text(key, node);
+      if (stack_.backend.empty() ||
+          stack_.backend.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") !=
+              std::string::npos) {
+        fail(node.source(),
+             fmt::format("backend '{}' is no name; use lower-case letters and digits",
+                         stack_.backend));
+      }
+    } else if (key == "libraries") {
+      stack_.libraries = paths(key, node);
+    } else if (key == "folders") {
+      stack_.folders = paths(key, node);
+    } else if (key == "loader") {
+      stack_.loader = path(key, node);
+    } else if (key == "variables") {
+      read_variables(node);
+    } else {
+      fail(node.source(),
+           fmt::format("unknown key '{}'; known are {}", key, fmt::join(kKeys, ", ")));
+    }
+  }
+
+  std::string text(std::string_view key, const toml::node& node) const {
+    const auto value = node.value_exact<std::string>();
+    if (!value || value->find('\0') != std::string::npos) {
+      fail(node.source(), fmt::format("'{}' must be a text", key));
+    }
+    return *value;
+  }
+
+  fs::path path(std::string_view key, const toml::node& node) const {
+    fs::path full = (folder_ / text(key, node)).lexically_normal();
+    if (!is_there(full)) {
+      throw Error(
+          Error::Kind::kEnvironment,
+          fmt::format("stack '{}' names '{}' (line {} of '{}'), which does not exist; correct the "
+                      "path or install what is missing",
+                      stack_.name,
+                      full.string(),
+                      node.source().begin.line,
+                      file_.string()));
+    }
+    return full;
+  }
+
+  std::vector<fs::path> paths(std::string_view key, const toml::node& node) const {
+    const toml::array* list = node.as_array();
+    if (list == nullptr) {
+      fail(node.source(), fmt::format("'{}' must be a list of paths", key));
+    }
+    std::vector<fs::path> result;
+    for (const toml::node& entry : *list) {
+      result.push_back(path(key, entry));
+    }
+    return result;
+  }
+
+  void read_variables(const toml::node& node) {
+    const toml::table* table = node.as_table();
+    if (table == nullptr) {
+      fail(node.source(), "'variables' must be a table of texts");
+    }
+    for (const auto& [key, entry] : *table) {
+      const std::string name(key.str());
+      if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
+        fail(entry.source(), fmt::format("'{}' is no name of a variable", name));
+      }
+      stack_.variables[name] = text("variables." + name, entry);
+    }
+  }
+
+  fs::path folder_;
+  fs::path file_;
+  Stack stack_;
+};
+
+/// Returns where a bundle (ci/package) has its library. Elsewhere that path does not exist.
+fs::path bundled_library() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return program.parent_path().parent_path() / "lib/plumb/libdnnl.so.3";
+}
+
+}  // namespace
+
+Stack default_stack() {
+  const char* asked = std::getenv("PLUMB_ONEDNN_LIBRARY");
+  fs::path library = bundled_library();
+  if (asked != nullptr && *asked != '\0') {
+    library = asked;
+  } else if (!is_there(library)) {
+    library = PLUMB_ONEDNN_LIBRARY;
+  }
+  if (!is_there(library)) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format(
+            "the oneDNN library '{}' does not exist; run ci/setup, or name another 3.x with "
+            "PLUMB_ONEDNN_LIBRARY",
+            library.string()));
+  }
+  Stack stack;
+  stack.libraries = {library};
+  return stack;
+}
+
+Stack load_stack(const std::string& name, const fs::path& stacks_folder) {
+  if (name == "default") {
+    return default_stack();
+  }
+  const bool is_name = !name.empty() && name.front() != '.' &&
+                       name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
+  if (!is_name || !is_there(stacks_folder / name / "stack.toml")) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("there is no stack '{}' in '{}'; there are: {}",
+                            name,
+                            stacks_folder.string(),
+                            fmt::join(stack_names(stacks_folder), ", ")));
+  }
+  return StackReader(name, fs::absolute(stacks_folder / name)).read();
+}
+
+}  // namespace plumb

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/measure/sampler.hpp"
+#include "harness/results/engine_choice.hpp"
+#include "harness/results/execution.hpp"
+#include "harness/results/measurement.hpp"
+#include "harness/results/run.hpp"
+#include "harness/results/scenario_result.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/execute_request.hpp"
+#include "harness/worker/protocol/load_request.hpp"
+#include "harness/worker/protocol/preview_request.hpp"
+#include "harness/worker/protocol/reproducer.hpp"
+
+namespace plumb {
+
+/// Request to measure one key.
+struct MeasureRequest {
+  LayerKey key;
+  std::vector<CacheMode> caches{CacheMode::kNone};
+  std::vector<std::string> variants;  ///< empty: all, raced; else exactly these, by the full method
+  Purpose purpose = Purpose::kFull;   ///< of the rows that are not races
+  SamplingPlan sampling;
+  Seconds race_budget{0.002};  ///< for each variant's first, short measurement
+  double race_margin =
+      0.10;  ///< variants within this of the best get the full method; from 1 on: all of them
+  std::uint64_t seed = 1;  ///< of the random inputs
+  bool verify = true;
+  std::int64_t verify_fully_below_macs = 1'000'000'000;  ///< above: 4,096 seeded elements
+  std::int64_t disturbed_attempts = 3;  ///< how often a block on a disturbed host is measured again
+  std::optional<Seconds> host_pace;     ///< the fastest that other processes saw (kHostPace)
+};
+
+/// Operations of a worker process, exactly as the protocol carries them. `runners/engine`
+/// implements them over a Backend, `runners/fake` from a script.
+class WorkerService {
+ public:
+  virtual ~WorkerService() = default;
+  [[nodiscard]] virtual Environment describe() = 0;
+  [[nodiscard]] virtual std::vector<Variant> variants(const LayerKey& key) = 0;
+  /// Measures a key and passes each finished row to `emit` at once. A crash then loses only the row
+  /// in progress. Emits at least one row per cache mode; an outcome says why there is no time.
+  virtual void measure(const MeasureRequest& request,
+                       const std::function<void(Measurement)>& emit) = 0;
+  /// Measures peaks and bandwidth with the worker's thread count. Takes about two seconds.
+  [[nodiscard]] virtual Calibration calibrate() = 0;
+  /// Executes a whole model end to end. Emits one execution for each mode, in order; an outcome
+  /// says why there is no time. `report` is called about once a second meanwhile.
+  virtual void execute(const ExecuteRequest& request,
+                       const std::function<void(Execution)>& emit,
+                       const ExecuteReport& report) = 0;
+  /// Loads a whole model by a scenario. An outcome says why there is no result. `report` is called
+  /// from another thread meanwhile, never after this returns.
+  [[nodiscard]] virtual ScenarioResult load(const LoadRequest& request,
+                                            const LoadReport& report) = 0;
+  /// Returns what the library would choose for a layer on a described device. An outcome says why
+  /// it cannot be asked. Throws Error{kUser} if the library does not accept the description, or has
+  /// no such question.
+  [[nodiscard]] virtual EngineChoices preview(const PreviewRequest& request) {
+    static_cast<void>(request);
+    throw Error(Error::Kind::kUser,
+                "this backend's library chooses only on the device it runs on: previews need a "
+                "stack of the backend 'cuda'");
+  }
+  /// Writes the source of a program that does what rows did. Throws Error{kUser} if the backend has
+  /// none for this key or these variants, saying for which it has.
+  [[nodiscard]] virtual Reproducer reproduce(const ReproducerRequest& request) {
+    static_cast<void>(request);
+    throw Error(Error::Kind::kUser, "this worker writes no reproducers");
+  }
+};
+
+}  // namespace plumb

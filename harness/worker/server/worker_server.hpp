@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "harness/worker/protocol/worker_service.hpp"
+
+namespace plumb {
+
+/// Settings that `plumb` passed to a worker when it started it.
+struct WorkerSetup {
+  std::vector<std::filesystem::path> libraries;  ///< of the stack: to load by path, in order
+  int threads = 1;
+};
+
+/// Factory that loads the libraries and makes the service. If it throws Error, the harness gets the
+/// text word for word.
+using MakeService = std::function<std::unique_ptr<WorkerService>(const WorkerSetup&)>;
+
+/// Runs a worker: the whole of its main(). Answers requests over the channel that `plumb` left open
+/// until `plumb` closes it. Returns the exit status.
+///
+/// What a service throws becomes an error reply, except in three requests. In `measure`, internal
+/// errors and lack of memory become rows that say why (failed, out of memory), one for each cache
+/// mode that has none yet. In `execute` and `load`, everything that the service throws becomes an
+/// outcome in the same way.
+///
+/// Prints nothing on stdout meanwhile, because stdout is a log. Started by hand, it prints how to
+/// use it. `--describe` prints the environment, `--help` the usage.
+int run_worker(std::string_view backend,
+               const MakeService& make_service,
+               int argc,
+               const char* const* argv);
+
+}  // namespace plumb

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <span>
+
+#include "harness/analysis/qualify/qualification.hpp"
+#include "reporting/content/run/json_documents.hpp"
+#include "reporting/document/page.hpp"
+
+namespace plumb {
+
+/// Adds how a model's change splits over its layers: a sentence and a table.
+void add_attribution(const ModelAttribution& split, Page& page);
+/// Adds one paragraph for each finding.
+void add_findings(std::span<const QualificationFinding> findings, Page& page);
+
+/// Writes findings for a terminal.
+void write_findings(std::span<const QualificationFinding> findings, std::ostream& out);
+
+/// Returns attributions as JSON: each term with its 95% interval.
+[[nodiscard]] Json attributions_json(std::span<const ModelAttribution> attributions);
+[[nodiscard]] Json findings_json(std::span<const QualificationFinding> findings);
+
+}  // namespace plumb

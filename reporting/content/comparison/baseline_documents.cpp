@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/comparison/baseline_documents.hpp"
+
+#include <ostream>
+
+#include "reporting/content/run/json_documents.hpp"
+#include "reporting/document/aligned_table.hpp"
+
+namespace plumb {
+
+void write_baselines(std::span<const BaselineEntry> entries, OutputMode style, std::ostream& out) {
+  if (style == OutputMode::kText) {
+    AlignedTable table(
+        {{"baseline"}, {"run"}, {"suite"}, {"stack"}, {"accepted"}, {"by"}, {"reason"}});
+    for (const BaselineEntry& entry : entries) {
+      table.add({entry.name + (entry.current ? "" : " (before)"),
+                 entry.run.id,
+                 entry.run.suite,
+                 entry.run.stack,
+                 entry.accepted ? to_text(*entry.accepted) : "–",
+                 entry.who.empty() ? "–" : entry.who,
+                 entry.reason.empty() ? "–" : entry.reason});
+    }
+    table.write(out);
+    return;
+  }
+  Json rows = Json::array();
+  const auto text_or_null = [](const std::string& text) {
+    return text.empty() ? Json() : Json(text);
+  };
+  for (const BaselineEntry& entry : entries) {
+    rows.push_back({{"name", entry.name},
+                    {"run", entry.run.id},
+                    {"suite", entry.run.suite},
+                    {"stack", entry.run.stack},
+                    {"environment", entry.run.environment.id()},
+                    {"current", entry.current},
+                    {"accepted", entry.accepted ? Json(to_text(*entry.accepted)) : Json()},
+                    {"who", text_or_null(entry.who)},
+                    {"reason", text_or_null(entry.reason)},
+                    {"previous", text_or_null(entry.previous)}});
+  }
+  write_json(Json{{"schema_version", kJsonSchemaVersion}, {"baselines", std::move(rows)}}, out);
+}
+
+}  // namespace plumb

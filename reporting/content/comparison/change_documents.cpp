@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/comparison/change_documents.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/content/run/json_documents.hpp"
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb {
+namespace {
+
+Json comparison_json(const PairedAnswer& answer) {
+  Json metrics = Json::array();
+  for (const MetricComparison& metric : answer.metrics) {
+    metrics.push_back(metric_json(metric));
+  }
+  Json row{{"id", answer.id}, {"verdict", to_text(answer.verdict)}, {"metrics", metrics}};
+  row["attribution"] = Json();
+  if (answer.attribution) {
+    row["attribution"] = Json{{"delta_seconds", answer.attribution->delta_seconds},
+                              {"layers", answer.attribution->layers},
+                              {"unexplained_seconds", answer.attribution->unexplained_seconds}};
+  }
+  return row;
+}
+
+void write_comparison(const PairedAnswer& answer, std::ostream& out) {
+  out << fmt::format("{}: {}\n", sanitize_utf8(answer.id), to_text(answer.verdict));
+  write_metrics(answer.metrics, out);
+  if (answer.attribution) {
+    out << fmt::format("  end to end {:+.4g} s, of which layers {:+.4g} s, unexplained {:+.4g} s\n",
+                       answer.attribution->delta_seconds,
+                       answer.attribution->delta_seconds - answer.attribution->unexplained_seconds,
+                       answer.attribution->unexplained_seconds);
+  }
+  out << '\n';
+}
+
+Json change_json(const auto& change) {
+  return {{"index", change.index},
+          {"before", change.before},
+          {"after", change.after},
+          {"confidence", change.confidence}};
+}
+
+Json detection_json(const SeriesDetection& entry) {
+  const Detection& detection = entry.detection;
+  Json points = Json::array();
+  for (const ChangePoint& point : detection.change_points) {
+    points.push_back(change_json(point));
+  }
+  Json suspicions = Json::array();
+  for (const Suspicion& suspicion : detection.suspicions) {
+    suspicions.push_back(
+        {{"index", suspicion.index}, {"before", suspicion.before}, {"after", suspicion.after}});
+  }
+  Json states = Json::array();
+  for (const StateChange& change : detection.state_changes) {
+    states.push_back(change_json(change));
+    states.back()["kind"] = to_text(change.kind);
+  }
+  Json row{{"id", entry.id},
+           {"change_points", std::move(points)},
+           {"suspicions", std::move(suspicions)},
+           {"two_states", detection.two_states},
+           {"state_changes", std::move(states)},
+           {"creep", Json()}};
+  if (detection.creep) {
+    row["creep"] = {{"slope", detection.creep->slope},
+                    {"before", detection.creep->before},
+                    {"after", detection.creep->after},
+                    {"confidence", detection.creep->confidence}};
+  }
+  if (detection.variance_changes) {
+    row["variance_changes"] = Json::array();
+    for (const VarianceChange& change : *detection.variance_changes) {
+      row["variance_changes"].push_back(change_json(change));
+    }
+  }
+  return row;
+}
+
+/// Adds what was found in one history to a table.
+void add_detection(const SeriesDetection& entry, AlignedTable& table) {
+  const Detection& detection = entry.detection;
+  const auto add = [&](const std::string& point, const auto& change, const std::string& what) {
+    table.add({entry.id,
+               point,
+               fmt::format("{:.6g}", change.before),
+               fmt::format("{:.6g}", change.after),
+               change.before != 0.0 ? change_text(change.after / change.before) : "–",
+               what});
+  };
+  for (const ChangePoint& point : detection.change_points) {
+    add(std::to_string(point.index),
+        point,
+        fmt::format("change, confidence {:.4f}", point.confidence));
+  }
+  for (const Suspicion& suspicion : detection.suspicions) {
+    add(std::to_string(suspicion.index), suspicion, "suspicion: measure again");
+  }
+  for (const StateChange& change : detection.state_changes) {
+    add(std::to_string(change.index),
+        change,
+        fmt::format("{} changed, confidence {:.4f}", to_text(change.kind), change.confidence));
+  }
+  if (detection.creep) {
+    add("–", *detection.creep, fmt::format("creep, {:+.4g} a point", detection.creep->slope));
+  }
+  if (detection.variance_changes) {
+    for (const VarianceChange& change : *detection.variance_changes) {
+      add(std::to_string(change.index),
+          change,
+          fmt::format("deviation changed, confidence {:.4f}", change.confidence));
+    }
+  }
+  if (detection.two_states) {
+    table.add({entry.id, "–", "–", "–", "–", "jumps between two states"});
+  }
+}
+
+}  // namespace
+
+void write_comparisons(std::span<const PairedAnswer> answers, OutputMode style, std::ostream& out) {
+  if (style == OutputMode::kText) {
+    for (const PairedAnswer& answer : answers) {
+      write_comparison(answer, out);
+    }
+    return;
+  }
+  Json document{{"schema_version", kJsonSchemaVersion}, {"comparisons", Json::array()}};
+  for (const PairedAnswer& answer : answers) {
+    document["comparisons"].push_back(comparison_json(answer));
+  }
+  write_json(document, out);
+}
+
+void write_detections(std::span<const SeriesDetection> series,
+                      OutputMode style,
+                      std::ostream& out) {
+  if (style == OutputMode::kText) {
+    AlignedTable table({{"series"},
+                        {"point", true},
+                        {"before", true},
+                        {"after", true},
+                        {"change", true},
+                        {"what"}});
+    for (const SeriesDetection& entry : series) {
+      add_detection(entry, table);
+    }
+    table.write(out);
+    return;
+  }
+  Json rows = Json::array();
+  for (const SeriesDetection& entry : series) {
+    rows.push_back(detection_json(entry));
+  }
+  write_json(Json{{"schema_version", kJsonSchemaVersion}, {"series", std::move(rows)}}, out);
+}
+
+}  // namespace plumb

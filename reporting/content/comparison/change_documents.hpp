@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+
+#include "harness/analysis/compare/rounds/paired_comparison.hpp"
+#include "harness/stats/change_points.hpp"
+#include "reporting/content/run/documents.hpp"
+
+namespace plumb {
+
+/// Changes that were found in one history.
+struct SeriesDetection {
+  std::string id;
+  Detection detection;
+};
+
+/// Writes the output of `plumb compare --samples`.
+void write_comparisons(std::span<const PairedAnswer> answers, OutputMode style, std::ostream& out);
+/// Writes the output of `plumb detect` for histories from a file.
+void write_detections(std::span<const SeriesDetection> series, OutputMode style, std::ostream& out);
+
+}  // namespace plumb

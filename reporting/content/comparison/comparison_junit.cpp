@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+#include <ostream>
+
+#include "reporting/content/comparison/comparison_writers.hpp"
+#include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/document/escape_xml.hpp"
+
+namespace plumb {
+namespace {
+
+/// One test suite under construction: its cases, and how many of them failed.
+struct Cases {
+  std::string text;
+  std::size_t tests = 0;
+  std::size_t failures = 0;
+  std::size_t skipped = 0;
+  double seconds = 0.0;
+};
+
+std::string property(const char* name, const std::string& value) {
+  return fmt::format("        <property name=\"{}\" value=\"{}\"/>\n", name, escape_xml(value));
+}
+
+std::string properties(const MetricComparison& metric, const RunComparisonReport& report) {
+  std::string text =
+      property("kind", metric.kind) + property("verdict", std::string(to_text(metric.verdict)));
+  const std::string key = layer_key_of(metric);
+  if (!key.empty()) {
+    text += property("key", key);
+    const auto place = report.places.find(key);
+    text += place == report.places.end() ? "" : property("place", place->second);
+  }
+  if (metric.ratio) {
+    text += property("baseline_seconds", fmt::format("{:.9f}", metric.baseline)) +
+            property("candidate_seconds", fmt::format("{:.9f}", metric.candidate)) +
+            property("ratio", fmt::format("{:.6f}", *metric.ratio)) +
+            property("interval", fmt::format("{:.6f} {:.6f}", metric.low, metric.high));
+  }
+  if (metric.q) {
+    text += property("q", fmt::format("{:.3g}", *metric.q));
+  }
+  if (metric.mde) {
+    text += property("mde", fmt::format("{:.6f}", *metric.mde));
+  }
+  return text;
+}
+
+void add(const MetricComparison& metric,
+         const std::string& suite,
+         const RunComparisonReport& report,
+         Cases& cases) {
+  ++cases.tests;
+  cases.text += fmt::format(
+      "    <testcase classname=\"{}\" name=\"{}\"", escape_xml(suite), escape_xml(metric.series));
+  if (metric.ratio) {
+    cases.text += fmt::format(" time=\"{:.9f}\"", metric.candidate);
+    cases.seconds += metric.candidate;
+  }
+  cases.text +=
+      fmt::format(">\n      <properties>\n{}      </properties>\n", properties(metric, report));
+  const std::string why = why_text(metric);
+  const std::string change =
+      metric.ratio ? fmt::format("{} ({})", ratio_change_text(metric), change_interval_text(metric))
+                   : "";
+  const std::string message =
+      escape_xml(fmt::format("{}{}{}", change, change.empty() || why.empty() ? "" : "; ", why));
+  if (is_worse(metric)) {
+    ++cases.failures;
+    cases.text += fmt::format(
+        "      <failure type=\"{}\" message=\"{}\"/>\n", to_text(metric.verdict), message);
+  } else if (metric.verdict == ComparisonVerdict::kInconclusive) {
+    ++cases.skipped;
+    cases.text += fmt::format("      <skipped message=\"inconclusive: {}\"/>\n", message);
+  }
+  cases.text += "    </testcase>\n";
+}
+
+}  // namespace
+
+void write_comparison_junit(const RunComparisonReport& report, std::ostream& out) {
+  std::map<std::string, Cases> suites;
+  Cases all;
+  for (const MetricComparison& metric : report.comparison.metrics) {
+    const std::string suite = metric.model.empty() ? "layers" : metric.model;
+    add(metric, suite, report, suites[suite]);
+  }
+  for (const auto& [name, cases] : suites) {
+    all.tests += cases.tests;
+    all.failures += cases.failures;
+    all.skipped += cases.skipped;
+  }
+  out << fmt::format(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\" tests=\"{}\" "
+      "failures=\"{}\" errors=\"0\" skipped=\"{}\">\n",
+      escape_xml(title_text(report)),
+      all.tests,
+      all.failures,
+      all.skipped);
+  for (const auto& [name, cases] : suites) {
+    out << fmt::format(
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\" "
+        "time=\"{:.9f}\"{}>\n{}  </testsuite>\n",
+        escape_xml(name),
+        cases.tests,
+        cases.failures,
+        cases.skipped,
+        cases.seconds,
+        report.candidate.header.id.empty()
+            ? ""
+            : fmt::format(" timestamp=\"{}\"",
+                          to_text(report.candidate.header.started).substr(0, 19)),
+        cases.text);
+  }
+  out << "</testsuites>\n";
+}
+
+}  // namespace plumb

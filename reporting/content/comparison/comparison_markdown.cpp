@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "reporting/content/comparison/comparison_writers.hpp"
+#include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/document/markdown_text.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kHead =
+    "| verdict | metric | baseline | candidate | change | 95 % | detectable | why |\n"
+    "| --- | --- | ---: | ---: | ---: | ---: | ---: | --- |\n";
+
+std::string metric_row(const MetricComparison& metric, const RunComparisonReport& report) {
+  const std::string key = layer_key_of(metric);
+  const auto place = report.places.find(key);
+  const std::string name =
+      key.empty() ? markdown_cell(metric.series)
+                  : (place == report.places.end() ? "" : markdown_cell(place->second) + " ") +
+                        markdown_code(key);
+  return fmt::format(
+      "| {} | {}{} | {} | {} | {} | {} | {} | {} |\n",
+      to_text(metric.verdict),
+      metric.kind == "capability" || metric.kind == "accuracy" ? metric.kind + " of " : "",
+      name,
+      baseline_text(metric),
+      candidate_text(metric),
+      ratio_change_text(metric),
+      change_interval_text(metric),
+      detectable_text(metric),
+      markdown_cell(why_text(metric)));
+}
+
+/// Returns a table of as many rows as `room` bytes hold, and how many are left out.
+std::string table(const MetricList& metrics, const RunComparisonReport& report, std::size_t room) {
+  std::string text = kHead;
+  std::size_t written = 0;
+  for (const MetricComparison* metric : metrics) {
+    const std::string row = metric_row(*metric, report);
+    if (text.size() + row.size() + 100 > room) {
+      break;
+    }
+    text += row;
+    ++written;
+  }
+  if (written < metrics.size()) {
+    text += fmt::format("\nand {} more: the HTML report has them\n", metrics.size() - written);
+  }
+  return text;
+}
+
+std::string environment(const RunComparisonReport& report) {
+  constexpr std::size_t kMaxFacts = 20;
+  constexpr std::size_t kFactBytes = 4000;
+  std::string text = "\n<details><summary>Environment</summary>\n\n";
+  std::size_t written = 0;
+  for (const EnvironmentDifference& difference : report.environment_diff) {
+    const std::string row = fmt::format("- {}{}: {} → {}\n",
+                                        difference.identity ? "" : "(recorded) ",
+                                        markdown_cell(difference.name),
+                                        markdown_cell(difference.baseline),
+                                        markdown_cell(difference.candidate));
+    if (written == kMaxFacts || text.size() + row.size() > kFactBytes) {
+      text += fmt::format("- and {} more\n", report.environment_diff.size() - written);
+      break;
+    }
+    text += row;
+    ++written;
+  }
+  return text + (written == 0 ? "no fact differs\n" : "") + "\n</details>\n";
+}
+
+}  // namespace
+
+void write_comparison_markdown(const RunComparisonReport& report, std::ostream& out) {
+  const RunComparison& comparison = report.comparison;
+  const RunHeader& before = report.baseline.header;
+  const RunHeader& after = report.candidate.header;
+  const std::string sides = report.source ? markdown_cell(report.source->name)
+                                          : fmt::format("suite {} · stack {} → {} · run {} → {}",
+                                                        markdown_cell(after.suite),
+                                                        markdown_cell(before.stack),
+                                                        markdown_cell(after.stack),
+                                                        before.id,
+                                                        after.id);
+  std::string text = fmt::format("## Plumbline: {}\n\n{}\n\n{}\n\n",
+                                 to_text(comparison.verdict),
+                                 counts_text(verdict_counts(comparison.metrics)),
+                                 sides);
+  if (report.source) {
+    for (const ComparisonSource::Fact& fact : report.source->facts) {
+      text += fmt::format("- {}: {} → {}\n",
+                          markdown_cell(fact.name),
+                          markdown_cell(fact.baseline),
+                          markdown_cell(fact.candidate));
+    }
+    text += report.source->facts.empty() ? "" : "\n";
+  }
+  if (const std::string outputs = outputs_text(comparison.metrics); !outputs.empty()) {
+    text += "Outputs: " + outputs + ".\n\n";
+  }
+  const MetricList changed = changed_metrics(comparison.metrics);
+  text += changed.empty() ? std::string("Nothing changed that this comparison could see.\n")
+                          : table(changed, report, kMarkdownLimit * 6 / 10);
+  constexpr std::size_t kMaxFindings = 10;
+  for (std::size_t i = 0; i < std::min(kMaxFindings, comparison.findings.size()); ++i) {
+    const QualificationFinding& finding = comparison.findings[i];
+    text += fmt::format("{}- **{}**: {} layers, {} models, {:+.4g} s\n",
+                        i == 0 ? "\n" : "",
+                        markdown_cell(finding.cause),
+                        finding.layers.size(),
+                        finding.models.size(),
+                        finding.delta_seconds);
+  }
+  MetricList models;
+  for (const MetricComparison& metric : comparison.metrics) {
+    if (!is_changed(metric) && !is_detail(metric)) {
+      models.push_back(&metric);
+    }
+  }
+  if (!report.source || !report.environment_diff.empty()) {
+    text += environment(report);
+  }
+  if (!models.empty()) {
+    text += "\n<details><summary>Models without a change</summary>\n\n" +
+            table(models, report, kMarkdownLimit - text.size() - 300) + "\n</details>\n";
+  }
+  out << text << fmt::format("\n{}\n", markdown_code(command_text(report)));
+}
+
+}  // namespace plumb

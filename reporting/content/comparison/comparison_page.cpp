@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/comparison/comparison_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <vector>
+
+#include "reporting/content/comparison/attribution_rows.hpp"
+#include "reporting/content/comparison/comparison_writers.hpp"
+#include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/content/comparison/metric_table.hpp"
+#include "reporting/content/store/store_pages.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/ratio_plot.hpp"
+#include "reporting/formats/html_page.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kExtremes = 10;
+constexpr std::size_t kMaxChanged = 200;
+constexpr std::size_t kMaxStrips = 30;
+
+using Row = PageRow;
+
+void add_head(const RunComparisonReport& report, PagePlace place, HtmlPage& page) {
+  const RunComparison& comparison = report.comparison;
+  std::string summary = counts_text(verdict_counts(comparison.metrics)) + ".";
+  if (!report.source) {
+    summary += fmt::format(" {:.2f} % between processes ({}).",
+                           100.0 * comparison.deviation.relative,
+                           deviation_source(comparison.deviation));
+  }
+  page.verdict(
+      std::string(to_text(comparison.verdict)) + ".", summary, tone_of(comparison.verdict));
+  std::vector<Row> rows;
+  if (report.source) {
+    for (const ComparisonSource::Fact& fact : report.source->facts) {
+      rows.push_back({text_cell(fact.name), text_cell(fact.baseline), text_cell(fact.candidate)});
+    }
+    if (!rows.empty()) {
+      page.table({text_cell(""), text_cell("baseline"), text_cell("candidate")}, rows);
+    }
+    return;
+  }
+  const auto add = [&](const char* name, const auto& text) {
+    rows.push_back({text_cell(name),
+                    text_cell(text(report.baseline.header)),
+                    text_cell(text(report.candidate.header))});
+  };
+  add("run", [](const RunHeader& run) { return run.id; });
+  add("suite", [](const RunHeader& run) { return run.suite; });
+  add("stack", [](const RunHeader& run) { return run.stack; });
+  add("environment", [](const RunHeader& run) { return run.environment.id(); });
+  add("started", [](const RunHeader& run) { return to_text(run.started); });
+  if (place == PagePlace::kServer) {
+    for (const std::size_t column : {1U, 2U}) {
+      rows[0][column] = link_cell(rows[0][column].text, run_address(rows[0][column].text));
+    }
+  }
+  page.table({text_cell(""), text_cell("baseline"), text_cell("candidate")}, rows);
+}
+
+void add_changes(const RunComparisonReport& report, HtmlPage& page) {
+  page.heading("What changed");
+  MetricList changed = changed_metrics(report.comparison.metrics);
+  if (changed.empty()) {
+    page.paragraph(
+        "Nothing that this comparison could see. The column 'detectable' says how small "
+        "a change it would have seen.");
+    return;
+  }
+  const std::size_t all = changed.size();
+  changed.resize(std::min(all, kMaxChanged));
+  add_metric_table(changed, report.places, page);
+  if (all > changed.size()) {
+    page.paragraph(fmt::format("and {} more", all - changed.size()));
+  }
+}
+
+/// Adds the reasons: findings, then the split of each model whose end-to-end time changed.
+void add_explanations(const RunComparisonReport& report, HtmlPage& page) {
+  const RunComparison& comparison = report.comparison;
+  std::vector<const ModelAttribution*> splits;
+  for (const ModelAttribution& split : comparison.attributions) {
+    if (std::any_of(comparison.metrics.begin(), comparison.metrics.end(), [&](const auto& metric) {
+          return is_changed(metric) && metric.kind == "end_to_end" &&
+                 metric.model == split.subject &&
+                 metric.series.find("/end_to_end/" + split.mode + "/") != std::string::npos;
+        })) {
+      splits.push_back(&split);
+    }
+  }
+  if (splits.empty() && comparison.findings.empty()) {
+    return;
+  }
+  page.heading("Where it comes from");
+  add_findings(comparison.findings, page);
+  for (const ModelAttribution* split : splits) {
+    add_attribution(*split, page);
+  }
+}
+
+void add_models(const RunComparisonReport& report, HtmlPage& page) {
+  std::vector<std::string> models;
+  for (const MetricComparison& metric : report.comparison.metrics) {
+    if (!metric.model.empty() &&
+        std::find(models.begin(), models.end(), metric.model) == models.end()) {
+      models.push_back(metric.model);
+    }
+  }
+  std::sort(models.begin(), models.end());
+  if (!models.empty()) {
+    page.heading("Model by model");
+  }
+  for (const std::string& model : models) {
+    MetricList metrics;
+    for (const MetricComparison& metric : report.comparison.metrics) {
+      if (metric.model == model) {
+        metrics.push_back(&metric);
+      }
+    }
+    page.subheading(model);
+    add_metric_table(metrics, report.places, page);
+  }
+}
+
+void add_layers(const RunComparisonReport& report, HtmlPage& page) {
+  const MetricList layers = extreme_layers(report.comparison.metrics, kExtremes);
+  if (layers.empty()) {
+    return;
+  }
+  const auto all = std::count_if(
+      report.comparison.metrics.begin(), report.comparison.metrics.end(), [](const auto& metric) {
+        return metric.kind == "layer" && metric.ratio;
+      });
+  page.heading("Layers");
+  page.paragraph(fmt::format(
+      "{} of {} layers with a time in both runs: those that lost and won most, changed or not.",
+      layers.size(),
+      all));
+  add_metric_table(layers, report.places, page);
+}
+
+void add_samples(const RunComparisonReport& report, HtmlPage& page) {
+  if (report.samples.empty()) {
+    return;
+  }
+  page.heading("Raw times of what changed");
+  for (std::size_t i = 0; i < std::min(report.samples.size(), kMaxStrips); ++i) {
+    const MetricSamples& samples = report.samples[i];
+    const std::string picture = sample_strips(samples.baseline, samples.candidate);
+    if (!picture.empty()) {
+      page.subheading(samples.series);
+      page.drawing(picture);
+    }
+  }
+  if (report.samples.size() > kMaxStrips) {
+    page.paragraph(fmt::format("and {} more", report.samples.size() - kMaxStrips));
+  }
+}
+
+void add_outputs(const RunComparisonReport& report, HtmlPage& page) {
+  const std::string text = outputs_text(report.comparison.metrics);
+  if (text.empty()) {
+    return;
+  }
+  page.heading("Outputs");
+  page.paragraph(text + ".");
+  std::vector<Row> rows;
+  for (const MetricComparison& metric : report.comparison.metrics) {
+    const bool drifted = metric.kind == "accuracy" && (!metric.output || !metric.output->same_bits);
+    if (drifted && rows.size() < kMaxChanged) {
+      rows.push_back({word_cell(std::string(to_text(metric.verdict)), tone_of(metric.verdict)),
+                      code_cell(metric.series),
+                      text_cell(metric.reason)});
+    }
+  }
+  if (!rows.empty()) {
+    page.table({text_cell("verdict"), text_cell("output"), text_cell("why")}, rows);
+  }
+}
+
+void add_environment(const RunComparisonReport& report, HtmlPage& page) {
+  if (report.source && report.environment_diff.empty()) {
+    return;  // nothing is known of it
+  }
+  page.heading("Environment");
+  if (report.environment_diff.empty()) {
+    page.paragraph("No fact differs.");
+    return;
+  }
+  std::vector<Row> rows;
+  for (const EnvironmentDifference& difference : report.environment_diff) {
+    rows.push_back({text_cell(difference.name),
+                    text_cell(difference.baseline.empty() ? "–" : difference.baseline),
+                    text_cell(difference.candidate.empty() ? "–" : difference.candidate),
+                    text_cell(difference.identity ? "identity" : "recorded")});
+  }
+  page.table({text_cell("fact"), text_cell("baseline"), text_cell("candidate"), text_cell("")},
+             rows);
+}
+
+}  // namespace
+
+void write_comparison_page(const RunComparisonReport& report, PagePlace place, std::ostream& out) {
+  HtmlPage page(title_text(report));
+  if (place == PagePlace::kServer) {
+    page.link("all models and runs", "/");
+  }
+  add_head(report, place, page);
+  add_changes(report, page);
+  add_explanations(report, page);
+  add_models(report, page);
+  add_layers(report, page);
+  add_samples(report, page);
+  add_outputs(report, page);
+  add_environment(report, page);
+  page.heading("Method");
+  page.paragraph(method_text(report));
+  page.table({text_cell("the same again")}, {{code_cell(command_text(report))}});
+  page.write(out);
+}
+
+}  // namespace plumb

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+
+#include "reporting/content/comparison/comparison_report.hpp"
+
+namespace plumb {
+
+/// Places of a page. Pages of a server link to each other, and a file links to nothing.
+enum class PagePlace { kFile, kServer };
+
+/// Writes a page about what changed between two runs. It needs no script and prints well.
+void write_comparison_page(const RunComparisonReport& report, PagePlace place, std::ostream& out);
+
+}  // namespace plumb

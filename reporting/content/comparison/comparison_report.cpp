@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/comparison/comparison_report.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ostream>
+
+#include "reporting/content/comparison/attribution_rows.hpp"
+#include "reporting/content/comparison/comparison_page.hpp"
+#include "reporting/content/comparison/comparison_writers.hpp"
+#include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb {
+namespace {
+
+void write_text(const RunComparisonReport& report, std::ostream& out) {
+  const RunComparison& comparison = report.comparison;
+  out << fmt::format(
+      "{}: {}\n\n",
+      report.source ? sanitize_utf8(report.source->name)
+                    : fmt::format("{} → {}", report.baseline.header.id, report.candidate.header.id),
+      to_text(comparison.verdict));
+  for (const EnvironmentDifference& difference : report.environment_diff) {
+    out << fmt::format("  {}{}: {} → {}\n",
+                       difference.identity ? "" : "(recorded) ",
+                       sanitize_utf8(difference.name),
+                       sanitize_utf8(difference.baseline),
+                       sanitize_utf8(difference.candidate));
+  }
+  if (report.source) {
+    for (const ComparisonSource::Fact& fact : report.source->facts) {
+      out << fmt::format("  {}: {} → {}\n",
+                         sanitize_utf8(fact.name),
+                         sanitize_utf8(fact.baseline),
+                         sanitize_utf8(fact.candidate));
+    }
+  } else {
+    out << fmt::format("  between processes: {:.2f} % ({})\n",
+                       100.0 * comparison.deviation.relative,
+                       deviation_source(comparison.deviation));
+  }
+  if (const std::string floors = floors_text(comparison.metrics); !floors.empty()) {
+    out << "  " << floors << '\n';
+  }
+  out << '\n';
+  write_metrics(comparison.metrics, out);
+  write_findings(comparison.findings, out);
+}
+
+Json boots_json(const std::vector<Boot>& boots) {
+  Json list = Json::array();
+  for (const Boot& boot : boots) {
+    list.push_back({{"boot", boot.id}, {"runs", boot.runs}, {"control_seconds", boot.control}});
+  }
+  return list;
+}
+
+/// Returns the fields that every comparison of runs has.
+Json run_document(const RunComparisonReport& report) {
+  const RunComparison& comparison = report.comparison;
+  Json diff = Json::array();
+  for (const EnvironmentDifference& difference : report.environment_diff) {
+    diff.push_back({{"fact", difference.name},
+                    {"baseline", difference.baseline},
+                    {"candidate", difference.candidate},
+                    {"identity", difference.identity}});
+  }
+  Json metrics = Json::array();
+  for (const MetricComparison& metric : comparison.metrics) {
+    metrics.push_back(metric_json(metric));
+    const auto place = report.places.find(layer_key_of(metric));
+    if (place != report.places.end()) {
+      metrics.back()["place"] = place->second;
+    }
+  }
+  return Json{{"schema_version", kJsonSchemaVersion},
+              {"baseline", report.baseline.header.id},
+              {"candidate", report.candidate.header.id},
+              {"verdict", to_text(comparison.verdict)},
+              {"varied", report.varied},
+              {"same_software", report.same_software},
+              {"limits",
+               {{"alpha", report.limits.alpha},
+                {"false_discovery_rate", report.limits.false_discovery_rate},
+                {"end_to_end_floor", report.limits.end_to_end_floor},
+                {"layer_floor", report.limits.layer_floor}}},
+              {"environment_diff", std::move(diff)},
+              {"calibrations", report.calibrations},
+              {"metrics", std::move(metrics)}};
+}
+
+void write_json_document(const RunComparisonReport& report, std::ostream& out) {
+  write_json(comparison_document(report), out);
+}
+
+void write_page_file(const RunComparisonReport& report, std::ostream& out) {
+  write_comparison_page(report, PagePlace::kFile, out);
+}
+
+constexpr std::array<OutputFormat<RunComparisonReport>, 6> kFormats{{
+    {".html", "one page that opens offline", write_page_file},
+    {".md", "Markdown for a pull request", write_comparison_markdown},
+    {".json", "JSON document", write_json_document},
+    {".xml", "JUnit", write_comparison_junit},
+    {".txt", "text", write_text},
+    {".annotations", "workflow commands of GitHub Actions", write_comparison_annotations},
+}};
+
+std::string same_software_text(const RunComparisonReport& report) {
+  return report.same_software
+             ? fmt::format(
+                   " Both runs executed the same files with the same settings, as far as is "
+                   "recorded: differences below {:.2g} % end to end and {:.2g} % of a layer are "
+                   "the machine's.",
+                   100.0 * report.limits.run_margin,
+                   100.0 * report.limits.run_layer_margin)
+             : "";
+}
+
+}  // namespace
+
+std::string deviation_source(const ProcessDeviation& deviation) {
+  return deviation.pairs >= kMinDeviationPairs
+             ? fmt::format("from {} confirmed variants", deviation.pairs)
+             : "assumed: too few confirmed variants";
+}
+
+std::string title_text(const RunComparisonReport& report) {
+  return report.source
+             ? report.source->name
+             : fmt::format("{} against {}", report.candidate.header.id, report.baseline.header.id);
+}
+
+std::string method_text(const RunComparisonReport& report) {
+  if (report.source) {
+    return report.source->method;
+  }
+  const ComparisonLimits& limits = report.limits;
+  const std::string floors = floors_text(report.comparison.metrics);
+  return fmt::format(
+      "Two runs. Where both measured in three restarted processes or more, a change is judged over "
+      "these processes and by how much runs of unchanged code differ. Otherwise its interval comes "
+      "from both medians and twice the deviation between processes. At most {:.2g} % of what is "
+      "called changed should be false, over the whole run (Benjamini and Hochberg). Minimum "
+      "effects: {:.2g} % end to end and {:.2g} % for a layer where those are larger than the "
+      "method's own. 'detectable' is the smallest change that such a comparison finds in 80 % of "
+      "cases.{}{}{}",
+      100.0 * limits.alpha,
+      100.0 * limits.end_to_end_floor,
+      100.0 * limits.layer_floor,
+      same_software_text(report),
+      floors.empty() ? "" : " Calibration, ",
+      floors);
+}
+
+std::string command_text(const RunComparisonReport& report) {
+  if (report.source) {
+    return report.source->command;
+  }
+  std::string command =
+      fmt::format("plumb compare {} {}", report.baseline.header.id, report.candidate.header.id);
+  for (const std::string& name : report.varied) {
+    command += " --vary " + shell_quoted(name);
+  }
+  return command;
+}
+
+Json comparison_document(const RunComparisonReport& report) {
+  const RunComparison& comparison = report.comparison;
+  Json document = run_document(report);
+  if (report.boots) {
+    document["boots"] = {{"baseline", boots_json(report.boots->baseline)},
+                         {"candidate", boots_json(report.boots->candidate)}};
+  } else {
+    document["attributions"] = attributions_json(comparison.attributions);
+    document["findings"] = findings_json(comparison.findings);
+    document["process_deviation"] = {{"relative", comparison.deviation.relative},
+                                     {"pairs", comparison.deviation.pairs},
+                                     {"assumed", comparison.deviation.pairs < kMinDeviationPairs}};
+  }
+  return document;
+}
+
+void write_run_comparison(const RunComparisonReport& report, OutputMode style, std::ostream& out) {
+  (style == OutputMode::kText ? write_text : write_json_document)(report, out);
+}
+
+void write_measured_runs(std::span<const RunReport> reports,
+                         std::span<const RunComparisonReport> comparisons,
+                         std::ostream& out) {
+  std::vector<Json> runs;
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    runs.push_back(bounds_document(reports[i]));
+    if (i < comparisons.size()) {
+      runs.back()["comparison"] = comparison_document(comparisons[i]);
+    }
+  }
+  write_json(runs.size() == 1 ? runs.front()
+                              : Json{{"schema_version", kJsonSchemaVersion}, {"runs", runs}},
+             out);
+}
+
+std::span<const OutputFormat<RunComparisonReport>> comparison_formats() {
+  return kFormats;
+}
+
+}  // namespace plumb

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/comparison/history_documents.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+
+#include "reporting/content/run/json_documents.hpp"
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb {
+namespace {
+
+std::string change_text(double before, double after) {
+  return fmt::format("{:+.1f} %", (after / before - 1.0) * 100.0);
+}
+
+/// Index by id of the runs of a report. The report must outlive it.
+class Runs {
+ public:
+  explicit Runs(const HistoryReport& report) {
+    for (const RunRecord& run : report.runs) {
+      by_id_[run.header.id] = &run;
+    }
+  }
+  [[nodiscard]] std::string started(const RunId& run) const {
+    return to_text(by_id_.at(run)->header.started);
+  }
+  /// Lists what differs between the last run of one level and the first of the next.
+  [[nodiscard]] std::vector<EnvironmentDifference> changed(const SeriesChange& change) const {
+    if (change.run_before.empty()) {
+      return {};
+    }
+    const RunHeader& before = by_id_.at(change.run_before)->header;
+    const RunHeader& after = by_id_.at(change.run)->header;
+    std::vector<EnvironmentDifference> changes =
+        environment_changes(before.environment, after.environment);
+    if (before.suite_hash != after.suite_hash) {
+      changes.push_back(
+          {"suite", before.suite_hash.substr(0, 12), after.suite_hash.substr(0, 12), false});
+    }
+    return changes;
+  }
+
+ private:
+  std::map<RunId, const RunRecord*> by_id_;
+};
+
+/// A change with its series.
+struct NamedChange {
+  const SeriesFinding* finding;
+  const SeriesChange* change;
+};
+
+/// Groups changes by the run where they begin, oldest first: one cause is one finding.
+std::map<std::pair<std::string, RunId>, std::vector<NamedChange>> by_run(
+    const HistoryReport& report, const Runs& runs) {
+  std::map<std::pair<std::string, RunId>, std::vector<NamedChange>> groups;
+  for (const SeriesFinding& finding : report.findings) {
+    for (const SeriesChange& change : finding.changes) {
+      groups[{runs.started(change.run), change.run}].push_back({&finding, &change});
+    }
+  }
+  return groups;
+}
+
+void write_group(const std::vector<NamedChange>& group, const Runs& runs, std::ostream& out) {
+  out << fmt::format("\n{}  run {}\n", runs.started(group[0].change->run), group[0].change->run);
+  const auto changed = runs.changed(*group[0].change);
+  for (const EnvironmentDifference& difference : changed) {
+    out << fmt::format("  changed there: {}: {} → {}\n",
+                       sanitize_utf8(difference.name),
+                       sanitize_utf8(difference.baseline),
+                       sanitize_utf8(difference.candidate));
+  }
+  if (changed.empty()) {
+    out << "  nothing that is recorded changed there\n";
+  }
+  AlignedTable table(
+      {{"  before", true}, {"after", true}, {"change", true}, {"state"}, {"series"}});
+  for (const auto& [finding, change] : group) {
+    table.add({time_text(Seconds(change->before)),
+               time_text(Seconds(change->after)),
+               change_text(change->before, change->after),
+               std::string(to_text(change->state)) +
+                   (change->reason.empty() ? "" : ": " + change->reason),
+               finding->id});
+  }
+  table.write(out);
+}
+
+/// Writes the changes that no book is kept of, by their points: of states and of the deviation.
+void write_other_changes(const SeriesFinding& finding, std::ostream& out) {
+  for (const StateChange& change : finding.state_changes) {
+    const bool share = change.kind == StateChange::Kind::kHighShare;
+    const auto text = [&](double value) {
+      return share ? fmt::format("{:.0f} %", 100.0 * value) : time_text(Seconds(value));
+    };
+    out << fmt::format("  {} changed at point {}: {} → {}\n",
+                       to_text(change.kind),
+                       change.index,
+                       text(change.before),
+                       text(change.after));
+  }
+  if (finding.variance_changes) {
+    for (const VarianceChange& change : *finding.variance_changes) {
+      out << fmt::format("\ndeviation changed at point {}: {:.2g} % → {:.2g} %: {}\n",
+                         change.index,
+                         100.0 * change.before,
+                         100.0 * change.after,
+                         sanitize_utf8(finding.id));
+    }
+  }
+}
+
+void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out) {
+  out << fmt::format("{} · stack {} · {} runs since {} · {} series\n",
+                     sanitize_utf8(report.name.suite),
+                     sanitize_utf8(report.name.stack),
+                     report.runs.size(),
+                     to_text(report.runs.front().header.started),
+                     report.findings.size());
+  const auto groups = by_run(report, runs);
+  for (const auto& [run, group] : groups) {
+    write_group(group, runs, out);
+  }
+  if (groups.empty()) {
+    out << "\nno changes\n";
+  }
+  bool suspicious = false;
+  for (const SeriesFinding& finding : report.findings) {
+    for (const SeriesSuspicion& suspicion : finding.suspicions) {
+      out << (suspicious ? "" : "\nsuspicions, too few runs to say: measure again\n");
+      suspicious = true;
+      out << fmt::format("  {} since {}: {}\n",
+                         change_text(suspicion.before, suspicion.after),
+                         runs.started(suspicion.run),
+                         sanitize_utf8(finding.id));
+    }
+  }
+  if (suspicious) {
+    out << "  " << sanitize_utf8(report.measure_again) << '\n';
+  }
+  for (const SeriesFinding& finding : report.findings) {
+    if (finding.creep) {
+      out << fmt::format("\ncreep: {} little by little since the best level, {} around {}: {}\n",
+                         change_text(finding.creep->best, finding.creep->newest),
+                         time_text(Seconds(finding.creep->best)),
+                         runs.started(finding.creep_since),
+                         sanitize_utf8(finding.id));
+      if (finding.trend) {
+        out << fmt::format("  {:+.2g} % a run\n",
+                           100.0 * finding.trend->slope / finding.trend->before);
+      }
+    }
+    if (finding.two_states) {
+      out << fmt::format("\n{} jumps between two states\n", sanitize_utf8(finding.id));
+    }
+    write_other_changes(finding, out);
+  }
+}
+
+Json change_json(const SeriesChange& change, const Runs& runs) {
+  Json diff = Json::array();
+  for (const EnvironmentDifference& difference : runs.changed(change)) {
+    diff.push_back({{"fact", difference.name},
+                    {"before", difference.baseline},
+                    {"after", difference.candidate},
+                    {"identity", difference.identity}});
+  }
+  return {{"index", change.index},
+          {"before_seconds", change.before},
+          {"after_seconds", change.after},
+          {"confidence", change.confidence ? Json(*change.confidence) : Json()},
+          {"run", change.run},
+          {"started", runs.started(change.run)},
+          {"state", to_text(change.state)},
+          {"reason", change.reason},
+          {"open", change.is_open()},
+          {"environment_diff", std::move(diff)}};
+}
+
+/// Returns a change that has a point but no run, as JSON.
+Json numbered_json(const auto& change) {
+  return {{"index", change.index},
+          {"before", change.before},
+          {"after", change.after},
+          {"confidence", change.confidence}};
+}
+
+Json finding_json(const SeriesFinding& finding, const Runs& runs) {
+  Json changes = Json::array();
+  for (const SeriesChange& change : finding.changes) {
+    changes.push_back(change_json(change, runs));
+  }
+  Json suspicions = Json::array();
+  for (const SeriesSuspicion& suspicion : finding.suspicions) {
+    suspicions.push_back({{"run", suspicion.run},
+                          {"started", runs.started(suspicion.run)},
+                          {"before_seconds", suspicion.before},
+                          {"after_seconds", suspicion.after}});
+  }
+  Json creep;
+  if (finding.creep) {
+    creep = {{"best_seconds", finding.creep->best},
+             {"newest_seconds", finding.creep->newest},
+             {"run", finding.creep_since}};
+  }
+  Json trend;
+  if (finding.trend) {
+    trend = {{"slope_seconds", finding.trend->slope},
+             {"before_seconds", finding.trend->before},
+             {"after_seconds", finding.trend->after},
+             {"confidence", finding.trend->confidence}};
+  }
+  Json states = Json::array();
+  for (const StateChange& change : finding.state_changes) {
+    states.push_back(numbered_json(change));
+    states.back()["kind"] = to_text(change.kind);
+  }
+  Json row{{"id", finding.id},
+           {"points", finding.points},
+           {"change_points", std::move(changes)},
+           {"suspicions", std::move(suspicions)},
+           {"creep", std::move(creep)},
+           {"trend", std::move(trend)},
+           {"two_states", finding.two_states},
+           {"state_changes", std::move(states)}};
+  if (finding.variance_changes) {
+    row["variance_changes"] = Json::array();
+    for (const VarianceChange& change : *finding.variance_changes) {
+      row["variance_changes"].push_back(numbered_json(change));
+    }
+  }
+  return row;
+}
+
+}  // namespace
+
+void write_history(const HistoryReport& report, OutputMode style, std::ostream& out) {
+  const Runs runs(report);
+  if (style == OutputMode::kText) {
+    write_text(report, runs, out);
+    return;
+  }
+  Json series = Json::array();
+  for (const SeriesFinding& finding : report.findings) {
+    series.push_back(finding_json(finding, runs));
+  }
+  write_json(Json{{"schema_version", kJsonSchemaVersion},
+                  {"suite", report.name.suite},
+                  {"backend", report.name.backend},
+                  {"stack", report.name.stack},
+                  {"threads", report.name.threads},
+                  {"system", report.name.system},
+                  {"runs", report.runs.size()},
+                  {"measure_again", report.measure_again},
+                  {"series", std::move(series)}},
+             out);
+}
+
+}  // namespace plumb

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/history/run_series.hpp"
+#include "harness/analysis/history/series_history.hpp"
+#include "reporting/content/run/documents.hpp"
+
+namespace plumb {
+
+/// Report of `plumb detect` on the stored history of a suite.
+struct HistoryReport {
+  RunSeries name;
+  std::vector<RunRecord> runs;  ///< oldest first
+  std::vector<SeriesFinding> findings;
+  std::string measure_again;  ///< a command for a shell
+};
+
+/// Writes the output of `plumb detect`: changes by the run where they began, then suspicions and
+/// creep. Each such run has what changed in the environment there.
+void write_history(const HistoryReport& report, OutputMode style, std::ostream& out);
+
+}  // namespace plumb

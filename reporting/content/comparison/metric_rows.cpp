@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/comparison/metric_rows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <ostream>
+#include <tuple>
+#include <vector>
+
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kQuietDetails = 10;
+
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
+double size_of_change(const MetricComparison& metric) {
+  return metric.ratio ? std::abs(std::log(*metric.ratio)) : 0.0;
+}
+
+std::string amount_text(const MetricComparison& metric, double amount) {
+  if (metric.in_bytes) {
+    return bytes_text(Bytes{static_cast<std::int64_t>(amount)});
+  }
+  return metric.ratio ? time_text(Seconds(amount)) : "–";
+}
+
+std::string levels_text(const LevelChange& levels) {
+  return fmt::format(
+      "two levels: {} in {} processes and {} in {}, suspected cause: {}; baseline {} and {}, "
+      "candidate {} and {}",
+      time_text(Seconds(levels.low_seconds)),
+      levels.known.low,
+      time_text(Seconds(levels.high_seconds)),
+      levels.known.high,
+      levels.suspected_cause,
+      levels.baseline.low,
+      levels.baseline.high,
+      levels.candidate.low,
+      levels.candidate.high);
+}
+
+std::string reason_text(const MetricComparison& metric) {
+  if (!metric.levels) {
+    return metric.reason;
+  }
+  return metric.reason + (metric.reason.empty() ? "" : "; ") + levels_text(*metric.levels);
+}
+
+}  // namespace
+
+std::string change_text(double ratio) {
+  return fmt::format("{:+.2f} %", (ratio - 1.0) * 100.0);
+}
+
+std::string change_interval_text(const MetricComparison& metric) {
+  return metric.ratio ? change_text(metric.low) + " … " + change_text(metric.high) : "–";
+}
+
+std::string baseline_text(const MetricComparison& metric) {
+  return amount_text(metric, metric.baseline);
+}
+
+std::string candidate_text(const MetricComparison& metric) {
+  return amount_text(metric, metric.candidate);
+}
+
+std::string ratio_change_text(const MetricComparison& metric) {
+  return metric.ratio ? change_text(*metric.ratio) : "–";
+}
+
+std::string detectable_text(const MetricComparison& metric) {
+  return metric.mde ? fmt::format("{:.2f} %", *metric.mde * 100.0) : "–";
+}
+
+std::string why_text(const MetricComparison& metric) {
+  std::string why = reason_text(metric);
+  for (std::size_t i = 0; i < metric.causes.size(); ++i) {
+    const Cause& cause = metric.causes[i];
+    why +=
+        fmt::format("{}{} ({:.0f} %)", why.empty() ? "" : "; ", cause.cause, 100.0 * cause.share);
+    // Evidence that several causes rest on is written once, after the last of them.
+    const bool same_follows =
+        i + 1 < metric.causes.size() && metric.causes[i + 1].evidence == cause.evidence;
+    why += same_follows ? "" : ": " + cause.evidence;
+  }
+  return why;
+}
+
+std::string layer_key_of(const MetricComparison& metric) {
+  const bool of_layer = is_detail(metric) && metric.model.empty();
+  return of_layer ? metric.series.substr(metric.series.find('/') + 1) : std::string();
+}
+
+std::string shell_quoted(const std::string& text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  return quoted + "'";
+}
+
+std::string layer_command(const std::string& key) {
+  return "plumb layer " + shell_quoted(key);
+}
+
+bool is_worse(const MetricComparison& metric) {
+  return metric.verdict == ComparisonVerdict::kBroken ||
+         metric.verdict == ComparisonVerdict::kRegressed;
+}
+
+bool is_changed(const MetricComparison& metric) {
+  return is_worse(metric) || metric.verdict == ComparisonVerdict::kImproved;
+}
+
+bool is_detail(const MetricComparison& metric) {
+  return metric.kind == "layer" || metric.kind == "capability" || metric.kind == "accuracy";
+}
+
+MetricList changed_metrics(std::span<const MetricComparison> metrics) {
+  MetricList changed;
+  for (const MetricComparison& metric : metrics) {
+    if (is_changed(metric)) {
+      changed.push_back(&metric);
+    }
+  }
+  const auto order = [](const MetricComparison* metric) {
+    return std::tuple(metric->verdict, is_detail(*metric), -size_of_change(*metric));
+  };
+  std::stable_sort(changed.begin(), changed.end(), [&](const auto* one, const auto* other) {
+    return order(one) < order(other);
+  });
+  return changed;
+}
+
+MetricList extreme_layers(std::span<const MetricComparison> metrics, std::size_t most) {
+  MetricList layers;
+  for (const MetricComparison& metric : metrics) {
+    if (metric.kind == "layer" && metric.ratio) {
+      layers.push_back(&metric);
+    }
+  }
+  std::stable_sort(layers.begin(), layers.end(), [](const auto* one, const auto* other) {
+    return *one->ratio > *other->ratio;
+  });
+  if (layers.size() > 2 * most) {
+    const auto end = static_cast<std::ptrdiff_t>(most);
+    layers.erase(layers.begin() + end, layers.end() - end);
+  }
+  return layers;
+}
+
+VerdictCounts verdict_counts(std::span<const MetricComparison> metrics) {
+  VerdictCounts counts;
+  for (const MetricComparison& metric : metrics) {
+    switch (metric.verdict) {
+      case ComparisonVerdict::kBroken:
+        ++counts.broken;
+        break;
+      case ComparisonVerdict::kRegressed:
+        ++counts.regressed;
+        break;
+      case ComparisonVerdict::kImproved:
+        ++counts.improved;
+        break;
+      case ComparisonVerdict::kEquivalent:
+        ++counts.equivalent;
+        break;
+      case ComparisonVerdict::kInconclusive:
+        ++counts.inconclusive;
+        break;
+    }
+  }
+  return counts;
+}
+
+std::string counts_text(const VerdictCounts& counts) {
+  return fmt::format("{} broken, {} regressed, {} improved, {} equivalent, {} inconclusive",
+                     counts.broken,
+                     counts.regressed,
+                     counts.improved,
+                     counts.equivalent,
+                     counts.inconclusive);
+}
+
+std::string outputs_text(std::span<const MetricComparison> metrics) {
+  std::size_t same = 0;
+  std::size_t within = 0;
+  std::size_t worse = 0;
+  std::size_t better = 0;
+  std::size_t open = 0;
+  for (const MetricComparison& metric : metrics) {
+    if (metric.kind == "accuracy") {
+      const bool equivalent = metric.verdict == ComparisonVerdict::kEquivalent;
+      same += equivalent && metric.output && metric.output->same_bits ? 1U : 0U;
+      within += equivalent && metric.output && !metric.output->same_bits ? 1U : 0U;
+      worse += is_worse(metric) ? 1U : 0U;
+      better += metric.verdict == ComparisonVerdict::kImproved ? 1U : 0U;
+      open += metric.verdict == ComparisonVerdict::kInconclusive ? 1U : 0U;
+    }
+  }
+  if (same + within + worse + better + open == 0) {
+    return {};
+  }
+  return fmt::format(
+      "{} the same bit for bit, {} with other bits within the tolerance, {} beyond it now, {} "
+      "within it again, {} that nothing can be said of",
+      same,
+      within,
+      worse,
+      better,
+      open);
+}
+
+std::string floors_text(std::span<const MetricComparison> metrics) {
+  std::vector<double> calibrated;
+  std::size_t learned = 0;
+  std::size_t assumed = 0;
+  for (const MetricComparison& metric : metrics) {
+    if (metric.kind == "layer" && metric.floor) {
+      if (metric.floor->source == FloorSource::kCalibrated) {
+        calibrated.push_back(metric.floor->relative);
+      } else {
+        ++(metric.floor->source == FloorSource::kLearned ? learned : assumed);
+      }
+    }
+  }
+  std::vector<std::string> parts;
+  if (!calibrated.empty()) {
+    const auto [least, most] = std::minmax_element(calibrated.begin(), calibrated.end());
+    parts.push_back(fmt::format(
+        "{} calibrated ({:.1f} to {:.1f} %)", calibrated.size(), 100.0 * *least, 100.0 * *most));
+  }
+  if (learned > 0) {
+    parts.push_back(fmt::format("{} learned from earlier runs", learned));
+  }
+  if (assumed > 0) {
+    parts.push_back(fmt::format("{} assumed (plumb calibrate measures them)", assumed));
+  }
+  return parts.empty() ? "" : fmt::format("floors of layers: {}", fmt::join(parts, ", "));
+}
+
+Json metric_json(const MetricComparison& metric) {
+  const bool compared = metric.ratio.has_value();
+  const bool timed = compared && !metric.in_bytes;
+  Json row{{"series", metric.series},
+           {"kind", metric.kind},
+           {"baseline_seconds", timed ? Json(metric.baseline) : Json()},
+           {"candidate_seconds", timed ? Json(metric.candidate) : Json()},
+           {"ratio", number_or_null(metric.ratio)},
+           {"interval", compared ? Json{metric.low, metric.high} : Json()},
+           {"q", number_or_null(metric.q)},
+           {"mde", number_or_null(metric.mde)},
+           {"verdict", to_text(metric.verdict)},
+           {"causes", Json::array()}};
+  if (metric.decides) {
+    row["decides"] = true;
+  }
+  if (metric.confirmed) {
+    row["confirmed"] = *metric.confirmed;
+  }
+  if (metric.in_bytes) {
+    row["baseline_bytes"] = metric.baseline;
+    row["candidate_bytes"] = metric.candidate;
+  }
+  for (const Cause& cause : metric.causes) {
+    row["causes"].push_back(
+        {{"cause", cause.cause}, {"share", cause.share}, {"evidence", cause.evidence}});
+  }
+  if (metric.floor) {
+    row["floor"] = metric.floor->relative;
+    row["floor_source"] = to_text(metric.floor->source);
+  }
+  if (!metric.reason.empty()) {
+    row["reason"] = metric.reason;
+  }
+  if (metric.levels) {
+    const auto count_json = [](const LevelCount& count) {
+      return Json{{"low", count.low}, {"high", count.high}};
+    };
+    row["levels"] = {{"low_seconds", metric.levels->low_seconds},
+                     {"high_seconds", metric.levels->high_seconds},
+                     {"known_processes", count_json(metric.levels->known)},
+                     {"baseline_processes", count_json(metric.levels->baseline)},
+                     {"candidate_processes", count_json(metric.levels->candidate)},
+                     {"suspected_cause", metric.levels->suspected_cause}};
+  }
+  if (metric.output) {
+    row["output"] = {{"same_bits", metric.output->same_bits},
+                     {"baseline_maximum_error", number_or_null(metric.output->baseline_error)},
+                     {"candidate_maximum_error", number_or_null(metric.output->candidate_error)}};
+  }
+  return row;
+}
+
+void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out) {
+  AlignedTable table({{"  baseline", true},
+                      {"candidate", true},
+                      {"change", true},
+                      {"95 %", true},
+                      {"q", true},
+                      {"detectable", true},
+                      {"verdict"},
+                      {"metric"}});
+  std::size_t quiet = 0;
+  for (const MetricComparison& metric : metrics) {
+    const bool output = metric.kind == "accuracy";
+    if (!is_changed(metric) && !metric.levels &&
+        (output || (is_detail(metric) && ++quiet > kQuietDetails))) {
+      continue;
+    }
+    const std::string reason = reason_text(metric);
+    table.add({baseline_text(metric),
+               candidate_text(metric),
+               ratio_change_text(metric),
+               change_interval_text(metric),
+               metric.q ? fmt::format("{:.2g}", *metric.q) : "–",
+               detectable_text(metric),
+               std::string(to_text(metric.verdict)) + (reason.empty() ? "" : ": ") + reason,
+               metric.series});
+  }
+  table.write(out);
+  if (quiet > kQuietDetails) {
+    out << fmt::format(
+        "  and {} more metrics of layers without a change, all of them with --json\n",
+        quiet - kQuietDetails);
+  }
+  for (const MetricComparison& metric : metrics) {
+    for (const Cause& cause : metric.causes) {
+      out << fmt::format("  {}: {} ({:.0f} %): {}\n",
+                         sanitize_utf8(metric.series),
+                         cause.cause,
+                         100.0 * cause.share,
+                         sanitize_utf8(cause.evidence));
+    }
+  }
+  if (const std::string outputs = outputs_text(metrics); !outputs.empty()) {
+    out << fmt::format("  outputs: {}\n", outputs);
+  }
+}
+
+}  // namespace plumb

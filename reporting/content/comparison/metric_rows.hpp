@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: the metrics of a comparison as texts and JSON, for every format.
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/compare/metric_test.hpp"
+#include "reporting/content/run/json_documents.hpp"
+
+namespace plumb {
+
+[[nodiscard]] std::string change_text(double ratio);                             ///< "+2.31 %"
+[[nodiscard]] std::string change_interval_text(const MetricComparison& metric);  ///< or "–"
+[[nodiscard]] std::string baseline_text(const MetricComparison& metric);  ///< a time, or "–"
+[[nodiscard]] std::string candidate_text(const MetricComparison& metric);
+[[nodiscard]] std::string ratio_change_text(const MetricComparison& metric);
+[[nodiscard]] std::string detectable_text(const MetricComparison& metric);  ///< the mde, or "–"
+/// Returns the explanation of a change: the reason and the causes with their shares, on one line.
+[[nodiscard]] std::string why_text(const MetricComparison& metric);
+
+/// Returns the layer key that a metric is about; empty: it is about a model.
+[[nodiscard]] std::string layer_key_of(const MetricComparison& metric);
+/// Quotes text for a POSIX shell.
+[[nodiscard]] std::string shell_quoted(const std::string& text);
+/// Returns the command that measures a layer again.
+[[nodiscard]] std::string layer_command(const std::string& key);
+
+/// Returns whether a metric got worse: broken or regressed.
+[[nodiscard]] bool is_worse(const MetricComparison& metric);
+/// Returns whether a metric changed: worse or improved.
+[[nodiscard]] bool is_changed(const MetricComparison& metric);
+/// Returns whether a metric is one of many of its kind: of a layer, or an output.
+[[nodiscard]] bool is_detail(const MetricComparison& metric);
+
+using MetricList = std::vector<const MetricComparison*>;
+/// Returns what changed: broken, then regressed, then improved. Among these, models come first, and
+/// then the larger changes.
+[[nodiscard]] MetricList changed_metrics(std::span<const MetricComparison> metrics);
+/// Returns the layers by their ratio, the slowest first. At most `most` of either end are taken.
+[[nodiscard]] MetricList extreme_layers(std::span<const MetricComparison> metrics,
+                                        std::size_t most);
+
+/// Numbers of metrics by verdict.
+struct VerdictCounts {
+  std::size_t broken = 0;
+  std::size_t regressed = 0;
+  std::size_t improved = 0;
+  std::size_t equivalent = 0;
+  std::size_t inconclusive = 0;
+};
+[[nodiscard]] VerdictCounts verdict_counts(std::span<const MetricComparison> metrics);
+/// Returns "1 broken, 2 regressed, 0 improved, 40 equivalent, 3 inconclusive".
+[[nodiscard]] std::string counts_text(const VerdictCounts& counts);
+
+/// Returns one sentence on where the minimum effects of layers come from; empty: no layer has one.
+[[nodiscard]] std::string floors_text(std::span<const MetricComparison> metrics);
+
+/// Returns one sentence on the results for the outputs; empty: none was compared.
+[[nodiscard]] std::string outputs_text(std::span<const MetricComparison> metrics);
+
+[[nodiscard]] Json metric_json(const MetricComparison& metric);
+/// Writes a table for a terminal, and the causes below it.
+void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out);
+
+}  // namespace plumb

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/comparison/metric_table.hpp"
+
+#include <fmt/format.h>
+
+#include "reporting/document/ratio_plot.hpp"
+
+namespace plumb {
+namespace {
+
+/// Returns the name of a metric. A layer's name is its place and the command that measures it
+/// again.
+PageCell name_cell(const MetricComparison& metric,
+                   const std::map<std::string, std::string>& places) {
+  const std::string key = layer_key_of(metric);
+  if (key.empty()) {
+    return text_cell(metric.series);
+  }
+  const auto place = places.find(key);
+  const std::string where = place == places.end() ? "" : place->second + ": ";
+  PageCell cell = code_cell(where + (key.starts_with("external:") ? key : layer_command(key)));
+  cell.style = "layer-key";
+  return cell;
+}
+
+}  // namespace
+
+Tone tone_of(ComparisonVerdict verdict) {
+  switch (verdict) {
+    case ComparisonVerdict::kBroken:
+    case ComparisonVerdict::kRegressed:
+      return Tone::kBad;
+    case ComparisonVerdict::kImproved:
+    case ComparisonVerdict::kEquivalent:
+      return Tone::kGood;
+    case ComparisonVerdict::kInconclusive:
+      return Tone::kWarning;
+  }
+  return Tone::kWarning;
+}
+
+void add_metric_table(const MetricList& metrics,
+                      const std::map<std::string, std::string>& places,
+                      Page& page) {
+  const RatioPlot plot(metrics);
+  std::vector<PageRow> rows;
+  for (const MetricComparison* metric : metrics) {
+    rows.push_back(
+        {word_cell(std::string(to_text(metric->verdict)), tone_of(metric->verdict)),
+         text_cell(metric->kind),
+         name_cell(*metric, places),
+         number_cell(metric->ratio ? baseline_text(*metric) + " → " + candidate_text(*metric)
+                                   : "–"),
+         drawing_cell(
+             plot.row(*metric),
+             metric->ratio
+                 ? fmt::format("{} ({})", ratio_change_text(*metric), change_interval_text(*metric))
+                 : "–"),
+         number_cell(detectable_text(*metric)),
+         text_cell(why_text(*metric))});
+  }
+  page.table({text_cell("verdict"),
+              text_cell("kind"),
+              text_cell("metric"),
+              number_cell("baseline → candidate"),
+              drawing_cell(plot.axis(), "change (95 %)"),
+              number_cell("detectable"),
+              text_cell("why")},
+             rows);
+}
+
+}  // namespace plumb

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: the metrics of a comparison on a page.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/document/page.hpp"
+
+namespace plumb {
+
+[[nodiscard]] Tone tone_of(ComparisonVerdict verdict);
+
+/// Adds a table of metrics whose rows make a forest plot. `places` has the place of each layer key.
+/// Layers are shown with the command that measures them again.
+void add_metric_table(const MetricList& metrics,
+                      const std::map<std::string, std::string>& places,
+                      Page& page);
+
+}  // namespace plumb

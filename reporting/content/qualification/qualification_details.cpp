@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reporting/content/comparison/attribution_rows.hpp"
+#include "reporting/content/comparison/metric_table.hpp"
+#include "reporting/content/qualification/qualification_writers.hpp"
+
+namespace plumb {
+namespace {
+
+void add_models(const Qualification& q, const RunComparisonReport& compared, Page& page) {
+  page.heading("5. Model by model");
+  MetricList models;
+  for (const MetricComparison& metric : compared.comparison.metrics) {
+    if (!metric.model.empty()) {
+      models.push_back(&metric);
+    }
+  }
+  if (models.empty()) {
+    page.paragraph("No model was measured end to end.");
+    return;
+  }
+  add_metric_table(models, compared.places, page);
+  page.paragraph(
+      fmt::format("Bounds of the models under either stack: not measured here; `plumb "
+                  "bound {}` and `plumb bound {}` give what the runs hold.",
+                  q.baseline.run,
+                  q.candidate.run));
+  if (!q.attributions.empty()) {
+    page.subheading("Where the change comes from");
+    for (const ModelAttribution& split : q.attributions) {
+      add_attribution(split, page);
+    }
+  }
+}
+
+void add_regressed_layer(const QualifiedMetric& layer, Page& page) {
+  page.subheading(layer.models.empty() ? std::string("a layer of the suite itself")
+                                       : fmt::format("{}", fmt::join(layer.models, ", ")));
+  const PinnedVariantCheck& replay = layer.replay;
+  std::vector<PageRow> rows{
+      {text_cell("measure it"), code_cell(layer_command(layer.subject))},
+      {text_cell("change"),
+       text_cell(fmt::format("{} → {}, {} ({})",
+                             baseline_text(layer.test),
+                             candidate_text(layer.test),
+                             ratio_change_text(layer.test),
+                             change_interval_text(layer.test)))},
+      {text_cell("implementation before"), code_cell(layer.baseline_variant)},
+      {text_cell("implementation now"), code_cell(layer.candidate_variant)},
+      {text_cell("the old one tried in the new stack"),
+       text_cell(std::string(to_text(replay.finding)) +
+                 (replay.replay ? ", " + ratio_change_text(*replay.replay) : ""))},
+      {text_cell("the bound"),
+       text_cell(std::string(to_text(replay.bound)) +
+                 (replay.best ? ", fastest variant " + ratio_change_text(*replay.best) : ""))},
+      {text_cell("fastest before and now"),
+       code_cell(replay.baseline_best + " / " + replay.candidate_best)},
+      {text_cell("why"), text_cell(why_text(layer.test))},
+      {text_cell("evidence"), text_cell(replay.evidence.empty() ? "–" : replay.evidence)}};
+  if (!layer.waived_by.empty()) {
+    rows.push_back({text_cell("waived"), text_cell(layer.waived_by)});
+  }
+  page.table({text_cell(""), text_cell(std::string(to_text(layer.test.verdict)))}, rows);
+}
+
+void add_regressed_layers(const Qualification& q, Page& page) {
+  page.heading("6. Layers that got worse");
+  add_findings(q.findings, page);
+  std::size_t worse = 0;
+  for (const QualifiedMetric& layer : q.layers) {
+    if (is_worse(layer.test) && ++worse <= page.most_details()) {
+      add_regressed_layer(layer, page);
+    }
+  }
+  if (worse > page.most_details()) {
+    page.paragraph(fmt::format("and {} more", worse - page.most_details()));
+  }
+  if (worse == 0) {
+    page.paragraph("No layer is broken or regressed.");
+  }
+}
+
+}  // namespace
+
+void add_qualification_details(const QualificationReport& report, Page& page) {
+  const Qualification& q = report.qualification;
+  add_models(q, as_comparison(q), page);
+  add_regressed_layers(q, page);
+}
+
+}  // namespace plumb

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <map>
+
+#include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/content/comparison/metric_table.hpp"
+#include "reporting/content/qualification/qualification_writers.hpp"
+#include "reporting/document/quantity_text.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kNotMeasured = "not measured";
+
+std::string error_text(const std::optional<double>& error) {
+  return error ? fmt::format("{:.2e}", *error) : kNotMeasured;
+}
+
+Tone tone_of_accuracy(const std::string& verdict) {
+  return verdict == "same bits" || verdict == "within tolerance" ? Tone::kGood
+         : verdict == "worse" || verdict == "wrong"              ? Tone::kBad
+                                                                 : Tone::kWarning;
+}
+
+void add_correctness(const Qualification& q, Page& page) {
+  page.heading("7. Correctness");
+  if (q.accuracy.empty()) {
+    page.paragraph("Outputs: not measured.");
+    return;
+  }
+  std::map<std::string, std::size_t> counts;
+  std::vector<PageRow> rows;
+  for (const QualifiedAccuracy& each : q.accuracy) {
+    ++counts[each.verdict];
+    constexpr std::size_t kMaxRows = 200;
+    if (each.verdict != "same bits" && rows.size() < kMaxRows) {
+      rows.push_back({word_cell(each.verdict, tone_of_accuracy(each.verdict)),
+                      code_cell(each.subject),
+                      number_cell(error_text(each.baseline_error)),
+                      number_cell(error_text(each.candidate_error)),
+                      text_cell(each.baseline_hash == each.candidate_hash ? "same" : "other")});
+    }
+  }
+  std::string text;
+  for (const auto& [verdict, count] : counts) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, verdict);
+  }
+  page.paragraph(fmt::format(
+      "{} outputs compared: {}. What has the same bits is not listed.", q.accuracy.size(), text));
+  if (!rows.empty()) {
+    page.table({text_cell("verdict"),
+                text_cell("output"),
+                number_cell("maximum error before"),
+                number_cell("and now"),
+                text_cell("bits")},
+               rows);
+  }
+}
+
+std::string cost_text(const QualifiedCost& cost, double value) {
+  return cost.unit == "bytes" ? bytes_text(Bytes{static_cast<std::int64_t>(value)})
+                              : time_text(Seconds(value));
+}
+
+void add_stability(const Qualification& q, Page& page) {
+  page.heading("8. Stability");
+  page.table({text_cell("stack"), number_cell("crashes"), number_cell("time-outs")},
+             {{text_cell(q.baseline.name),
+               number_cell(std::to_string(q.baseline.crashes)),
+               number_cell(std::to_string(q.baseline.timeouts))},
+              {text_cell(q.candidate.name),
+               number_cell(std::to_string(q.candidate.crashes)),
+               number_cell(std::to_string(q.candidate.timeouts))}});
+  if (q.costs.empty()) {
+    page.paragraph("Memory, creation and first call: not measured.");
+  } else {
+    std::vector<PageRow> rows;
+    for (const QualifiedCost& cost : q.costs) {
+      rows.push_back({text_cell(cost.name),
+                      code_cell(cost.subject),
+                      number_cell(cost_text(cost, cost.baseline)),
+                      number_cell(cost_text(cost, cost.candidate)),
+                      number_cell(change_text(cost.ratio))});
+    }
+    page.table({text_cell("cost"),
+                text_cell("of"),
+                number_cell("baseline"),
+                number_cell("candidate"),
+                number_cell("change")},
+               rows);
+  }
+  page.paragraph("Size of the libraries' files: not measured.");
+}
+
+void add_compatibility(const Qualification& q, Page& page) {
+  page.heading("9. Compatibility");
+  std::vector<PageRow> rows;
+  for (const QualifiedMetric& layer : q.layers) {
+    if (layer.test.verdict == ComparisonVerdict::kBroken) {
+      rows.push_back({code_cell(layer_command(layer.subject)), text_cell(layer.test.reason)});
+    }
+  }
+  for (const QualifiedMetric& model : q.models) {
+    if (model.test.verdict == ComparisonVerdict::kBroken) {
+      rows.push_back({text_cell(model.subject + " " + model.mode), text_cell(model.test.reason)});
+    }
+  }
+  if (rows.empty()) {
+    page.paragraph("Everything that worked with the baseline works with the candidate.");
+  } else {
+    page.table({text_cell("worked before"), text_cell("now")}, rows);
+  }
+  page.paragraph(
+      "Symbols: `plumb stacks diff` of both stacks. Minimum driver, licence, the vendor's "
+      "release notes: not measured.");
+}
+
+PageRow control_row(const QualifiedControl& control) {
+  return {word_cell(control.moved ? "moved" : "steady", control.moved ? Tone::kBad : Tone::kGood),
+          text_cell(control.name),
+          number_cell(baseline_text(control.test)),
+          number_cell(candidate_text(control.test)),
+          number_cell(ratio_change_text(control.test)),
+          number_cell(change_interval_text(control.test)),
+          number_cell(std::to_string(control.baseline_seconds.size()))};
+}
+
+void add_quality(const Qualification& q, Page& page) {
+  page.heading("10. Quality of the evidence");
+  page.paragraph(fmt::format(
+      "{} rounds; in each, fresh processes of both stacks one after the other in ABBA order. {} "
+      "rounds are invalid and left out. Environments {} and {}.",
+      q.rounds,
+      q.invalid_rounds.size(),
+      q.baseline.environment,
+      q.candidate.environment));
+  std::vector<PageRow> rows;
+  for (const QualifiedControl& control : q.controls) {
+    rows.push_back(control_row(control));
+  }
+  if (rows.empty()) {
+    page.paragraph("Controls of the machine: not measured.");
+  } else {
+    page.table({text_cell("machine"),
+                text_cell("control, independent of the libraries"),
+                number_cell("baseline"),
+                number_cell("candidate"),
+                number_cell("change"),
+                number_cell("95 %"),
+                number_cell("rounds")},
+               rows);
+  }
+  page.paragraph(
+      q.alarms.tests == 0
+          ? std::string("A/A control (each stack against itself): not measured.")
+          : fmt::format(
+                "A/A control, each stack against itself in this run: {} alarms in {} tests "
+                "at {:.2g} %, a rate of {:.2f} % ({:.2f} … {:.2f} %).",
+                q.alarms.alarms,
+                q.alarms.tests,
+                100.0 * q.alarms.level,
+                100.0 * static_cast<double>(q.alarms.alarms) / static_cast<double>(q.alarms.tests),
+                100.0 * q.alarms.low,
+                100.0 * q.alarms.high));
+  rows.clear();
+  for (const QualificationLook& look : q.looks) {
+    rows.push_back(
+        {number_cell(std::to_string(look.pairs)), number_cell(std::to_string(look.open))});
+  }
+  if (!rows.empty()) {
+    page.table({number_cell("look after pairs"), number_cell("metrics still open")}, rows);
+  }
+  rows.clear();
+  for (const InvalidRound& round : q.invalid_rounds) {
+    rows.push_back({number_cell(std::to_string(round.round)), text_cell(round.reason)});
+  }
+  if (!rows.empty()) {
+    page.table({number_cell("invalid round"), text_cell("why")}, rows);
+  }
+}
+
+void add_waivers(const Qualification& q, Page& page) {
+  page.heading("11. Waivers");
+  std::vector<PageRow> rows;
+  for (const Waiver& waiver : q.criteria.waivers) {
+    rows.push_back({text_cell(waiver.match),
+                    text_cell(waiver.reason),
+                    text_cell(waiver.who),
+                    waiver.expired ? word_cell(waiver.expires + ", expired", Tone::kBad)
+                                   : text_cell(waiver.expires),
+                    text_cell(waiver.applied_to.empty()
+                                  ? "nothing"
+                                  : fmt::format("{}", fmt::join(waiver.applied_to, ", ")))});
+  }
+  if (rows.empty()) {
+    page.paragraph("none");
+    return;
+  }
+  page.table({text_cell("case"),
+              text_cell("reason"),
+              text_cell("who"),
+              text_cell("until"),
+              text_cell("covers here")},
+             rows);
+}
+
+void add_history(const QualificationReport& report, Page& page) {
+  page.heading("12. Earlier decisions");
+  std::vector<PageRow> rows;
+  for (const PastQualification& past : report.history) {
+    rows.push_back({text_cell(past.run),
+                    text_cell(to_text(past.finished)),
+                    text_cell(std::string(to_text(past.verdict))),
+                    text_cell(past.reason)});
+  }
+  if (rows.empty()) {
+    page.paragraph("The store holds no earlier answer to this question.");
+    return;
+  }
+  page.table({text_cell("report"), text_cell("finished"), text_cell("verdict"), text_cell("why")},
+             rows);
+}
+
+void add_data(const Qualification& q, Page& page) {
+  page.heading("13. Data, and how to repeat it");
+  std::string command;
+  for (const std::string& word : q.command) {
+    const bool plain =
+        !word.empty() &&
+        word.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,@%+") ==
+            std::string::npos;
+    command += (command.empty() ? "" : " ") + (plain ? word : shell_quoted(word));
+  }
+  page.table({text_cell(""), text_cell("")},
+             {{text_cell("repeat it"), code_cell(command.empty() ? kNotMeasured : command)},
+              {text_cell("raw samples"),
+               code_cell(fmt::format("plumb store export {} {}", q.baseline.run, q.candidate.run))},
+              {text_cell("suite, SHA-256"), code_cell(q.suite_hash)},
+              {text_cell("criteria, SHA-256"),
+               code_cell(q.criteria.sha256.empty() ? "the defaults" : q.criteria.sha256)},
+              {text_cell("run of the baseline"), code_cell(q.baseline.run)},
+              {text_cell("run of the candidate"), code_cell(q.candidate.run)}});
+}
+
+}  // namespace
+
+void add_qualification_evidence(const QualificationReport& report, Page& page) {
+  const Qualification& q = report.qualification;
+  add_correctness(q, page);
+  add_stability(q, page);
+  add_compatibility(q, page);
+  add_quality(q, page);
+  add_waivers(q, page);
+  add_history(report, page);
+  add_data(q, page);
+}
+
+}  // namespace plumb

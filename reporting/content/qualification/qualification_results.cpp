@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "reporting/content/comparison/metric_table.hpp"
+#include "reporting/content/qualification/qualification_writers.hpp"
+#include "reporting/document/quantity_text.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kExtremes = 10;
+constexpr std::size_t kMaxLibraries = 60;
+
+std::string verdict_words(QualificationVerdict verdict) {
+  switch (verdict) {
+    case QualificationVerdict::kApprove:
+      return "Approve.";
+    case QualificationVerdict::kApproveWithExceptions:
+      return "Approve with exceptions.";
+    case QualificationVerdict::kReject:
+      return "Reject.";
+    case QualificationVerdict::kNotEnoughEvidence:
+      return "Not enough evidence.";
+  }
+  return "Not enough evidence.";
+}
+
+Tone tone_of_answer(QualificationVerdict verdict) {
+  return verdict == QualificationVerdict::kApprove  ? Tone::kGood
+         : verdict == QualificationVerdict::kReject ? Tone::kBad
+                                                    : Tone::kWarning;
+}
+
+void add_answer(const Qualification& q, Page& page) {
+  page.heading("1. Question and verdict");
+  page.verdict(verdict_words(q.verdict), q.reason, tone_of_answer(q.verdict));
+  page.table({text_cell("report"), text_cell("measured from"), text_cell("to")},
+             {{text_cell(q.candidate.run),
+               text_cell(to_text(q.started)),
+               text_cell(q.complete ? to_text(q.finished)
+                                    : to_text(q.finished) + ", stopped before its end")}});
+  page.signature_line("Decided by, on");
+}
+
+void add_facts(const std::string& what, const std::vector<QualifiedFact>& facts, Page& page) {
+  page.subheading(what);
+  if (facts.empty()) {
+    page.paragraph("none");
+    return;
+  }
+  std::vector<PageRow> rows;
+  for (const QualifiedFact& fact : facts) {
+    rows.push_back({text_cell(fact.name),
+                    text_cell(fact.baseline.empty() ? "–" : fact.baseline),
+                    text_cell(fact.candidate.empty() ? "–" : fact.candidate),
+                    text_cell(fact.identity ? "identity" : "recorded")});
+  }
+  page.table({text_cell("fact"), text_cell("baseline"), text_cell("candidate"), text_cell("")},
+             rows);
+}
+
+void add_scope(const Qualification& q, Page& page) {
+  page.heading("2. Scope");
+  std::set<std::string> models;
+  std::set<std::string> modes;
+  for (const QualifiedMetric& metric : q.models) {
+    models.insert(metric.subject);
+    modes.insert(metric.mode);
+  }
+  page.paragraph(
+      fmt::format("Suite {} ({:.12}): {} models end to end ({}), {} unique layers. From stack {} "
+                  "(environment {}) "
+                  "to stack {} (environment {}).",
+                  q.suite,
+                  q.suite_hash,
+                  models.size(),
+                  modes.empty() ? "no mode" : fmt::format("{}", fmt::join(modes, ", ")),
+                  q.layers.size(),
+                  q.baseline.name,
+                  q.baseline.environment,
+                  q.candidate.name,
+                  q.candidate.environment));
+  std::vector<PageRow> rows;
+  for (const QualifiedStack* stack : {&q.baseline, &q.candidate}) {
+    for (const auto& [name, value] : stack->libraries) {
+      if (rows.size() < kMaxLibraries) {
+        rows.push_back({text_cell(stack->name), text_cell(name), code_cell(value)});
+      }
+    }
+  }
+  if (!rows.empty()) {
+    page.table({text_cell("stack"), text_cell("what was really loaded"), text_cell("")}, rows);
+  }
+  add_facts("What differs", q.differences, page);
+  add_facts("What must not differ, and does not", q.unchanged, page);
+  page.subheading("Not measured, and what else to know");
+  if (q.notes.empty()) {
+    page.paragraph("nothing was left out that the suite names");
+  }
+  for (const std::string& note : q.notes) {
+    page.paragraph(note);
+  }
+}
+
+Tone tone_of_state(CriterionState state) {
+  return state == CriterionState::kMet      ? Tone::kGood
+         : state == CriterionState::kFailed ? Tone::kBad
+                                            : Tone::kWarning;
+}
+
+void add_criteria(const Qualification& q, Page& page) {
+  page.heading("3. Criteria");
+  page.paragraph(q.criteria.file.empty()
+                     ? std::string("The defaults of the program: no file was given.")
+                     : fmt::format("Fixed before the run in {}, SHA-256 {}.",
+                                   q.criteria.file,
+                                   q.criteria.sha256));
+  std::vector<PageRow> rows;
+  for (const CriterionResult& result : q.results) {
+    constexpr std::size_t kMaxCases = 5;
+    std::string cases;
+    for (std::size_t i = 0; i < std::min(kMaxCases, result.cases.size()); ++i) {
+      cases += (i > 0 ? "; " : "") + result.cases[i];
+    }
+    if (result.cases.size() > kMaxCases) {
+      cases += fmt::format("; and {} more", result.cases.size() - kMaxCases);
+    }
+    rows.push_back({word_cell(std::string(to_text(result.state)), tone_of_state(result.state)),
+                    text_cell(result.criterion),
+                    text_cell(result.limit),
+                    text_cell(result.found),
+                    text_cell(cases)});
+  }
+  page.table({text_cell("state"),
+              text_cell("criterion"),
+              text_cell("limit"),
+              text_cell("found"),
+              text_cell("cases that fail or stay open")},
+             rows);
+}
+
+/// Returns a row with the number of metrics of each verdict. What has no ratio and is not broken
+/// counts as not comparable.
+PageRow classes(const std::string& what, std::span<const QualifiedMetric> metrics) {
+  VerdictCounts counts;
+  std::size_t unlike = 0;
+  for (const QualifiedMetric& metric : metrics) {
+    const bool broken = metric.test.verdict == ComparisonVerdict::kBroken;
+    if (!metric.test.ratio && !broken) {
+      ++unlike;
+      continue;
+    }
+    const VerdictCounts one = verdict_counts({&metric.test, 1});
+    counts.broken += one.broken;
+    counts.regressed += one.regressed;
+    counts.improved += one.improved;
+    counts.equivalent += one.equivalent;
+    counts.inconclusive += one.inconclusive;
+  }
+  PageRow row{text_cell(what)};
+  for (const std::size_t count : {counts.broken,
+                                  counts.regressed,
+                                  counts.improved,
+                                  counts.equivalent,
+                                  counts.inconclusive,
+                                  unlike,
+                                  metrics.size()}) {
+    row.push_back(number_cell(std::to_string(count)));
+  }
+  return row;
+}
+
+void add_summary(const Qualification& q, const RunComparisonReport& compared, Page& page) {
+  page.heading("4. Summary");
+  page.table({text_cell(""),
+              number_cell("broken"),
+              number_cell("regressed"),
+              number_cell("improved"),
+              number_cell("equivalent"),
+              number_cell("not enough evidence"),
+              number_cell("not comparable"),
+              number_cell("all")},
+             {classes("models, each in each mode", q.models), classes("unique layers", q.layers)});
+  std::vector<PageRow> rows;
+  for (const GeometricMean& mean : q.geometric_means) {
+    rows.push_back({text_cell(mean.mode),
+                    number_cell(std::to_string(mean.models)),
+                    number_cell(fmt::format("{:.4f}", mean.value)),
+                    number_cell(fmt::format("{:.4f} … {:.4f}", mean.low, mean.high))});
+  }
+  if (rows.empty()) {
+    page.paragraph("Geometric mean of the speed-ups: not measured.");
+  } else {
+    page.table({text_cell("mode"),
+                number_cell("models"),
+                number_cell("geometric mean of the speed-ups"),
+                number_cell("95 %")},
+               rows);
+  }
+  page.paragraph(
+      fmt::format("Cost: {} rounds in {}.",
+                  q.rounds,
+                  duration_text(std::chrono::duration_cast<Seconds>(q.finished - q.started))));
+  const MetricList extremes = extreme_layers(compared.comparison.metrics, kExtremes);
+  if (!extremes.empty()) {
+    page.subheading("The layers that lost and won most");
+    add_metric_table(extremes, compared.places, page);
+  }
+}
+
+}  // namespace
+
+void add_qualification_results(const QualificationReport& report, Page& page) {
+  const Qualification& q = report.qualification;
+  const RunComparisonReport compared = as_comparison(q);
+  add_answer(q, page);
+  add_scope(q, page);
+  add_criteria(q, page);
+  add_summary(q, compared, page);
+}
+
+}  // namespace plumb

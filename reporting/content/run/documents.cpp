@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/run/documents.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include "harness/loadgen/mlperf_words.hpp"
+#include "reporting/content/run/json_documents.hpp"
+#include "reporting/content/run/load_rows.hpp"
+#include "reporting/content/run/report_writers.hpp"
+#include "reporting/content/run/single_layers.hpp"
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/attribute_text.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb {
+namespace {
+
+/// Returns a time with its relative half-width: "1.234 ms ± 0.4 %".
+std::string with_interval(Seconds time, const Interval& interval) {
+  if (time.count() <= 0) {
+    return time_text(time);
+  }
+  const double half = (interval.high - interval.low).count() / 2.0 / time.count();
+  return fmt::format("{} ± {:.1f} %", time_text(time), half * 100.0);
+}
+
+std::string age_of(const std::optional<Timestamp>& row, Timestamp now) {
+  return row ? duration_text(now - *row) : "–";
+}
+
+void write_loads_of(const ModelBounds& model, std::ostream& out) {
+  if (model.loads.empty()) {
+    return;
+  }
+  AlignedTable table({{"  scenario"},
+                      {"mode"},
+                      {"verdict"},
+                      {"score"},
+                      {"median", true},
+                      {"99 %", true},
+                      {"queries", true}});
+  for (const ScenarioResult& load : model.loads) {
+    std::vector<std::string> cells = load_cells(load);
+    cells.front().insert(0, "  ");
+    table.add(std::move(cells));
+  }
+  table.write(out);
+  out << "  " << kMlperfUnverified << '\n';
+}
+
+void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
+  out << fmt::format("{}  ({} of {} layers)\n",
+                     sanitize_utf8(to_text(model.instance, "  ")),
+                     model.measured_layers,
+                     model.total_layers);
+  AlignedTable table({{"  bound"}, {"mode"}, {"time", true}, {"complete"}, {"oldest row", true}});
+  for (const Bound& bound : model.bounds) {
+    table.add({"  " + bound.kind,
+               bound.mode,
+               known_time(bound) ? with_interval(bound.seconds, bound.interval) : "–",
+               bound.complete ? "yes" : "NO",
+               age_of(bound.oldest_row, now)});
+  }
+  for (const ExecutionTime& execution : model.executions) {
+    const bool known = execution.samples > 0;
+    table.add({"  end to end",
+               execution.mode,
+               known ? with_interval(execution.median, execution.interval) : "–",
+               "measured",
+               "–"});
+  }
+  table.write(out);
+  write_loads_of(model, out);
+  for (const std::string& finding : model.findings) {
+    out << "  ! " << sanitize_utf8(finding) << '\n';
+  }
+  constexpr std::size_t kMost = 5;
+  for (std::size_t i = 0; i < std::min(kMost, model.unsupported.size()); ++i) {
+    const auto& layer = model.unsupported[i];
+    out << fmt::format(
+        "  no time for {}: {}\n", sanitize_utf8(layer.layer), sanitize_utf8(layer.reason));
+  }
+  if (model.unsupported.size() > kMost) {
+    out << fmt::format("  … and {} more\n", model.unsupported.size() - kMost);
+  }
+  out << '\n';
+}
+
+void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
+  out << sanitize_utf8(to_text(model.instance, "  ")) << '\n';
+  AlignedTable table({{"  what if"},
+                      {"now", true},
+                      {"predicted", true},
+                      {"speed-up", true},
+                      {"realised", true},
+                      {"speed-up", true},
+                      {"error", true},
+                      {"how"}});
+  for (const WhatIfResult& result : model.whatifs) {
+    const bool known = result.why_not.empty() && result.baseline && result.predicted;
+    table.add({"  " + result.name,
+               result.baseline ? with_interval(*result.baseline, result.baseline_interval) : "–",
+               known ? with_interval(*result.predicted, result.predicted_interval) : "–",
+               known && result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
+               result.realised ? with_interval(*result.realised, result.realised_interval) : "–",
+               result.realised_speedup ? ratio_text(*result.realised_speedup) : "–",
+               prediction_error_text(result),
+               known ? result.mode : result.why_not});
+  }
+  table.write(out);
+  for (const WhatIfResult& result : model.whatifs) {
+    constexpr std::size_t kMost = 3;
+    for (std::size_t i = 0; i < std::min(kMost, result.layers.size()); ++i) {
+      const auto& saving = result.layers[i];
+      out << fmt::format("    {}: {}  {} → {}  ({})\n",
+                         result.name,
+                         sanitize_utf8(saving.layer),
+                         time_text(saving.before),
+                         time_text(saving.after),
+                         sanitize_utf8(saving.change));
+    }
+    if (result.layers.size() > kMost) {
+      out << fmt::format("    {}: and {} more layers, all of them with --json\n",
+                         result.name,
+                         result.layers.size() - kMost);
+    }
+  }
+  out << '\n';
+}
+
+}  // namespace
+
+void write_model_list(std::span<const ModelListing> models, OutputMode style, std::ostream& out) {
+  if (style == OutputMode::kJson) {
+    return write_json(model_list_document(models), out);
+  }
+  AlignedTable table({{"model"}, {"task"}, {"axes"}, {"source"}, {"MLPerf rounds"}});
+  for (const ModelListing& model : models) {
+    std::string axes = "batch=1";
+    for (const auto& [name, standard] : model.axes) {
+      axes += fmt::format(" {}={}", name, standard);
+    }
+    table.add({model.name, model.task, axes, model.source, model.rounds});
+  }
+  table.write(out);
+}
+
+void write_model(const Graph& graph, OutputMode style, std::ostream& out) {
+  if (style == OutputMode::kJson) {
+    return write_json(model_document(graph), out);
+  }
+  const GraphTotals sums = totals(graph);
+  out << fmt::format("{}  opset {}  {} layers, {} unique  {}MACs  {} parameters ({})\n",
+                     sanitize_utf8(graph.name),
+                     graph.opset,
+                     sums.layers,
+                     sums.unique_layers,
+                     count_text(static_cast<double>(sums.macs)),
+                     count_text(static_cast<double>(graph.parameters)),
+                     bytes_text(graph.weight_bytes));
+  const auto describe_values = [&](const char* what, const std::vector<ValueId>& ids) {
+    for (const ValueId id : ids) {
+      const Value& value = graph.values[id];
+      out << fmt::format("{} {} {}[{}]\n",
+                         what,
+                         sanitize_utf8(value.name),
+                         to_text(value.type.dtype),
+                         fmt::join(value.type.dims, ","));
+    }
+  };
+  describe_values("input ", graph.inputs);
+  describe_values("output", graph.outputs);
+  for (const auto& [op, count] : sums.ops) {
+    out << fmt::format("  {:5} {}\n", count, sanitize_utf8(op));
+  }
+  AlignedTable table({{"layer"}, {"op"}, {"MACs", true}, {"bytes", true}, {"key"}});
+  for (const Layer& layer : graph.layers) {
+    const Bytes bytes = layer.cost.input_bytes + layer.cost.weight_bytes + layer.cost.output_bytes;
+    const std::string key = layer.role == Layer::Role::kFolded ? "folded: acts on weights only"
+                            : layer.role == Layer::Role::kUnsupported
+                                ? "unsupported: " + layer.reason
+                                : layer.key.text;
+    table.add({layer.name,
+               layer.onnx_op,
+               count_text(static_cast<double>(layer.cost.macs)),
+               bytes_text(bytes),
+               key});
+  }
+  table.write(out);
+}
+
+void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream& out) {
+  if (style == OutputMode::kJson) {
+    return write_json(runs_document(runs), out);
+  }
+  AlignedTable table({{"run"},
+                      {"suite"},
+                      {"stack"},
+                      {"environment"},
+                      {"started"},
+                      {"state"},
+                      {"ok", true},
+                      {"failed", true},
+                      {"reused", true},
+                      {"tags"}});
+  for (const RunRecord& run : runs) {
+    table.add({run.header.id,
+               run.header.suite,
+               run.header.stack,
+               run.header.environment.id(),
+               to_text(run.header.started).substr(0, 19) + "Z",
+               std::string(to_text(run.state)),
+               std::to_string(run.rows_ok),
+               std::to_string(run.rows_failed),
+               std::to_string(run.rows_reused),
+               fmt::format("{}", fmt::join(run.tags, " "))});
+  }
+  table.write(out);
+}
+
+void write_bounds(const RunReport& report, OutputMode style, std::ostream& out) {
+  if (style == OutputMode::kJson) {
+    return write_json(bounds_document(report), out);
+  }
+  out << fmt::format("run {}  suite {}  stack {}  environment {}\n\n",
+                     report.run.header.id,
+                     sanitize_utf8(report.run.header.suite),
+                     sanitize_utf8(report.run.header.stack),
+                     report.run.header.environment.id());
+  for (const ModelReport& model : report.models) {
+    write_bounds_of(model.bounds, report.now, out);
+  }
+  write_single_layers(report, out);
+}
+
+void write_what_ifs(const RunReport& report, OutputMode style, std::ostream& out) {
+  if (style == OutputMode::kJson) {
+    return write_json(what_ifs_document(report), out);
+  }
+  out << fmt::format("run {}  suite {}  stack {}\n\n",
+                     report.run.header.id,
+                     sanitize_utf8(report.run.header.suite),
+                     sanitize_utf8(report.run.header.stack));
+  for (const ModelReport& model : report.models) {
+    write_what_ifs_of(model.whatifs, out);
+  }
+}
+
+void write_environment(const Environment& environment,
+                       OutputMode style,
+                       bool explain,
+                       std::ostream& out) {
+  if (style == OutputMode::kJson) {
+    return write_json(environment_document(environment), out);
+  }
+  out << fmt::format(
+      "environment {}\n\nidentity{}\n",
+      environment.id(),
+      explain ? ": hashed; two runs belong to one environment exactly when all of it is equal"
+              : "");
+  for (const auto& [name, value] : environment.identity) {
+    out << fmt::format("  {:<24} {}\n", name, sanitize_utf8(value));
+  }
+  out << fmt::format("\nrecorded{}\n",
+                     explain ? ": shown in diffs when runs are compared, never hashed" : "");
+  for (const auto& [name, value] : environment.facts) {
+    out << fmt::format("  {:<24} {}\n", name, sanitize_utf8(value));
+  }
+}
+
+void write_layer(const LayerKey& key,
+                 std::span<const Measurement> rows,
+                 const Environment& environment,
+                 OutputMode style,
+                 std::ostream& out) {
+  if (style == OutputMode::kJson) {
+    return write_json(layer_document(key, rows, environment), out);
+  }
+  std::vector<const Measurement*> sorted;
+  for (const Measurement& row : rows) {
+    if (row.purpose != Purpose::kRace || !row.outcome.timed()) {
+      sorted.push_back(&row);
+    }
+  }
+  std::stable_sort(sorted.begin(), sorted.end(), [](const Measurement* a, const Measurement* b) {
+    if (a->outcome.timed() != b->outcome.timed()) {
+      return a->outcome.timed();
+    }
+    return a->outcome.timed() && a->summary.median < b->summary.median;
+  });
+  const LayerCost cost = cost_of(parse_key(key));
+  out << fmt::format("{}\n{}MACs  environment {}\n\n",
+                     key.text,
+                     count_text(static_cast<double>(cost.macs)),
+                     environment.id());
+  AlignedTable table({{"variant"},
+                      {"time", true},
+                      {"n", true},
+                      {"GFLOP/s", true},
+                      {"creation", true},
+                      {"reorder", true},
+                      {"workspace", true},
+                      {"outcome"}});
+  for (const Measurement* row : sorted) {
+    const SampleSummary time = row->corrected();
+    const bool timed = row->outcome.timed() && time.n > 0;
+    const double rate =
+        timed && time.median.count() > 0 ? cost.flops.value / time.median.count() / 1e9 : 0.0;
+    const std::string outcome =
+        fmt::format("{}{}{}",
+                    to_text(row->outcome.kind),
+                    row->library_choice ? ", the library's choice" : "",
+                    row->outcome.reason.empty() ? "" : ": " + row->outcome.reason);
+    table.add({row->variant.empty() ? "–" : row->variant,
+               timed ? with_interval(time.median, time.interval) : "–",
+               timed ? std::to_string(time.n) : "–",
+               timed ? fmt::format("{:.1f}", rate) : "–",
+               row->creation ? time_text(*row->creation) : "–",
+               row->reorder ? time_text(*row->reorder) : "–",
+               bytes_text(row->workspace),
+               outcome});
+  }
+  table.write(out);
+  bool first = true;
+  for (const Measurement* row : sorted) {
+    if (const std::string text = attribute_text(*row); !text.empty()) {
+      out << fmt::format("{}{}: {}\n", std::exchange(first, false) ? "\n" : "", row->variant, text);
+    }
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/model/graph/graph.hpp"
+#include "harness/results/environment.hpp"
+#include "harness/results/run.hpp"
+#include "reporting/content/run/report.hpp"
+
+namespace plumb {
+
+/// Ways in which a command prints: for people, or as JSON. The JSON is one document with
+/// `schema_version` (docs/reference/command-line.md).
+enum class OutputMode { kText, kJson };
+
+inline constexpr int kJsonSchemaVersion = 1;
+
+/// Description of one model that a user can ask for.
+struct ModelListing {
+  std::string name;
+  std::string source;
+  std::string task;
+  std::map<std::string, std::int64_t> axes;  ///< what varies beside the batch, and its standard
+  std::string rounds;                        ///< MLPerf rounds; empty: none
+  std::string deviations;                    ///< from the benchmark's model; empty: none
+};
+
+/// Writes the output of `plumb model list`.
+void write_model_list(std::span<const ModelListing> models, OutputMode style, std::ostream& out);
+/// Writes the output of `plumb model show`.
+void write_model(const Graph& graph, OutputMode style, std::ostream& out);
+/// Writes the output of `plumb runs`.
+void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream& out);
+/// Writes the output of `plumb bound`.
+void write_bounds(const RunReport& report, OutputMode style, std::ostream& out);
+/// Writes the output of `plumb whatif`.
+void write_what_ifs(const RunReport& report, OutputMode style, std::ostream& out);
+/// Writes the output of `plumb env`.
+void write_environment(const Environment& environment,
+                       OutputMode style,
+                       bool explain,
+                       std::ostream& out);
+/// Writes the output of `plumb layer`: all rows of one key, fastest first.
+void write_layer(const LayerKey& key,
+                 std::span<const Measurement> rows,
+                 const Environment& environment,
+                 OutputMode style,
+                 std::ostream& out);
+
+}  // namespace plumb

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: the load of a scenario, in tables and documents.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/results/scenario_result.hpp"
+#include "reporting/content/run/json_documents.hpp"
+
+namespace plumb {
+
+/// Returns the score of a load: "90 % ≤ 12.30 ms", "81.5 queries/s (99 % ≤ 15 ms)", "97.2
+/// samples/s".
+[[nodiscard]] std::string score_text(const ScenarioResult& load);
+
+/// Returns "VALID", "INVALID", or the outcome of a load that was not executed.
+[[nodiscard]] std::string verdict_text(const ScenarioResult& load);
+
+/// Returns scenario, mode, verdict, score, median, 99 % latency and queries, for a table.
+[[nodiscard]] std::vector<std::string> load_cells(const ScenarioResult& load);
+
+/// Returns an element of `executions` (docs/reference/command-line.md). Its `load` is the whole
+/// record.
+[[nodiscard]] Json load_json(const ScenarioResult& load);
+
+}  // namespace plumb

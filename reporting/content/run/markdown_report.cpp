@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "harness/loadgen/mlperf_words.hpp"
+#include "reporting/content/run/load_rows.hpp"
+#include "reporting/content/run/report_writers.hpp"
+#include "reporting/content/run/single_layers.hpp"
+#include "reporting/document/markdown_text.hpp"
+#include "reporting/document/quantity_text.hpp"
+
+namespace plumb {
+namespace {
+
+const Bound* find_bound(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+  const auto place =
+      std::find_if(model.bounds.begin(), model.bounds.end(), [&](const Bound& bound) {
+        return bound.kind == kind && (mode.empty() || bound.mode == mode);
+      });
+  return place == model.bounds.end() ? nullptr : &*place;
+}
+
+std::string bound_cell(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+  const Bound* const bound = find_bound(model, kind, mode);
+  const std::optional<Seconds> time = bound == nullptr ? std::nullopt : known_time(*bound);
+  return time ? time_text(*time) + (bound->complete ? "" : " (incomplete)") : "–";
+}
+
+std::string execution_cell(const ModelBounds& model, std::string_view mode) {
+  for (const ExecutionTime& execution : model.executions) {
+    if (execution.mode == mode && execution.samples > 0) {
+      return time_text(execution.median);
+    }
+  }
+  return "–";
+}
+
+std::string overview(const RunReport& report) {
+  std::string text =
+      "| model | batch | type | layers | hardware | library (fusion) | library (plain) | parallel "
+      "| predicted | end to end (plain) |\n"
+      "| --- | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n";
+  std::size_t listed = 0;
+  for (const ModelReport& model : report.models) {
+    const ModelBounds& b = model.bounds;
+    if (text.size() > kMarkdownLimit / 2) {
+      text += fmt::format("\nand {} more models\n", report.models.size() - listed);
+      break;
+    }
+    ++listed;
+    std::string name = markdown_cell(b.instance.model);
+    for (const auto& [axis, extent] : b.instance.dims) {
+      name += fmt::format(", {} {}", markdown_cell(axis), extent);
+    }
+    text += fmt::format("| {} | {} | {} | {} of {} | {} | {} | {} | {} | {} | {} |\n",
+                        name,
+                        b.instance.batch,
+                        markdown_cell(b.instance.dtype),
+                        b.measured_layers,
+                        b.total_layers,
+                        bound_cell(b, "hardware", ""),
+                        bound_cell(b, "library", "fusion"),
+                        bound_cell(b, "library", "plain"),
+                        bound_cell(b, "library_parallel", "fusion"),
+                        bound_cell(b, "predicted", "plain"),
+                        execution_cell(b, "plain"));
+  }
+  return text;
+}
+
+std::string slowest_layers(const ModelBounds& model) {
+  constexpr std::size_t kMost = 5;
+  std::vector<const PartitionStep*> steps;
+  for (const PartitionStep& step : model.cover) {
+    if (step.time) {
+      steps.push_back(&step);
+    }
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const PartitionStep* a, const PartitionStep* b) {
+    return a->time->time.median > b->time->time.median;
+  });
+  std::string text = "\n| slowest layers | time | variant |\n| --- | ---: | --- |\n";
+  for (std::size_t i = 0; i < std::min(kMost, steps.size()); ++i) {
+    text += fmt::format("| {} | {} | {} |\n",
+                        markdown_code(steps[i]->key.text),
+                        time_text(steps[i]->time->time.median),
+                        markdown_cell(steps[i]->time->variant));
+  }
+  if (steps.size() > kMost) {
+    text += fmt::format("\nand {} more\n", steps.size() - kMost);
+  }
+  return text;
+}
+
+std::string loads_table(const ModelBounds& model) {
+  if (model.loads.empty()) {
+    return "";
+  }
+  std::string text =
+      "\n| scenario | mode | verdict | score | median | 99 % | queries |\n"
+      "| --- | --- | --- | --- | ---: | ---: | ---: |\n";
+  for (const ScenarioResult& load : model.loads) {
+    std::string row = "|";
+    for (const std::string& each : load_cells(load)) {
+      row += " " + markdown_cell(each) + " |";
+    }
+    text += row + "\n";
+  }
+  return text + fmt::format("\n{}\n", kMlperfUnverified);
+}
+
+std::string model_section(const ModelReport& model) {
+  std::string text =
+      fmt::format("\n### {}\n\n", markdown_cell(to_text(model.bounds.instance, ", ")));
+  std::vector<std::string> notes = model.bounds.findings;
+  for (const auto& layer : model.bounds.unsupported) {
+    notes.push_back(fmt::format("no time for {}: {}", layer.layer, layer.reason));
+  }
+  constexpr std::size_t kMaxNotes = 20;
+  for (std::size_t i = 0; i < std::min(kMaxNotes, notes.size()); ++i) {
+    text += "- " + markdown_cell(notes[i]) + "\n";
+  }
+  if (notes.size() > kMaxNotes) {
+    text += fmt::format("- and {} more\n", notes.size() - kMaxNotes);
+  }
+  text += loads_table(model.bounds);
+  text +=
+      "\n| what if | now | predicted | speed-up | realised | speed-up | error | how |\n| --- | "
+      "---: | ---: "
+      "| ---: | ---: | ---: | ---: | --- |\n";
+  for (const WhatIfResult& result : model.whatifs.whatifs) {
+    const bool known = result.why_not.empty();
+    text +=
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n",
+                    markdown_cell(result.name),
+                    result.baseline ? time_text(*result.baseline) : "–",
+                    known && result.predicted ? time_text(*result.predicted) : "–",
+                    known && result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
+                    result.realised ? time_text(*result.realised) : "–",
+                    result.realised_speedup ? ratio_text(*result.realised_speedup) : "–",
+                    prediction_error_text(result),
+                    markdown_cell(known ? result.mode : "not known: " + result.why_not));
+  }
+  return text + slowest_layers(model.bounds);
+}
+
+/// Returns a table of the layers that the suite lists by themselves, as many as `room` bytes hold.
+std::string layers_section(const RunReport& report, std::size_t room) {
+  std::string text =
+      "\n### Single layers\n\n| layer | count | time | MAC/s | ÷ hardware | variant |\n"
+      "| --- | ---: | ---: | ---: | ---: | --- |\n";
+  std::size_t listed = 0;
+  for (const SingleLayerResult& result : report.layers) {
+    const std::string row =
+        fmt::format("| {} | {} | {} | {} | {} | {} |\n",
+                    markdown_code(result.layer.key.text),
+                    result.layer.count,
+                    result.time ? time_text(result.time->time.median) : "–",
+                    rate_text(result),
+                    ratio_to_hardware(result),
+                    markdown_cell(result.time ? result.time->variant : result.reason));
+    if (text.size() + row.size() + 100 > room) {
+      break;
+    }
+    text += row;
+    ++listed;
+  }
+  if (listed < report.layers.size()) {
+    text +=
+        fmt::format("\nand {} more: the HTML report has them all\n", report.layers.size() - listed);
+  }
+  return text;
+}
+
+}  // namespace
+
+void write_markdown_report(const RunReport& report, std::ostream& out) {
+  const RunHeader& header = report.run.header;
+  std::string text = fmt::format(
+      "## Plumbline: {}\n\nrun {} · stack {} · environment {} · {} · {} rows measured, {} reused, "
+      "{} without a time\n\n",
+      markdown_cell(header.suite),
+      header.id,
+      markdown_cell(header.stack),
+      header.environment.id(),
+      to_text(header.started),
+      report.run.rows_ok,
+      report.run.rows_reused,
+      report.run.rows_failed);
+  text += report.models.empty() ? std::string() : overview(report);
+  std::size_t written = 0;
+  for (const ModelReport& model : report.models) {
+    const std::string section = model_section(model);
+    if (text.size() + section.size() + 100 > kMarkdownLimit) {
+      text += fmt::format("\nand {} more models: the HTML report has them all\n",
+                          report.models.size() - written);
+      break;
+    }
+    text += section;
+    ++written;
+  }
+  if (!report.layers.empty() && text.size() + 1000 < kMarkdownLimit) {
+    text += layers_section(report, kMarkdownLimit - text.size());
+  }
+  out << text;
+}
+
+}  // namespace plumb

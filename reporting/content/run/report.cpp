@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/run/report.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ostream>
+
+#include "reporting/content/run/documents.hpp"
+#include "reporting/content/run/json_documents.hpp"
+#include "reporting/content/run/report_writers.hpp"
+
+namespace plumb {
+namespace {
+
+void write_text(const RunReport& report, std::ostream& out) {
+  write_bounds(report, OutputMode::kText, out);
+  write_what_ifs(report, OutputMode::kText, out);
+}
+
+void write_json_report(const RunReport& report, std::ostream& out) {
+  Json document = bounds_document(report);
+  document["whatifs"] = what_ifs_document(report)["models"];
+  document["header"] = run_json(report.run);
+  write_json(document, out);
+}
+
+constexpr std::array<ReportFormat, 5> kFormats{{
+    {".html", "one page that opens offline", write_html_report},
+    {".md", "Markdown", write_markdown_report},
+    {".json", "JSON document", write_json_report},
+    {".xml", "JUnit", write_junit_report},
+    {".txt", "text", write_text},
+}};
+
+}  // namespace
+
+std::optional<Seconds> known_time(const Bound& bound) {
+  const bool known = bound.complete || bound.seconds.count() > 0.0;
+  return known ? std::optional<Seconds>(bound.seconds) : std::nullopt;
+}
+
+std::string prediction_error_text(const WhatIfResult& result) {
+  if (!result.prediction_error) {
+    return "–";
+  }
+  const PredictionError& error = *result.prediction_error;
+  return fmt::format(
+      "{:.1f} % ({:.1f} to {:.1f})", 100.0 * error.share, 100.0 * error.low, 100.0 * error.high);
+}
+
+std::span<const ReportFormat> report_formats() {
+  return kFormats;
+}
+
+}  // namespace plumb

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: one function for each format, gathered by the table in report.cpp.
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+
+#include "reporting/content/run/report.hpp"
+
+namespace plumb {
+
+/// Returns the time of a bound, or of the measured part of an incomplete one. Absent: nothing of it
+/// is measured.
+[[nodiscard]] std::optional<Seconds> known_time(const Bound& bound);
+
+/// Returns how far a what-if's prediction was off, with its interval: "2.7 % (0.4 to 5.0)". It is
+/// "–" if nothing was realised.
+[[nodiscard]] std::string prediction_error_text(const WhatIfResult& result);
+
+/// Writes one page that opens offline. It refers to nothing outside the file, and a content
+/// security policy forbids that. The page draws itself from a JSON document. Nothing from outside
+/// is ever parsed as markup.
+void write_html_report(const RunReport& report, std::ostream& out);
+
+/// Writes GitHub-flavoured Markdown below kMarkdownLimit, so that it fits a comment. Tables are cut
+/// with "and 37 more".
+void write_markdown_report(const RunReport& report, std::ostream& out);
+
+/// Writes JUnit XML with a test suite for each model and a test case for each step. A wrong result,
+/// a crash or a time-out is `error`, any other step without a time `skipped`. Scenarios are test
+/// cases, too.
+void write_junit_report(const RunReport& report, std::ostream& out);
+
+}  // namespace plumb

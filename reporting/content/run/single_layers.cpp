@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/run/single_layers.hpp"
+
+#include <ostream>
+
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/quantity_text.hpp"
+
+namespace plumb {
+
+std::string rate_text(const SingleLayerResult& layer) {
+  const double seconds = layer.time ? layer.time->time.median.count() : 0.0;
+  return seconds > 0.0 && layer.cost.macs > 0
+             ? count_text(static_cast<double>(layer.cost.macs) / seconds)
+             : "–";
+}
+
+std::string ratio_to_hardware(const SingleLayerResult& layer) {
+  return layer.time && layer.hardware && layer.hardware->count() > 0.0
+             ? ratio_text(layer.time->time.median / *layer.hardware)
+             : "–";
+}
+
+Json single_layers_json(const RunReport& report) {
+  Json rows = Json::array();
+  for (const SingleLayerResult& result : report.layers) {
+    Json row{{"key", result.layer.key.text},
+             {"count", result.layer.count},
+             {"file", result.layer.file},
+             {"macs", result.cost.macs},
+             {"seconds", Json()},
+             {"hardware_seconds", result.hardware ? Json(result.hardware->count()) : Json()}};
+    if (result.time) {
+      row["seconds"] = result.time->time.median.count();
+      row["low"] = result.time->time.interval.low.count();
+      row["high"] = result.time->time.interval.high.count();
+      row["samples"] = result.time->time.n;
+      row["cache"] = to_text(result.cache);
+      row["variant"] = result.time->variant;
+    } else {
+      row["reason"] = result.reason;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void write_single_layers(const RunReport& report, std::ostream& out) {
+  if (report.layers.empty()) {
+    return;
+  }
+  AlignedTable table({{"time", true},
+                      {"MAC/s", true},
+                      {"÷ hardware", true},
+                      {"count", true},
+                      {"variant, or why there is no time"},
+                      {"layer"}});
+  for (const SingleLayerResult& result : report.layers) {
+    table.add({result.time ? time_text(result.time->time.median) : "–",
+               rate_text(result),
+               ratio_to_hardware(result),
+               std::to_string(result.layer.count),
+               result.time ? result.time->variant : result.reason,
+               result.layer.key.text});
+  }
+  table.write(out);
+}
+
+}  // namespace plumb

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: the layers that a suite lists by themselves, in the forms that formats
+// share.
+#pragma once
+
+#include <iosfwd>
+
+#include "reporting/content/run/json_documents.hpp"
+
+namespace plumb {
+
+/// Returns one object for each layer. Its times are null if there are none.
+[[nodiscard]] Json single_layers_json(const RunReport& report);
+
+/// Writes a table for a terminal. Without such layers it writes nothing.
+void write_single_layers(const RunReport& report, std::ostream& out);
+
+/// Returns multiply-accumulates per second ("12.34 G"), or a dash.
+[[nodiscard]] std::string rate_text(const SingleLayerResult& layer);
+
+/// Returns a layer's time as a multiple of its hardware bound, or a dash.
+[[nodiscard]] std::string ratio_to_hardware(const SingleLayerResult& layer);
+
+}  // namespace plumb

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/stack/preview_documents.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <ostream>
+#include <set>
+#include <utility>
+
+#include "reporting/content/run/json_documents.hpp"
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kShownRows = 40;
+
+constexpr std::array kChanges{
+    std::pair{EngineChange::kSupportLost, "support lost"},
+    std::pair{EngineChange::kNumerics, "other numerical notes"},
+    std::pair{EngineChange::kKnobs, "other tile or knobs"},
+    std::pair{EngineChange::kResources, "other workspace or behaviour"},
+    std::pair{EngineChange::kSupportGained, "support gained"},
+    std::pair{EngineChange::kUnknown, "unknown: only the engine's number"},
+    std::pair{EngineChange::kNoEngine, "no engine without the driver"},
+    std::pair{EngineChange::kSame, "same"}};
+
+std::string_view verdict_of(EngineChange change) {
+  switch (change) {
+    case EngineChange::kSame:
+      return "same";
+    case EngineChange::kUnknown:
+    case EngineChange::kNoEngine:
+      return "unknown";
+    default:
+      return "changed";
+  }
+}
+
+struct Count {
+  std::int64_t comparisons = 0;
+  std::int64_t nodes = 0;
+};
+
+Count count_of(const EnginePreview& preview, EngineChange change) {
+  Count count;
+  for (const EngineComparison& one : preview.comparisons) {
+    if (one.change == change) {
+      ++count.comparisons;
+      count.nodes += one.nodes;
+    }
+  }
+  return count;
+}
+
+std::size_t layer_count(const EnginePreview& preview) {
+  std::set<LayerKey> keys;
+  for (const EngineComparison& one : preview.comparisons) {
+    keys.insert(one.key);
+  }
+  return keys.size();
+}
+
+std::string fact(const PreviewReport::Side& side, const char* name) {
+  const auto found = side.environment.facts.find(name);
+  return found == side.environment.facts.end() ? "" : found->second;
+}
+
+Json side_json(const PreviewReport::Side& side) {
+  const auto library = side.environment.identity.find("library");
+  return {{"stack", side.stack},
+          {"library", library == side.environment.identity.end() ? Json() : Json(library->second)},
+          {"version", fact(side, "library.version")},
+          {"facts", side.environment.facts}};
+}
+
+Json bytes_or_null(const std::optional<Bytes>& bytes) {
+  return bytes ? Json(bytes->value) : Json();
+}
+
+Json configuration_json(const std::optional<EngineConfiguration>& configuration) {
+  if (!configuration) {
+    return {};
+  }
+  return {{"engine", configuration->engine},
+          {"knobs", configuration->knobs},
+          {"numerical_notes", configuration->numerical_notes},
+          {"behaviour_notes", configuration->behaviour_notes},
+          {"workspace_bytes", bytes_or_null(configuration->workspace)},
+          {"shared_memory_bytes", bytes_or_null(configuration->shared_memory)},
+          {"plan_sha256", configuration->plan_digest}};
+}
+
+Json comparison_json(const EngineComparison& one) {
+  Json models = Json::array();
+  for (const LayerUse& use : one.uses) {
+    models.push_back({{"model", use.model}, {"nodes", use.nodes}});
+  }
+  Json differences = Json::array();
+  for (const EngineDifference& difference : one.differences) {
+    differences.push_back(
+        {{"what", difference.what}, {"from", difference.from}, {"to", difference.to}});
+  }
+  Json row{{"key", one.key.text},
+           {"layout", one.layout},
+           {"verdict", verdict_of(one.change)},
+           {"change", to_text(one.change)},
+           {"nodes", one.nodes},
+           {"models", std::move(models)},
+           {"differences", std::move(differences)},
+           {"earlier_rank", one.earlier_rank ? Json(*one.earlier_rank) : Json()},
+           {"from", configuration_json(one.from)},
+           {"to", configuration_json(one.to)}};
+  if (!one.reason.empty()) {
+    row["reason"] = one.reason;
+  }
+  return row;
+}
+
+Json document_of(const PreviewReport& report) {
+  Json summary{{"layers", layer_count(report.preview)},
+               {"comparisons", report.preview.comparisons.size()}};
+  for (const auto& [change, words] : kChanges) {
+    const Count count = count_of(report.preview, change);
+    summary[std::string(to_text(change))] = {{"comparisons", count.comparisons},
+                                             {"nodes", count.nodes}};
+  }
+  Json not_covered = Json::array();
+  for (const NotCovered& entry : report.preview.not_covered) {
+    not_covered.push_back(
+        {{"op", entry.op}, {"reason", entry.reason}, {"keys", entry.keys}, {"nodes", entry.nodes}});
+  }
+  Json layers = Json::array();
+  for (const EngineComparison& one : report.preview.comparisons) {
+    layers.push_back(comparison_json(one));
+  }
+  return {{"schema_version", kJsonSchemaVersion},
+          {"suite", report.suite},
+          {"gpu", {{"name", report.gpu}, {"profile", report.profile}}},
+          {"dtype", report.dtype},
+          {"from", side_json(report.from)},
+          {"to", side_json(report.to)},
+          {"summary", std::move(summary)},
+          {"layers", std::move(layers)},
+          {"not_covered", std::move(not_covered)}};
+}
+
+/// Returns the notable differences: "TILE_SIZE 5 → 7". Without any, it returns the reason.
+std::string differences_text(const EngineComparison& one) {
+  std::string text;
+  for (const EngineDifference& difference : one.differences) {
+    if (difference.what != "engine" || one.change == EngineChange::kUnknown) {
+      text += fmt::format("{}{} {} → {}",
+                          text.empty() ? "" : ", ",
+                          difference.what,
+                          difference.from,
+                          difference.to);
+    }
+  }
+  return text.empty() ? one.reason : text;
+}
+
+std::string models_text(const EngineComparison& one) {
+  if (one.uses.empty()) {
+    return "–";
+  }
+  const std::string first = one.uses.front().model;
+  return one.uses.size() == 1 ? first : fmt::format("{} +{}", first, one.uses.size() - 1);
+}
+
+void write_summary(const PreviewReport& report, std::ostream& out) {
+  out << fmt::format("{} on a described {} ({})\n  from {} (cuDNN {})\n  to   {} (cuDNN {})\n\n",
+                     sanitize_utf8(report.suite),
+                     sanitize_utf8(report.gpu),
+                     sanitize_utf8(report.dtype),
+                     sanitize_utf8(report.from.stack),
+                     sanitize_utf8(fact(report.from, "library.version")),
+                     sanitize_utf8(report.to.stack),
+                     sanitize_utf8(fact(report.to, "library.version")));
+  AlignedTable table({{"  of the first choice"}, {"layers × layouts", true}, {"nodes", true}});
+  for (const auto& [change, words] : kChanges) {
+    const Count count = count_of(report.preview, change);
+    table.add({fmt::format("  {}", words),
+               std::to_string(count.comparisons),
+               std::to_string(count.nodes)});
+  }
+  table.write(out);
+  for (const NotCovered& entry : report.preview.not_covered) {
+    out << fmt::format("  not covered: {} ({} keys, {} nodes): {}\n",
+                       sanitize_utf8(entry.op),
+                       entry.keys,
+                       entry.nodes,
+                       sanitize_utf8(entry.reason));
+  }
+}
+
+}  // namespace
+
+void write_preview(const PreviewReport& report, OutputMode style, std::ostream& out) {
+  if (style == OutputMode::kJson) {
+    return write_json(document_of(report), out);
+  }
+  write_summary(report, out);
+  AlignedTable table({{"  change"},
+                      {"nodes", true},
+                      {"models"},
+                      {"layout"},
+                      {"ranked before", true},
+                      {"difference"},
+                      {"layer"}});
+  std::size_t changed = 0;
+  for (const EngineComparison& one : report.preview.comparisons) {
+    if (verdict_of(one.change) != "changed" || ++changed > kShownRows) {
+      continue;
+    }
+    table.add({fmt::format("  {}", to_text(one.change)),
+               std::to_string(one.nodes),
+               models_text(one),
+               one.layout,
+               one.earlier_rank ? std::to_string(*one.earlier_rank) : "–",
+               differences_text(one),
+               one.key.text});
+  }
+  if (changed == 0) {
+    return;
+  }
+  out << '\n';
+  table.write(out);
+  if (changed > kShownRows) {
+    out << fmt::format("  and {} more, all of them with --json\n", changed - kShownRows);
+  }
+}
+
+}  // namespace plumb

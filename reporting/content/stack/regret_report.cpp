@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/stack/regret_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <ostream>
+#include <string>
+
+#include "reporting/content/run/json_documents.hpp"
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+#include "reporting/formats/html_page.hpp"
+#include "reporting/formats/markdown_page.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kWorst = 50;
+constexpr std::size_t kShownWorst = 10;
+
+constexpr const char* kMethod =
+    "Regret is the time of the library's choice divided by that of the fastest of its variants in "
+    "the same layout (which the caller fixes, but for layout=any), hot, floor subtracted, from the "
+    "full and confirmed rows of a run. Where another variant's median is smaller but the 95 % "
+    "intervals overlap, the key counts as 1. Keys with one variant of the library's are left out, "
+    "and so is code of ours. The mean is geometric; its interval (95 %) says what another draw of "
+    "such keys might give.";
+
+Json time_json(const KeyTime& time) {
+  return {{"variant", time.variant},
+          {"seconds", time.time.median.count()},
+          {"low", time.time.interval.low.count()},
+          {"high", time.time.interval.high.count()},
+          {"samples", time.time.n}};
+}
+
+template <typename Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+Json key_json(const KeyRegret& key) {
+  return {{"key", key.key.text},
+          {"ratio", key.ratio},
+          {"intervals_overlap", key.within},
+          {"choice", time_json(key.choice)},
+          {"best", time_json(key.best)}};
+}
+
+Json group_json(const RegretGroup& group) {
+  const bool known = !group.keys.empty();
+  const auto number = [known](double value) { return known ? Json(value) : Json(); };
+  Json worst = Json::array();
+  for (std::size_t i = 0; i < std::min(kWorst, group.keys.size()); ++i) {
+    worst.push_back(key_json(group.keys[i]));
+  }
+  return {{"dtype", group.dtype},
+          {"keys", group.keys.size()},
+          {"overlapping_keys", group.within},
+          {"single_variant_keys", group.no_choice},
+          {"unmeasured_keys", group.not_measured},
+          {"geometric_mean", number(group.geometric_mean)},
+          {"low", or_null(group.low)},
+          {"high", or_null(group.high)},
+          {"p50", number(group.p50)},
+          {"p90", number(group.p90)},
+          {"p99", number(group.p99)},
+          {"share_above_5_percent", number(group.share_above)},
+          {"worst", std::move(worst)}};
+}
+
+Json document_of(const RegretReport& report) {
+  Json runs = Json::array();
+  for (const HeuristicRegret& run : report.runs) {
+    Json groups = Json::array();
+    for (const RegretGroup& group : run.groups) {
+      groups.push_back(group_json(group));
+    }
+    runs.push_back({{"run", run.run},
+                    {"suite", run.suite},
+                    {"stack", run.stack},
+                    {"library", run.library},
+                    {"device", run.device},
+                    {"threads", run.threads},
+                    {"cache", to_text(run.cache)},
+                    {"groups", std::move(groups)}});
+  }
+  return {{"schema_version", kJsonSchemaVersion}, {"method", kMethod}, {"runs", std::move(runs)}};
+}
+
+std::string mean_text(const RegretGroup& group) {
+  if (group.keys.empty()) {
+    return "–";
+  }
+  return group.low ? fmt::format(
+                         "{:.4f} ({:.4f} to {:.4f})", group.geometric_mean, *group.low, *group.high)
+                   : fmt::format("{:.4f}", group.geometric_mean);
+}
+
+std::string number_text(const RegretGroup& group, double value) {
+  return group.keys.empty() ? "–" : fmt::format("{:.3f}", value);
+}
+
+std::string percent_text(const RegretGroup& group) {
+  return group.keys.empty() ? "–" : fmt::format("{:.1f} %", 100.0 * group.share_above);
+}
+
+std::string interval_text(const SampleSummary& time) {
+  return fmt::format("{} ({} to {}, n = {})",
+                     time_text(time.median),
+                     time_text(time.interval.low),
+                     time_text(time.interval.high),
+                     time.n);
+}
+
+const std::array<const char*, 11> kColumns{"library",
+                                           "device",
+                                           "type",
+                                           "keys",
+                                           "geometric mean",
+                                           "p50",
+                                           "p90",
+                                           "p99",
+                                           "above 1.05",
+                                           "overlap",
+                                           "one variant"};
+
+std::array<std::string, 11> cells_of(const HeuristicRegret& run, const RegretGroup& group) {
+  return {run.library,
+          run.device,
+          group.dtype,
+          std::to_string(group.keys.size()),
+          mean_text(group),
+          number_text(group, group.p50),
+          number_text(group, group.p90),
+          number_text(group, group.p99),
+          percent_text(group),
+          std::to_string(group.within),
+          std::to_string(group.no_choice)};
+}
+
+void write_text(const RegretReport& report, std::ostream& out) {
+  std::vector<AlignedTable::Column> columns;
+  columns.reserve(kColumns.size());
+  for (const char* const column : kColumns) {
+    columns.push_back({column, columns.size() > 2});
+  }
+  AlignedTable summary(columns);
+  for (const HeuristicRegret& run : report.runs) {
+    for (const RegretGroup& group : run.groups) {
+      const auto cells = cells_of(run, group);
+      summary.add({cells.begin(), cells.end()});
+    }
+  }
+  summary.write(out);
+  for (const HeuristicRegret& run : report.runs) {
+    for (const RegretGroup& group : run.groups) {
+      out << fmt::format(
+          "\n{} {} of run {}: the worst\n", sanitize_utf8(run.library), group.dtype, run.run);
+      AlignedTable table(
+          {{"  regret", true}, {"choice"}, {"", true}, {"best"}, {"", true}, {"key"}});
+      std::size_t shown = 0;
+      for (const KeyRegret& key : group.keys) {
+        if (key.ratio <= 1.0 || shown++ == kShownWorst) {
+          break;
+        }
+        table.add({fmt::format("  {:.3f}", key.ratio),
+                   key.choice.variant,
+                   time_text(key.choice.time.median),
+                   key.best.variant,
+                   time_text(key.best.time.median),
+                   key.key.text});
+      }
+      if (shown == 0) {
+        out << "  none: no key's choice is slower than its best beyond the intervals\n";
+      } else {
+        table.write(out);
+      }
+    }
+  }
+  out << '\n' << kMethod << '\n';
+}
+
+PageRow head_of(std::span<const char* const> names) {
+  PageRow head;
+  std::transform(names.begin(), names.end(), std::back_inserter(head), [](const char* name) {
+    return text_cell(name);
+  });
+  return head;
+}
+
+void add_worst(const HeuristicRegret& run, const RegretGroup& group, Page& page) {
+  std::vector<PageRow> rows;
+  for (const KeyRegret& key : group.keys) {
+    if (key.ratio <= 1.0 || rows.size() == kWorst) {
+      break;
+    }
+    rows.push_back({number_cell(fmt::format("{:.3f}", key.ratio)),
+                    text_cell(key.choice.variant),
+                    number_cell(interval_text(key.choice.time)),
+                    text_cell(key.best.variant),
+                    number_cell(interval_text(key.best.time)),
+                    code_cell(key.key.text)});
+  }
+  page.subheading(fmt::format("{} {} (run {})", run.library, group.dtype, run.run));
+  if (rows.empty()) {
+    page.paragraph("No key's choice is slower than its best beyond the intervals.");
+    return;
+  }
+  constexpr std::array<const char*, 6> kHead{
+      "regret", "choice", "its time", "best", "its time", "key"};
+  page.table(head_of(kHead), rows);
+}
+
+template <typename Built>
+void write_page(const RegretReport& report, std::ostream& out) {
+  Built page("What the library's own choices cost");
+  page.paragraph(kMethod);
+  std::vector<PageRow> rows;
+  for (const HeuristicRegret& run : report.runs) {
+    for (const RegretGroup& group : run.groups) {
+      PageRow row;
+      for (const std::string& cell : cells_of(run, group)) {
+        row.push_back(row.size() > 2 ? number_cell(cell) : text_cell(cell));
+      }
+      rows.push_back(std::move(row));
+    }
+  }
+  page.table(head_of(kColumns), rows);
+  page.heading("The worst keys");
+  for (const HeuristicRegret& run : report.runs) {
+    for (const RegretGroup& group : run.groups) {
+      add_worst(run, group, page);
+    }
+  }
+  page.write(out);
+}
+
+void write_json_document(const RegretReport& report, std::ostream& out) {
+  write_json(document_of(report), out);
+}
+
+constexpr std::array<OutputFormat<RegretReport>, 4> kFormats{{
+    {".html", "one page that opens offline", write_page<HtmlPage>},
+    {".md", "Markdown", write_page<MarkdownPage>},
+    {".json", "JSON document", write_json_document},
+    {".txt", "text", write_text},
+}};
+
+}  // namespace
+
+void write_regret(const RegretReport& report, OutputMode style, std::ostream& out) {
+  style == OutputMode::kJson ? write_json_document(report, out) : write_text(report, out);
+}
+
+std::span<const OutputFormat<RegretReport>> regret_formats() {
+  return kFormats;
+}
+
+}  // namespace plumb

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/store/dashboard.hpp"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "reporting/content/run/json_documents.hpp"
+#include "reporting/html/embedded_page.hpp"
+#include "reporting/html/page_writer.hpp"
+
+namespace plumb {
+namespace {
+
+/// Identity of a line of the history: a model where it runs, whichever suite measured it.
+using Place = std::tuple<ModelInstance, std::string, std::string, std::string, std::string>;
+
+Place place_of(const ModelInstance& instance, const RunSeries& series) {
+  return {instance, series.backend, series.stack, series.threads, series.system};
+}
+
+const Facts& facts_of(const SuiteMetrics& suite) {
+  return suite.newest->run.header.environment.facts;
+}
+
+/// Returns the library behind a run: its version if the run knows it.
+Json library_of(const SuiteMetrics& suite) {
+  if (const auto version = facts_of(suite).find("library.version");
+      version != facts_of(suite).end() && !version->second.empty()) {
+    return version->second;
+  }
+  const Facts& identity = suite.newest->run.header.environment.identity;
+  const auto library = identity.find("library");
+  return library == identity.end() ? Json() : Json(library->second);
+}
+
+/// Returns the execution that is followed over time: mode plain, scenario single_stream. It has no
+/// samples if the run has none.
+ExecutionTime followed(const ModelBounds& model) {
+  ExecutionTime wanted;
+  wanted.mode = "plain";
+  wanted.scenario = "single_stream";
+  const auto found =
+      std::find_if(model.executions.begin(), model.executions.end(), [&](const auto& each) {
+        return each.mode == wanted.mode && each.scenario == wanted.scenario && each.samples > 0;
+      });
+  return found == model.executions.end() ? wanted : *found;
+}
+
+Json point_json(const SuiteMetrics& suite, const ModelBounds& model) {
+  Json point{{"run", suite.newest->run.header.id},
+             {"started", to_text(suite.newest->run.header.started)},
+             {"library", library_of(suite)},
+             {"seconds", Json()},
+             {"low", Json()},
+             {"high", Json()},
+             {"library_seconds", Json()},
+             {"hardware_seconds", Json()},
+             {"ratio", Json()}};
+  const ExecutionTime execution = followed(model);
+  if (execution.samples > 0) {
+    point["seconds"] = execution.median.count();
+    point["low"] = execution.interval.low.count();
+    point["high"] = execution.interval.high.count();
+  }
+  for (const Bound& bound : model.bounds) {
+    if (!must_not_exceed(bound, execution)) {
+      continue;
+    }
+    point[bound.kind + "_seconds"] = bound.seconds.count();
+    if (bound.kind == "library" && execution.median > Seconds(0.0)) {
+      point["ratio"] = bound.seconds / execution.median;
+    }
+  }
+  return point;
+}
+
+Json model_json(const SuiteMetrics& suite, const ModelInstance& instance) {
+  Json model{{"model", instance.model},
+             {"batch", instance.batch},
+             {"dtype", instance.dtype},
+             {"dims", Json::object()},
+             {"device", suite.device},
+             {"stack", suite.series.stack},
+             {"threads", suite.series.threads},
+             {"points", Json::array()},
+             {"states", Json::array()}};
+  for (const auto& [name, extent] : instance.dims) {
+    model["dims"][name] = extent;
+  }
+  return model;
+}
+
+Json states_json(const SuiteMetrics& suite, const ModelInstance& instance) {
+  Json states = Json::array();
+  for (const ModelRegression& regression : suite.regressions) {
+    if (regression.instance == instance) {
+      states.push_back({{"metric", regression.metric},
+                        {"mode", regression.mode},
+                        {"state", to_text(regression.state)},
+                        {"ratio", regression.ratio ? Json(*regression.ratio) : Json()}});
+    }
+  }
+  return states;
+}
+
+Json models_json(const Dashboard& dashboard) {
+  std::map<Place, Json> models;
+  for (const SuiteMetrics& suite : dashboard.points) {
+    for (const ModelBounds& bounds : suite.newest->models) {
+      Json& model = models
+                        .try_emplace(place_of(bounds.instance, suite.series),
+                                     model_json(suite, bounds.instance))
+                        .first->second;
+      model["points"].push_back(point_json(suite, bounds));
+      model["states"] = states_json(suite, bounds.instance);
+    }
+  }
+  Json list = Json::array();
+  for (auto& [place, model] : models) {
+    list.push_back(std::move(model));
+  }
+  return list;
+}
+
+Json suite_json(const SuiteMetrics& suite, Timestamp now) {
+  const RunMetrics& run = *suite.newest;
+  const auto complete = std::count_if(run.models.begin(), run.models.end(), [](const auto& model) {
+    return model.measured_layers == model.total_layers;
+  });
+  Json row{{"suite", suite.series.suite},
+           {"device", suite.device},
+           {"stack", suite.series.stack},
+           {"library", library_of(suite)},
+           {"age_seconds", Json()},
+           {"duration_seconds", Json()},
+           {"models", run.models.size()},
+           {"complete_models", complete},
+           {"failed_rows", run.run.rows_failed},
+           {"disturbed_ratio", Json()},
+           {"environment_changed", Json()}};
+  if (run.run.finished) {
+    row["age_seconds"] = Seconds(now - *run.run.finished).count();
+    row["duration_seconds"] = Seconds(*run.run.finished - run.run.header.started).count();
+  }
+  if (run.timed > 0) {
+    row["disturbed_ratio"] = static_cast<double>(run.disturbed) / static_cast<double>(run.timed);
+  }
+  if (suite.environment_changed) {
+    row["environment_changed"] = *suite.environment_changed;
+  }
+  return row;
+}
+
+}  // namespace
+
+void write_dashboard(const Dashboard& dashboard, std::ostream& out) {
+  Json data{{"now", to_text(dashboard.now)},
+            {"version", dashboard.version},
+            {"runs", dashboard.points.size()},
+            {"first", Json()},
+            {"last", Json()},
+            {"models", models_json(dashboard)},
+            {"suites", Json::array()}};
+  if (!dashboard.points.empty()) {
+    data["first"] = to_text(dashboard.points.front().newest->run.header.started);
+    data["last"] = to_text(dashboard.points.back().newest->run.header.started);
+  }
+  for (const SuiteMetrics& suite : dashboard.present) {
+    if (suite.newest) {
+      data["suites"].push_back(suite_json(suite, dashboard.now));
+    }
+  }
+  write_page(data, embedded_page().dashboard_script, out);
+}
+
+}  // namespace plumb

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/store/store_pages.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "harness/base/percent_encoding.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/formats/html_page.hpp"
+#include "reporting/prometheus/suite_metrics.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kRunsShown = 200;
+
+using Row = PageRow;
+
+PageCell choice(const std::string& name, const RunId& run, bool chosen) {
+  PageCell cell = text_cell(name);
+  cell.choice = name;
+  cell.value = run;
+  cell.chosen = chosen;
+  return cell;
+}
+
+std::string minutes(Timestamp time) {
+  std::string moment = to_text(time).substr(0, 16);
+  std::replace(moment.begin(), moment.end(), 'T', ' ');
+  return moment;
+}
+
+std::string interval_text(const Interval& interval) {
+  return fmt::format("{} … {}", time_text(interval.low), time_text(interval.high));
+}
+
+const ExecutionTime* best_execution(const ModelBounds& model) {
+  const ExecutionTime* best = nullptr;
+  for (const ExecutionTime& execution : model.executions) {
+    if (execution.samples > 0 && execution.scenario == "single_stream" &&
+        (best == nullptr || execution.median < best->median)) {
+      best = &execution;
+    }
+  }
+  return best;
+}
+
+const Bound* bound_of(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+  const auto bound = std::find_if(model.bounds.begin(), model.bounds.end(), [&](const auto& each) {
+    return each.kind == kind && (mode.empty() || each.mode == mode);
+  });
+  return bound == model.bounds.end() || !bound->complete ? nullptr : &*bound;
+}
+
+std::string bound_text(const Bound* bound) {
+  return bound == nullptr ? "–" : time_text(bound->seconds);
+}
+
+/// Returns the worst state of a model's metrics, with the metrics that are in it.
+std::string state_text(const SuiteMetrics& suite, const ModelInstance& instance) {
+  for (const RegressionState state : {RegressionState::kBroken,
+                                      RegressionState::kRegressed,
+                                      RegressionState::kSuspected,
+                                      RegressionState::kImproved,
+                                      RegressionState::kInconclusive,
+                                      RegressionState::kEquivalent}) {
+    std::string metrics;
+    for (const ModelRegression& each : suite.regressions) {
+      if (each.instance == instance && each.state == state) {
+        metrics += fmt::format("{}{} ({})", metrics.empty() ? "" : ", ", each.metric, each.mode);
+      }
+    }
+    if (!metrics.empty()) {
+      return state == RegressionState::kEquivalent ? "equivalent"
+                                                   : fmt::format("{}: {}", to_text(state), metrics);
+    }
+  }
+  return "no baseline";
+}
+
+Row model_row(const SuiteMetrics& suite, const ModelBounds& model) {
+  const ExecutionTime* const execution = best_execution(model);
+  return {link_cell(to_text(model.instance, ", "), model_address(model.instance.model)),
+          text_cell(fmt::format("{} ({})", suite.series.stack, suite.series.backend)),
+          text_cell(suite.device),
+          number_cell(fmt::format("{} of {}", model.measured_layers, model.total_layers)),
+          number_cell(bound_text(bound_of(model, "hardware", ""))),
+          number_cell(bound_text(bound_of(model, "library", "fusion"))),
+          number_cell(execution == nullptr ? "–" : time_text(execution->median)),
+          text_cell(execution == nullptr ? "–" : execution->mode),
+          text_cell(state_text(suite, model.instance)),
+          link_cell(minutes(suite.newest->run.header.started),
+                    run_address(suite.newest->run.header.id))};
+}
+
+void add_models(HtmlPage& page, std::span<const SuiteMetrics> suites) {
+  std::vector<Row> rows;
+  for (const SuiteMetrics* suite : newest_first(suites)) {
+    for (const ModelBounds& model : suite->newest->models) {
+      rows.push_back(model_row(*suite, model));
+    }
+  }
+  page.heading("Models");
+  if (rows.empty()) {
+    page.paragraph("No finished run has a model.");
+    return;
+  }
+  page.table({text_cell("model"),
+              text_cell("stack"),
+              text_cell("device"),
+              number_cell("layers"),
+              number_cell("hardware bound"),
+              number_cell("library bound, fused"),
+              number_cell("fastest end to end"),
+              text_cell("mode"),
+              text_cell("against the baseline"),
+              text_cell("run")},
+             rows);
+}
+
+void add_runs(HtmlPage& page, std::span<const RunRecord> runs) {
+  page.heading("Runs");
+  if (runs.empty()) {
+    page.paragraph("The store holds no run yet: make one with plumb run SUITE.");
+    return;
+  }
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < std::min(runs.size(), kRunsShown); ++i) {
+    const RunRecord& run = runs[i];
+    std::string tags;
+    for (const std::string& tag : run.tags) {
+      tags += (tags.empty() ? "" : ", ") + tag;
+    }
+    rows.push_back({choice("base", run.header.id, i == 1),
+                    choice("cand", run.header.id, i == 0),
+                    link_cell(run.header.id, run_address(run.header.id)),
+                    text_cell(run.header.suite),
+                    text_cell(run.header.stack),
+                    text_cell(minutes(run.header.started)),
+                    text_cell(std::string(to_text(run.state))),
+                    number_cell(std::to_string(run.rows_ok)),
+                    number_cell(std::to_string(run.rows_failed)),
+                    number_cell(std::to_string(run.rows_reused)),
+                    text_cell(tags)});
+  }
+  page.begin_form("/compare");
+  page.table({text_cell("baseline"),
+              text_cell("candidate"),
+              text_cell("report"),
+              text_cell("suite"),
+              text_cell("stack"),
+              text_cell("started (UTC)"),
+              text_cell("state"),
+              number_cell("ok"),
+              number_cell("failed"),
+              number_cell("reused"),
+              text_cell("tags")},
+             rows);
+  if (runs.size() > kRunsShown) {
+    page.paragraph(fmt::format("and {} older ones: plumb runs", runs.size() - kRunsShown));
+  }
+  page.end_form("compare baseline and candidate");
+}
+
+void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
+  const RunMetrics& run = *suite.newest;
+  const ModelBounds& model = run.models[index];
+  page.heading(fmt::format("{} · {} ({}) · {}",
+                           to_text(model.instance, ", "),
+                           suite.series.stack,
+                           suite.series.backend,
+                           suite.device));
+  page.verdict(state_text(suite, model.instance) + ".",
+               fmt::format("Suite {}, {} of {} layers have a time.",
+                           suite.series.suite,
+                           model.measured_layers,
+                           model.total_layers),
+               model.measured_layers < model.total_layers ? Tone::kWarning : Tone::kGood);
+  page.link("report of the run", run_address(run.run.header.id));
+  std::vector<Row> rows;
+  for (const ExecutionTime& execution : model.executions) {
+    const bool timed = execution.samples > 0;
+    rows.push_back({text_cell("end to end, " + execution.scenario),
+                    text_cell(execution.mode),
+                    number_cell(timed ? time_text(execution.median) : "–"),
+                    text_cell(timed ? interval_text(execution.interval)
+                                    : std::string(to_text(execution.outcome.kind)))});
+  }
+  for (const Bound& bound : model.bounds) {
+    rows.push_back({text_cell(bound.kind),
+                    text_cell(bound.mode),
+                    number_cell(bound.complete ? time_text(bound.seconds) : "–"),
+                    text_cell(bound.complete ? interval_text(bound.interval) : "incomplete")});
+  }
+  page.table({text_cell("what"), text_cell("mode"), number_cell("time"), text_cell("95 %")}, rows);
+  rows.clear();
+  for (const WhatIfResult& whatif : run.whatifs[index].whatifs) {
+    rows.push_back(
+        {text_cell(whatif.name),
+         number_cell(whatif.predicted_speedup ? ratio_text(*whatif.predicted_speedup) : "–"),
+         text_cell(whatif.why_not.empty() ? whatif.mode : whatif.why_not)});
+  }
+  page.table({text_cell("what if"), number_cell("speed-up"), text_cell("how")}, rows);
+  rows.clear();
+  for (const ModelTimes::Layer& layer : run.times[index].slowest) {
+    rows.push_back({text_cell(layer.name),
+                    text_cell(layer.op),
+                    number_cell(time_text(layer.seconds)),
+                    text_cell(layer.variant)});
+  }
+  page.table({text_cell("slowest layer"),
+              text_cell("operator"),
+              number_cell("time"),
+              text_cell("variant")},
+             rows);
+}
+
+}  // namespace
+
+std::string run_address(const RunId& run) {
+  return "/runs/" + percent_encoded(run);
+}
+
+std::string model_address(const std::string& model) {
+  return "/models/" + percent_encoded(model);
+}
+
+void write_overview_page(std::span<const RunRecord> runs,
+                         std::span<const SuiteMetrics> suites,
+                         bool up,
+                         std::ostream& out) {
+  HtmlPage page("Plumbline");
+  if (!up) {
+    page.verdict("The store cannot be read.",
+                 "This is what was read last; the server's log says why.",
+                 Tone::kWarning);
+  }
+  page.link("metrics", "/metrics");
+  add_models(page, suites);
+  add_runs(page, runs);
+  page.write(out);
+}
+
+bool write_model_page(const std::string& model,
+                      std::span<const SuiteMetrics> suites,
+                      std::ostream& out) {
+  HtmlPage page(model);
+  page.link("all models and runs", "/");
+  bool found = false;
+  for (const SuiteMetrics* suite : newest_first(suites)) {
+    for (std::size_t i = 0; i < suite->newest->models.size(); ++i) {
+      if (suite->newest->models[i].instance.model == model) {
+        add_series(page, *suite, i);
+        found = true;
+      }
+    }
+  }
+  if (found) {
+    page.write(out);
+  }
+  return found;
+}
+
+void write_message_page(const std::string& title, const std::string& text, std::ostream& out) {
+  HtmlPage page(title);
+  page.paragraph(text);
+  page.link("all models and runs", "/");
+  page.write(out);
+}
+
+}  // namespace plumb

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+
+#include "reporting/prometheus/metric_families.hpp"
+
+namespace plumb {
+
+/// Returns the address of a run's report, or of a model's page.
+[[nodiscard]] std::string run_address(const RunId& run);
+[[nodiscard]] std::string model_address(const std::string& model);
+
+/// Writes the page `/`: every model as its newest run has it, and the runs. Two runs can be chosen
+/// and compared. `up`: the store could be read.
+void write_overview_page(std::span<const RunRecord> runs,
+                         std::span<const SuiteMetrics> suites,
+                         bool up,
+                         std::ostream& out);
+
+/// Writes the page of one model, as the newest run of each series has it. Returns false, and
+/// writes nothing, if none has it.
+bool write_model_page(const std::string& model,
+                      std::span<const SuiteMetrics> suites,
+                      std::ostream& out);
+
+/// Writes a page with a message, in place of the page that was asked for.
+void write_message_page(const std::string& title, const std::string& text, std::ostream& out);
+
+}  // namespace plumb

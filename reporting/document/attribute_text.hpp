@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "harness/results/measurement.hpp"
+
+namespace plumb {
+
+/// Returns what a backend says of a row on one line: "engine 62 · tensor_cores yes · power_watts
+/// 310 (309 to 312)". Of long texts it has only the length. Empty: the backend says nothing.
+[[nodiscard]] std::string attribute_text(const Measurement& row);
+
+}  // namespace plumb

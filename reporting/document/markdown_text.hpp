@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: text of any origin inside GitHub-flavoured Markdown.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace plumb {
+
+inline constexpr std::size_t kMarkdownLimit = 60'000;  ///< bytes; GitHub allows 65,536 characters
+
+/// Makes text safe in a table cell: on one line, without markup, bars or mentions of users.
+[[nodiscard]] std::string markdown_cell(const std::string& text);
+
+/// Returns a key as code, between pairs of backticks. Backticks, bars and new lines in it become
+/// spaces.
+[[nodiscard]] std::string markdown_code(const std::string& text);
+
+}  // namespace plumb

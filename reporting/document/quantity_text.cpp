@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/document/quantity_text.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace plumb {
+namespace {
+
+/// Returns four significant digits without an exponent, for values below 10,000.
+std::string four_digits(double value) {
+  const double size = std::fabs(value);
+  const int decimals = size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
+  return fmt::format("{:.{}f}", value, decimals);
+}
+
+}  // namespace
+
+std::string time_text(Seconds time) {
+  const double seconds = time.count();
+  const double size = std::fabs(seconds);
+  if (size >= 1.0) {
+    return four_digits(seconds) + " s";
+  }
+  if (size >= 1e-3) {
+    return four_digits(seconds * 1e3) + " ms";
+  }
+  if (size >= 1e-6) {
+    return four_digits(seconds * 1e6) + " µs";
+  }
+  return four_digits(seconds * 1e9) + " ns";
+}
+
+std::string bytes_text(Bytes amount) {
+  constexpr std::array<const char*, 5> kUnits{"B", "KiB", "MiB", "GiB", "TiB"};
+  double value = static_cast<double>(amount.value);
+  std::size_t unit = 0;
+  while (std::fabs(value) >= 1024.0 && unit + 1 < kUnits.size()) {
+    value /= 1024.0;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{} B", amount.value)
+                   : fmt::format("{:.1f} {}", value, kUnits[unit]);
+}
+
+std::string count_text(double count) {
+  constexpr std::array<const char*, 5> kUnits{"", " k", " M", " G", " T"};
+  std::size_t unit = 0;
+  while (std::fabs(count) >= 1000.0 && unit + 1 < kUnits.size()) {
+    count /= 1000.0;
+    ++unit;
+  }
+  return unit == 0 ? fmt::format("{:.0f}", count) : four_digits(count) + kUnits[unit];
+}
+
+std::string duration_text(Seconds time) {
+  const double seconds = time.count();
+  if (seconds >= 2 * 86400.0) {
+    return fmt::format("{:.0f} d", seconds / 86400.0);
+  }
+  if (seconds >= 2 * 3600.0) {
+    return fmt::format("{:.0f} h", seconds / 3600.0);
+  }
+  if (seconds >= 120.0) {
+    return fmt::format("{:.0f} min", seconds / 60.0);
+  }
+  return fmt::format("{:.0f} s", seconds);
+}
+
+std::string ratio_text(double ratio) {
+  return fmt::format("{:.2f}×", ratio);
+}
+
+}  // namespace plumb

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "harness/base/units.hpp"
+
+namespace plumb {
+
+/// Returns a quantity for people, with a fitting unit and three or four significant digits.
+/// Independent of the locale.
+[[nodiscard]] std::string time_text(Seconds time);      ///< "1.234 ms"
+[[nodiscard]] std::string bytes_text(Bytes amount);     ///< "97.5 MiB"
+[[nodiscard]] std::string count_text(double count);     ///< "3.858 G"
+[[nodiscard]] std::string duration_text(Seconds time);  ///< "3 d", "2 h", "45 s": ages
+[[nodiscard]] std::string ratio_text(double ratio);     ///< "1.27×"
+
+}  // namespace plumb

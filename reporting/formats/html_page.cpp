@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/formats/html_page.hpp"
+
+#include <fmt/format.h>
+
+#include <ostream>
+
+#include "reporting/document/escape_xml.hpp"
+#include "reporting/html/embedded_page.hpp"
+
+namespace plumb {
+namespace {
+
+const char* tone_class(Tone tone) {
+  return tone == Tone::kGood ? "" : tone == Tone::kWarning ? " partial" : " bad";
+}
+
+}  // namespace
+
+HtmlPage::HtmlPage(const std::string& title) : title_(escape_xml(title)) {
+  body_ = fmt::format("<h1>{}</h1>\n", title_);
+}
+
+void HtmlPage::heading(const std::string& text) {
+  body_ += fmt::format("<h2>{}</h2>\n", escape_xml(text));
+}
+
+void HtmlPage::subheading(const std::string& text) {
+  body_ += fmt::format("<h3>{}</h3>\n", escape_xml(text));
+}
+
+void HtmlPage::paragraph(const std::string& text) {
+  body_ += fmt::format("<p class=\"quiet wide\">{}</p>\n", escape_xml(text));
+}
+
+void HtmlPage::verdict(const std::string& strong, const std::string& text, Tone tone) {
+  body_ += fmt::format("<div class=\"verdict{}\"><strong>{}</strong> {}</div>\n",
+                       tone_class(tone),
+                       escape_xml(strong),
+                       escape_xml(text));
+}
+
+void HtmlPage::signature_line(const std::string& text) {
+  body_ += fmt::format("<p class=\"signature\">{}</p>\n", escape_xml(text));
+}
+
+void HtmlPage::drawing(const std::string& svg) {
+  body_ += svg + "\n";
+}
+
+void HtmlPage::link(const std::string& text, const std::string& address) {
+  body_ += fmt::format("<p><a href=\"{}\">{}</a></p>\n", escape_xml(address), escape_xml(text));
+}
+
+void HtmlPage::cell(const char* element, const PageCell& cell) {
+  const std::string style = cell.number ? "number" : cell.style;
+  body_ += style.empty() ? fmt::format("<{}>", element)
+                         : fmt::format("<{} class=\"{}\">", element, style);
+  const std::string text = escape_xml(cell.text);
+  if (!cell.choice.empty()) {
+    body_ +=
+        fmt::format("<label><input type=\"radio\" required name=\"{}\" value=\"{}\"{}> {}</label>",
+                    escape_xml(cell.choice),
+                    escape_xml(cell.value),
+                    cell.chosen ? " checked" : "",
+                    text);
+  } else if (!cell.drawing.empty()) {
+    body_ += cell.drawing + text;
+  } else if (cell.code) {
+    body_ += fmt::format("<code>{}</code>", text);
+  } else if (!cell.link.empty()) {
+    body_ += fmt::format("<a href=\"{}\">{}</a>", escape_xml(cell.link), text);
+  } else {
+    body_ += text;
+  }
+  body_ += fmt::format("</{}>", element);
+}
+
+void HtmlPage::table(const PageRow& head, const std::vector<PageRow>& rows) {
+  body_ += "<div class=\"scroll\"><table><thead><tr>";
+  for (const PageCell& each : head) {
+    cell("th", each);
+  }
+  body_ += "</tr></thead><tbody>\n";
+  for (const auto& row : rows) {
+    body_ += "<tr>";
+    for (const PageCell& each : row) {
+      cell("td", each);
+    }
+    body_ += "</tr>\n";
+  }
+  body_ += "</tbody></table></div>\n";
+}
+
+void HtmlPage::begin_form(const std::string& address) {
+  body_ += fmt::format("<form action=\"{}\">\n", escape_xml(address));
+}
+
+void HtmlPage::end_form(const std::string& button) {
+  body_ += fmt::format("<p><button type=\"submit\">{}</button></p></form>\n", escape_xml(button));
+}
+
+void HtmlPage::write(std::ostream& out) const {
+  out << "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta "
+         "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+         "'unsafe-inline'\">\n<title>"
+      << title_ << "</title>\n<style>" << embedded_page().css << embedded_page().plots_css
+      << ".scroll { margin-bottom: 1.2rem; } th { cursor: default; } a { color: var(--accent); "
+         "}</style>\n</head>\n<body>\n<main>\n"
+      << body_ << "</main>\n</body>\n</html>\n";
+}
+
+}  // namespace plumb

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "reporting/document/page.hpp"
+
+namespace plumb {
+
+/// HTML page without scripts, in the style of the HTML report. All text is escaped.
+class HtmlPage : public Page {
+ public:
+  explicit HtmlPage(const std::string& title);
+
+  void heading(const std::string& text) override;
+  void subheading(const std::string& text) override;
+  void paragraph(const std::string& text) override;
+  void verdict(const std::string& strong, const std::string& text, Tone tone) override;
+  void signature_line(const std::string& text) override;
+  /// Adds a picture made by plumb: SVG, and elements around it. It is not escaped.
+  void drawing(const std::string& svg);
+  void link(const std::string& text, const std::string& address);
+  void table(const PageRow& head, const std::vector<PageRow>& rows) override;
+  [[nodiscard]] std::size_t most_details() const override { return 100; }
+  /// Begins a form, and end_form() ends it. What is chosen inside it is sent to an address of this
+  /// server.
+  void begin_form(const std::string& address);
+  void end_form(const std::string& button);
+
+  /// Writes the whole page.
+  void write(std::ostream& out) const;
+
+ private:
+  void cell(const char* element, const PageCell& cell);
+
+  std::string title_;
+  std::string body_;
+};
+
+}  // namespace plumb

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/formats/markdown_page.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+
+#include "reporting/document/markdown_text.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kForHeadings = kMarkdownLimit - 200;
+constexpr std::size_t kForParts = kMarkdownLimit - 4000;  // headings always fit
+constexpr std::size_t kMaxRows = 25;
+constexpr std::size_t kMaxRowBytes = 4000;
+
+std::string row_text(const PageRow& row) {
+  std::string text = "|";
+  for (const PageCell& cell : row) {
+    const std::string shown = cell.code ? markdown_code(cell.text) : markdown_cell(cell.text);
+    text += fmt::format(" {} |", cell.text.empty() ? "" : shown);
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+MarkdownPage::MarkdownPage(const std::string& title) {
+  add(fmt::format("## {}\n", markdown_cell(title)), kForHeadings);
+}
+
+void MarkdownPage::add(const std::string& block, std::size_t limit) {
+  if (text_.size() + block.size() > limit) {
+    ++left_out_;
+  } else {
+    text_ += block;
+  }
+}
+
+void MarkdownPage::heading(const std::string& text) {
+  add(fmt::format("\n### {}\n\n", markdown_cell(text)), kForHeadings);
+}
+
+void MarkdownPage::subheading(const std::string& text) {
+  add(fmt::format("\n#### {}\n\n", markdown_cell(text)), kForParts);
+}
+
+void MarkdownPage::paragraph(const std::string& text) {
+  add(fmt::format("{}\n\n", markdown_cell(text)), kForParts);
+}
+
+void MarkdownPage::verdict(const std::string& strong, const std::string& text, Tone) {
+  add(fmt::format("**{}** {}\n\n", markdown_cell(strong), markdown_cell(text)), kForParts);
+}
+
+void MarkdownPage::signature_line(const std::string& text) {
+  add(fmt::format("{}: \\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n\n", markdown_cell(text)), kForParts);
+}
+
+void MarkdownPage::table(const PageRow& head, const std::vector<PageRow>& rows) {
+  std::string block = row_text(head) + "|";
+  for (const PageCell& cell : head) {
+    block += cell.number ? " ---: |" : " --- |";
+  }
+  block += "\n";
+  std::size_t written = 0;
+  for (const PageRow& row : rows) {
+    const std::string line = row_text(row);
+    if (written == kMaxRows || line.size() > kMaxRowBytes) {
+      break;
+    }
+    block += line;
+    ++written;
+  }
+  if (written < rows.size()) {
+    block += fmt::format("\nand {} more: the HTML report has them\n", rows.size() - written);
+  }
+  add(block + "\n", kForParts);
+}
+
+void MarkdownPage::write(std::ostream& out) const {
+  out << text_;
+  if (left_out_ > 0) {
+    out << fmt::format("\n{} parts do not fit a comment: the HTML report has them\n", left_out_);
+  }
+}
+
+}  // namespace plumb

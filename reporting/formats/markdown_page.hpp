@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+
+#include "reporting/document/page.hpp"
+
+namespace plumb {
+
+/// Page of GitHub-flavoured Markdown below kMarkdownLimit, so that it fits a comment. A table is
+/// cut after its first rows with "and 37 more". Parts that do not fit are counted at the end.
+class MarkdownPage : public Page {
+ public:
+  explicit MarkdownPage(const std::string& title);
+
+  void heading(const std::string& text) override;
+  void subheading(const std::string& text) override;
+  void paragraph(const std::string& text) override;
+  void verdict(const std::string& strong, const std::string& text, Tone tone) override;
+  void signature_line(const std::string& text) override;
+  void table(const PageRow& head, const std::vector<PageRow>& rows) override;
+
+  [[nodiscard]] std::size_t most_details() const override { return 10; }
+
+  /// Writes the whole page.
+  void write(std::ostream& out) const;
+
+ private:
+  /// Adds a block if `limit` leaves room for it. Otherwise it counts one more that was left out.
+  void add(const std::string& block, std::size_t limit);
+
+  std::string text_;
+  std::size_t left_out_ = 0;
+};
+
+}  // namespace plumb

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+
+/// One output format of one kind of report. A new format is one file and one row of a table.
+template <typename Report>
+struct OutputFormat {
+  std::string_view extension;  ///< ".html", …
+  std::string_view what;
+  void (*write)(const Report& report, std::ostream& out);
+};
+
+/// Finds a format by the extension of a file. Throws Error{kUser} listing the extensions that there
+/// are.
+template <typename Report>
+[[nodiscard]] const OutputFormat<Report>& format_for(std::span<const OutputFormat<Report>> formats,
+                                                     std::string_view file_name) {
+  std::string known;
+  for (const OutputFormat<Report>& format : formats) {
+    if (file_name.size() > format.extension.size() && file_name.ends_with(format.extension)) {
+      return format;
+    }
+    known.append(known.empty() ? "" : ", ").append(format.extension);
+  }
+  throw Error(Error::Kind::kUser,
+              "'" + std::string(file_name) +
+                  "' has none of the extensions that choose a report's format: " + known);
+}
+
+/// Lists formats for a help text: ".html (one page that opens offline), .md (Markdown)".
+template <typename Report>
+[[nodiscard]] std::string format_list(std::span<const OutputFormat<Report>> formats) {
+  std::string text;
+  for (const OutputFormat<Report>& format : formats) {
+    text.append(text.empty() ? "" : ", ").append(format.extension);
+    text.append(" (").append(format.what).append(")");
+  }
+  return text;
+}
+
+}  // namespace plumb

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "runners/cuda/blas/blas_handle.hpp"
+#include "runners/cuda/exec/variant_builder.hpp"
+
+namespace plumb::cuda {
+
+/// Lists the variants of a product by cuBLAS' older calls, with cuBLAS' own choice of an algorithm.
+/// The call is cublasGemmEx or cublasGemmStridedBatchedEx. A product by one row or column in f32 or
+/// f64 also has gemv. Throws Unsupported. The handle must outlive the builders.
+[[nodiscard]] std::vector<VariantBuilder> blas_variants(const LayerSpec& spec,
+                                                        const BlasHandle& handle,
+                                                        const KernelStep& kernel);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,409 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/blas/gemm_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "harness/model/key/float8.hpp"
+#include "harness/model/key/op_schema.hpp"
+#include "runners/cuda/builtin/split_layer.hpp"
+#include "runners/cuda/exec/index_space.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+const TensorType& operand(const LayerSpec& spec, std::size_t index) {
+  if (!spec.has_input(index) || !spec.inputs[index]->strides.empty()) {
+    throw Unsupported(fmt::format("operand {} is missing or not dense", index));
+  }
+  return *spec.inputs[index];
+}
+
+/// Row-major operand of a matrix product: its last two axes, and the batch axes before them.
+struct RowMajor {
+  Dimensions batch;
+  std::int64_t rows = 0;
+  std::int64_t columns = 0;
+};
+
+/// Returns an operand as a matrix. As in numpy, a vector is one row on the left, one column on the
+/// right.
+RowMajor row_major(const TensorType& type, bool left) {
+  const Dimensions& dims = type.dims;
+  if (dims.empty()) {
+    throw Unsupported("a product with a scalar");
+  }
+  if (dims.size() == 1) {
+    return left ? RowMajor{{}, 1, dims[0]} : RowMajor{{}, dims[0], 1};
+  }
+  return {Dimensions(dims.begin(), dims.end() - 2), dims[dims.size() - 2], dims.back()};
+}
+
+std::int64_t product_of(const Dimensions& extents) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents) {
+    product *= extent;
+  }
+  return product;
+}
+
+/// Returns a matrix stored by rows as one stored by columns: the same bytes, transposed.
+GemmMatrix by_columns(DataType type, std::size_t buffer, std::int64_t rows, std::int64_t columns) {
+  return {type, buffer, columns, rows, columns, 0, false};
+}
+
+/// Checks the types of a product of 8-bit floats against those that cuBLASLt's documentation lists.
+/// Throws Unsupported for others.
+void check_f8(const LayerSpec& spec) {
+  const DataType a = operand(spec, 0).dtype;
+  const DataType b = operand(spec, 1).dtype;
+  const DataType y = spec.outputs.at(0).dtype;
+  if (!is_f8(a) || !is_f8(b) || (a == DataType::kF8E5M2 && b == a)) {
+    throw Unsupported(fmt::format("cuBLASLt multiplies no {} with {}", to_text(a), to_text(b)));
+  }
+  if (y != DataType::kF32 && y != DataType::kBf16 && y != DataType::kF16) {
+    throw Unsupported(fmt::format("products of 8-bit floats into {}", to_text(y)));
+  }
+}
+
+void check_types(const LayerSpec& spec) {
+  const DataType type = operand(spec, 0).dtype;
+  if (spec.op == "matmul_integer") {
+    if (type != DataType::kS8 || operand(spec, 1).dtype != type || spec.inputs.size() > 2) {
+      throw Unsupported("cuBLASLt multiplies s8 with s8, without zero points");
+    }
+    return;
+  }
+  if (multiplies_f8(spec)) {
+    check_f8(spec);
+    return;
+  }
+  const bool known = type == DataType::kF32 || type == DataType::kF16 || type == DataType::kBf16 ||
+                     type == DataType::kF64;
+  if (!known || operand(spec, 1).dtype != type || spec.outputs.at(0).dtype != type) {
+    throw Unsupported(fmt::format("products of {} with {} into {}",
+                                  to_text(type),
+                                  to_text(operand(spec, 1).dtype),
+                                  to_text(spec.outputs[0].dtype)));
+  }
+}
+
+/// Kinds of operation that cuBLASLt is to fuse after the product itself.
+struct Fusing {
+  bool steps = true;
+  bool gradients = true;
+};
+
+std::size_t result_buffer(const LayerSpec& spec) {
+  return spec.inputs.size();
+}
+
+/// Fuses an activation's gradient if cuBLASLt has it. Returns whether it did.
+bool fuse_gradient(const LayerSpec& spec, const Epilogue& step, GemmProblem& problem) {
+  constexpr std::int64_t kByteBits = 8;
+  constexpr std::int64_t kColumnStep = 8;  // of the saved operand's columns, in elements
+  if (!step.operand || problem.batch != 1) {
+    return false;
+  }
+  const TensorType& saved = operand(spec, *step.operand);
+  if (step.fn == kBitMask) {
+    problem.activation = GemmProblem::Activation::kReluGradient;
+    problem.saved = GemmMatrix{
+        saved.dtype, *step.operand, problem.m, problem.n, saved.dims.back() * kByteBits, 0, false};
+    return true;
+  }
+  if (step.fn != "gelu_tanh_backward" || saved.dims != spec.outputs[0].dims ||
+      saved.dtype != problem.d.type || problem.m % kColumnStep != 0) {
+    return false;
+  }
+  problem.activation = GemmProblem::Activation::kGeluTanhGradient;
+  problem.saved = by_columns(saved.dtype, *step.operand, problem.n, problem.m);
+  return true;
+}
+
+/// Fuses a bias gradient if cuBLASLt has it. Returns whether it did. cuBLASLt has it for a factor
+/// alone, or after an activation's gradient.
+bool fuse_bias_gradient(const LayerSpec& spec, GemmProblem& problem) {
+  if (spec.outputs.at(1).dtype != problem.d.type) {
+    return false;
+  }
+  const std::string& of = spec.text("of");
+  if ((of == "y") != problem.saved.has_value() || (of != "y" && !spec.epilogue.empty())) {
+    return false;
+  }
+  // The layer's left factor is the product's right one.
+  problem.summed = of == "y" ? GemmProblem::Summed::kD
+                             : (of == "a" ? GemmProblem::Summed::kB : GemmProblem::Summed::kA);
+  problem.bias_gradient = result_buffer(spec) + 1;
+  return true;
+}
+
+/// Fuses what cuBLASLt has, and leaves the rest to built-in kernels after the product.
+void read_epilogue(const LayerSpec& spec, const Fusing& fusing, GemmProblem& problem) {
+  LayerSpec rest = spec;
+  const std::string fn = spec.epilogue.size() == 1 ? spec.epilogue[0].fn : "";
+  bool fused = false;
+  if (fusing.steps && fn == "relu") {
+    problem.activation = GemmProblem::Activation::kRelu;
+    fused = true;
+  } else if (fusing.steps && fn == "gelu_tanh") {
+    problem.activation = GemmProblem::Activation::kGeluTanh;
+    fused = true;
+  } else if (fusing.gradients && !fn.empty()) {
+    fused = fuse_gradient(spec, spec.epilogue[0], problem);
+  }
+  if (fused) {
+    rest.epilogue.clear();
+  }
+  if (spec.op == "gemm_bias_gradient" && fusing.gradients && fuse_bias_gradient(spec, problem)) {
+    rest.outputs.resize(1);
+  }
+  if (spec.op == "gemm" && rest.inputs.size() > 2) {
+    rest.inputs[2].reset();  // the product itself adds C
+  }
+  problem.behind = split_layer(rest).behind;
+}
+
+/// Adds a step that makes a tensor of an operand, and returns its buffer.
+std::size_t make_before(const LayerSpec& spec,
+                        GemmProblem& problem,
+                        std::size_t index,
+                        std::string op,
+                        Dimensions extents) {
+  const TensorType& from = operand(spec, index);
+  TensorType to{from.dtype, std::move(extents), false, {}};
+  BuiltinStep step;
+  step.spec.op = std::move(op);
+  step.spec.accumulate = spec.accumulate;
+  step.spec.inputs = {from};
+  step.spec.outputs = {to};
+  step.inputs = {index};
+  step.output = result_buffer(spec) + spec.outputs.size() + problem.made.size();
+  problem.made.push_back(std::move(to));
+  problem.before.push_back(std::move(step));
+  return problem.before.back().output;
+}
+
+/// Repeats an operand's matrices for a batch that it is broadcast to. Returns the buffer.
+std::size_t repeated(const LayerSpec& spec,
+                     GemmProblem& problem,
+                     std::size_t index,
+                     const RowMajor& matrix,
+                     const Dimensions& batch) {
+  Dimensions extents = batch;
+  extents.push_back(matrix.rows);
+  extents.push_back(matrix.columns);
+  return make_before(spec, problem, index, "expand", std::move(extents));
+}
+
+/// Transposes an operand's matrices into columns of k numbers. Returns the buffer.
+std::size_t turned(const LayerSpec& spec, GemmProblem& problem, std::size_t index) {
+  Dimensions extents = operand(spec, index).dims;
+  if (extents.size() == 1) {
+    return index;  // one column lies the same
+  }
+  std::vector<std::int64_t> order(extents.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(extents.end()[-1], extents.end()[-2]);
+  std::swap(order.end()[-1], order.end()[-2]);
+  const std::size_t buffer = make_before(spec, problem, index, "transpose", std::move(extents));
+  problem.before.back().spec.attributes["perm"] = std::move(order);
+  return buffer;
+}
+
+GemmProblem matrix_product(const LayerSpec& spec) {
+  const RowMajor left = row_major(operand(spec, 0), true);
+  const RowMajor right = row_major(operand(spec, 1), false);
+  GemmProblem problem;
+  const DataType type = operand(spec, 0).dtype;
+  std::int64_t rows = left.rows;
+  std::int64_t left_batch = product_of(left.batch);
+  std::int64_t right_batch = product_of(right.batch);
+  std::size_t left_buffer = 0;
+  std::size_t right_buffer = 1;
+  if (right_batch == 1) {
+    rows *= left_batch;  // one tall matrix
+  } else if (left_batch != 1 && left.batch != right.batch) {
+    const Dimensions& result = spec.outputs.at(0).dims;
+    // Neither operand is a vector: a vector has no batch.
+    const Dimensions batch(result.begin(), result.end() - 2);
+    const std::int64_t count = product_of(batch);
+    if (left_batch != count) {
+      left_buffer = repeated(spec, problem, 0, left, batch);
+    }
+    if (right_batch != count) {
+      right_buffer = repeated(spec, problem, 1, right, batch);
+    }
+    left_batch = right_batch = problem.batch = count;
+  } else {
+    problem.batch = right_batch;
+  }
+  problem.m = right.columns;
+  problem.n = rows;
+  problem.k = right.rows;
+  const DataType right_type = operand(spec, 1).dtype;
+  if (spec.op == "matmul_integer" || multiplies_f8(spec)) {
+    if (right_buffer != 1) {
+      throw Unsupported("integers or 8-bit floats whose right operand is broadcast in part");
+    }
+    problem.a = by_columns(right_type, turned(spec, problem, 1), right.columns, right.rows);
+    problem.a.transposed = true;  // cuBLASLt's only form for these types
+  } else {
+    problem.a = by_columns(right_type, right_buffer, right.rows, right.columns);
+  }
+  problem.b = by_columns(type, left_buffer, rows, left.columns);
+  problem.d = by_columns(spec.outputs.at(0).dtype, result_buffer(spec), rows, right.columns);
+  if (problem.batch > 1) {
+    problem.a.batch_stride = right.rows * right.columns;
+    problem.b.batch_stride = left_batch == 1 ? 0 : left.rows * left.columns;
+    problem.d.batch_stride = left.rows * right.columns;
+  }
+  return problem;
+}
+
+void read_addend(const LayerSpec& spec, bool fused, GemmProblem& problem) {
+  if (!spec.has_input(2)) {
+    return;
+  }
+  const TensorType& c = operand(spec, 2);
+  const double beta = spec.real("beta");
+  if (c.dtype != spec.outputs[0].dtype) {
+    throw Unsupported("C of another type than the result");
+  }
+  const Dimensions& dims = c.dims;
+  const bool a_row =
+      element_count(c) == problem.m && !dims.empty() && dims.back() == problem.m && problem.m > 1;
+  if (fused && dims == spec.outputs[0].dims && !(a_row && beta == 1.0)) {
+    problem.c = by_columns(c.dtype, 2, problem.n, problem.m);
+    problem.beta = beta;
+  } else if (fused && a_row && beta == 1.0) {
+    problem.bias = 2;
+  } else if (beta != 0.0) {
+    // C is expanded into the result first, and the product adds to it.
+    make_before(spec, problem, 2, "expand", spec.outputs[0].dims);
+    problem.before.back().output = result_buffer(spec);
+    problem.made.pop_back();
+    problem.c = problem.d;
+    problem.beta = beta;
+  }
+}
+
+GemmProblem general_product(const LayerSpec& spec, const Fusing& fusing) {
+  const TensorType& a = operand(spec, 0);
+  const TensorType& b = operand(spec, 1);
+  if (a.dims.size() != 2 || b.dims.size() != 2) {
+    throw Unsupported("operands that are no matrices");
+  }
+  const bool transpose_left = spec.integer("trans_a") != 0;
+  const bool transpose_right = spec.integer("trans_b") != 0;
+  GemmProblem problem;
+  problem.m = b.dims[transpose_right ? 0 : 1];
+  problem.n = a.dims[transpose_left ? 1 : 0];
+  problem.k = a.dims[transpose_left ? 0 : 1];
+  problem.a = by_columns(b.dtype, 1, b.dims[0], b.dims[1]);
+  problem.a.transposed = transpose_right;
+  problem.b = by_columns(a.dtype, 0, a.dims[0], a.dims[1]);
+  problem.b.transposed = transpose_left;
+  problem.d = by_columns(spec.outputs.at(0).dtype, result_buffer(spec), problem.n, problem.m);
+  if (multiplies_f8(spec) && !transpose_right) {  // columns of k numbers are the only form
+    problem.a = by_columns(b.dtype, turned(spec, problem, 1), problem.m, problem.k);
+    problem.a.transposed = true;
+  }
+  if (multiplies_f8(spec) && transpose_left) {
+    problem.b = by_columns(a.dtype, turned(spec, problem, 0), problem.n, problem.k);
+  }
+  problem.alpha = spec.real("alpha");
+  if (spec.op == "gemm") {
+    read_addend(spec, fusing.steps, problem);
+  }
+  return problem;
+}
+
+/// Returns what of `wanted` cuBLASLt can fuse. Of 8-bit floats the bias has the result's type, or
+/// bf16 beside f32, and gradients are not fused.
+Fusing possible(const LayerSpec& spec, const Fusing& wanted) {
+  if (!multiplies_f8(spec)) {
+    return wanted;
+  }
+  const bool other_bias =
+      spec.op == "gemm" && spec.outputs[0].dtype == DataType::kF32 && spec.has_input(2);
+  return {wanted.steps && !other_bias, false};
+}
+
+GemmProblem translated(const LayerSpec& spec, const Fusing& wanted) {
+  check_types(spec);
+  const Fusing fusing = possible(spec, wanted);
+  const bool general = spec.op == "gemm" || spec.op == "gemm_bias_gradient";
+  if (!general && spec.op != "matmul" && spec.op != "matmul_integer") {
+    throw Unsupported(fmt::format("'{}' is no product", spec.op));
+  }
+  GemmProblem problem = general ? general_product(spec, fusing) : matrix_product(spec);
+  read_epilogue(spec, fusing, problem);
+  problem.tf32 = operand(spec, 0).dtype == DataType::kF32 &&
+                 (spec.math == MathClass::kTf32 || spec.math == MathClass::kDownConvert);
+  if (problem.m <= 0 || problem.n <= 0 || problem.k <= 0 || problem.batch <= 0) {
+    throw Unsupported("a matrix without elements");
+  }
+  return problem;
+}
+
+}  // namespace
+
+GemmProblem gemm_problem(const LayerSpec& spec) {
+  return translated(spec, {});
+}
+
+GemmProblem gemm_problem_with_gradients_apart(const LayerSpec& spec) {
+  return translated(spec, {true, false});
+}
+
+std::vector<GemmProblem> gemm_forms(const LayerSpec& spec) {
+  std::vector<GemmProblem> forms{gemm_problem(spec)};
+  const GemmProblem& first = forms.front();
+  const bool fused = first.bias || first.activation != GemmProblem::Activation::kNone;
+  try {
+    if (first.saved || first.bias_gradient) {
+      forms.push_back(gemm_problem_with_gradients_apart(spec));
+    } else if (multiplies_f8(spec) && fused) {
+      forms.push_back(translated(spec, {false, false}));
+    }
+  } catch (const Unsupported&) {  // a mask of bits has only the fused form
+  }
+  if (multiplies_f8(spec) && spec.math == MathClass::kDownConvert) {
+    const std::size_t exact = forms.size();
+    for (std::size_t i = 0; i < exact; ++i) {
+      forms.push_back(forms[i]);
+      forms.back().fast_accumulation = true;
+    }
+  }
+  return forms;
+}
+
+bool multiplies_f8(const LayerSpec& spec) {
+  const auto reads = [&](std::size_t index) {
+    return spec.has_input(index) && is_f8(spec.inputs[index]->dtype);
+  };
+  return reads(0) || reads(1);
+}
+
+void check_capability(const LayerSpec& spec, int architecture) {
+  constexpr int kFirstWithF8 = 89;
+  if (multiplies_f8(spec) && architecture < kFirstWithF8) {
+    throw Unsupported(fmt::format(
+        "products of 8-bit floats need compute capability 8.9 or newer: this GPU has {}.{}",
+        architecture / 10,
+        architecture % 10));
+  }
+}
+
+GemmProblem plain_gemm_problem(const LayerSpec& spec) {
+  if (multiplies_f8(spec)) {
+    throw Unsupported("cuBLAS' older calls multiply no 8-bit floats");
+  }
+  return translated(spec, {false, false});
+}
+
+}  // namespace plumb::cuda

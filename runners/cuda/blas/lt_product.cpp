@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/blas/lt_product.hpp"
+
+#include <cstdint>
+#include <utility>
+
+namespace plumb::cuda {
+abi::LtType lt_type(DataType type) {
+  switch (type) {
+    case DataType::kF64:
+      return abi::LtType::kF64;
+    case DataType::kF16:
+      return abi::LtType::kF16;
+    case DataType::kBf16:
+      return abi::LtType::kBf16;
+    case DataType::kS8:
+      return abi::LtType::kS8;
+    case DataType::kS32:
+      return abi::LtType::kS32;
+    case DataType::kF8E4M3:
+      return abi::LtType::kF8E4M3;
+    case DataType::kF8E5M2:
+      return abi::LtType::kF8E5M2;
+    default:
+      return abi::LtType::kF32;
+  }
+}
+
+std::pair<abi::LtCompute, abi::LtType> computation_of(const GemmProblem& problem) {
+  switch (problem.d.type) {
+    case DataType::kF64:
+      return {abi::LtCompute::kF64, abi::LtType::kF64};
+    case DataType::kS32:
+      return {abi::LtCompute::kS32, abi::LtType::kS32};
+    default:
+      return {problem.tf32 ? abi::LtCompute::kF32AsTf32 : abi::LtCompute::kF32, abi::LtType::kF32};
+  }
+}
+
+abi::LtEpilogue epilogue_of(const GemmProblem& problem) {
+  using Activation = GemmProblem::Activation;
+  const bool bias = problem.bias.has_value();
+  const bool gradient = problem.bias_gradient.has_value();
+  switch (problem.activation) {
+    case Activation::kReluGradient:
+      return gradient ? abi::LtEpilogue::kReluGradientBias : abi::LtEpilogue::kReluGradient;
+    case Activation::kGeluTanhGradient:
+      return gradient ? abi::LtEpilogue::kGeluGradientBias : abi::LtEpilogue::kGeluGradient;
+    case Activation::kRelu:
+      return bias ? abi::LtEpilogue::kReluBias : abi::LtEpilogue::kRelu;
+    case Activation::kGeluTanh:
+      return bias ? abi::LtEpilogue::kGeluBias : abi::LtEpilogue::kGelu;
+    case Activation::kNone:
+      break;
+  }
+  if (gradient) {
+    return problem.summed == GemmProblem::Summed::kA ? abi::LtEpilogue::kBiasGradientA
+                                                     : abi::LtEpilogue::kBiasGradientB;
+  }
+  return bias ? abi::LtEpilogue::kBias : abi::LtEpilogue::kDefault;
+}
+
+namespace {
+
+OwnedDescriptor matrix(const CublasLibrary& library, const GemmMatrix& value, std::int64_t batch) {
+  abi::LtDescriptor handle = nullptr;
+  library.check(library.calls().matrix_create(&handle,
+                                              lt_type(value.type),
+                                              static_cast<std::uint64_t>(value.rows),
+                                              static_cast<std::uint64_t>(value.columns),
+                                              value.leading),
+                "a matrix");
+  OwnedDescriptor owned(handle, library.calls().matrix_destroy);
+  if (batch > 1) {
+    const auto count = static_cast<std::int32_t>(batch);
+    library.check(library.calls().matrix_set(
+                      handle, abi::LtMatrixAttribute::kBatchCount, &count, sizeof count),
+                  "a matrix's batch");
+    library.check(library.calls().matrix_set(handle,
+                                             abi::LtMatrixAttribute::kBatchStride,
+                                             &value.batch_stride,
+                                             sizeof value.batch_stride),
+                  "a matrix's batch stride");
+  }
+  return owned;
+}
+
+OwnedDescriptor product(const CublasLibrary& library, const GemmProblem& problem) {
+  const auto [compute, scale] = computation_of(problem);
+  abi::LtDescriptor handle = nullptr;
+  library.check(library.calls().product_create(&handle, compute, scale), "a product");
+  OwnedDescriptor owned(handle, library.calls().product_destroy);
+  const auto operation = [](const GemmMatrix& value) {
+    return value.transposed ? abi::LtOperation::kTranspose : abi::LtOperation::kNone;
+  };
+  const abi::LtOperation a = operation(problem.a);
+  const abi::LtOperation b = operation(problem.b);
+  const abi::LtEpilogue epilogue = epilogue_of(problem);
+  set_attribute(library, handle, abi::LtProductAttribute::kTransposeA, &a, sizeof a);
+  set_attribute(library, handle, abi::LtProductAttribute::kTransposeB, &b, sizeof b);
+  set_attribute(library, handle, abi::LtProductAttribute::kEpilogue, &epilogue, sizeof epilogue);
+  if (problem.fast_accumulation) {
+    constexpr std::int8_t kOn = 1;
+    set_attribute(library, handle, abi::LtProductAttribute::kFastAccumulation, &kOn, sizeof kOn);
+  }
+  if (problem.saved) {
+    const std::int64_t leading = problem.saved->leading;
+    set_attribute(library, handle, abi::LtProductAttribute::kAuxLeading, &leading, sizeof leading);
+  }
+  return owned;
+}
+
+}  // namespace
+
+void set_attribute(const CublasLibrary& library,
+                   abi::LtDescriptor product,
+                   abi::LtProductAttribute name,
+                   const void* value,
+                   std::size_t size) {
+  library.check(library.calls().product_set(product, name, value, size), "a product's attribute");
+}
+
+LtProduct lt_product(const CublasLibrary& library, const GemmProblem& problem) {
+  GemmMatrix c = problem.c.value_or(problem.d);
+  c.batch_stride = problem.d.batch_stride;
+  return {product(library, problem),
+          matrix(library, problem.a, problem.batch),
+          matrix(library, problem.b, problem.batch),
+          matrix(library, c, problem.batch),
+          matrix(library, problem.d, problem.batch)};
+}
+
+CublasHandle::CublasHandle(const CublasLibrary& library) : library_(library) {
+  library.check(library.calls().create(&handle_), "a handle");
+}
+
+CublasHandle::~CublasHandle() {
+  if (handle_ != nullptr) {
+    static_cast<void>(library_.calls().destroy(handle_));
+  }
+}
+
+}  // namespace plumb::cuda

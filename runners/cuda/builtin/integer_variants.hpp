@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "runners/cuda/exec/variant_builder.hpp"
+
+namespace plumb::cuda {
+
+/// Parts of a variant's name, after the name of the library's own variant.
+inline constexpr std::string_view kShiftedOperands = ";operands=shifted";
+inline constexpr std::string_view kScalesApart = ";scales=apart";
+
+/// Lists a library's variants of a `conv_integer` or `matmul_integer`. They are those of the
+/// product of s8 with s8 into s32 in it, with built-in kernels before and after. `library` lists
+/// the variants of that product, or throws Unsupported. Throws Unsupported.
+[[nodiscard]] std::vector<VariantBuilder> integer_variants(
+    const LayerSpec& spec,
+    const std::function<std::vector<VariantBuilder>(const LayerSpec&)>& library,
+    const KernelStep& kernel);
+
+}  // namespace plumb::cuda

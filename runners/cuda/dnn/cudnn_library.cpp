@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/dnn/cudnn_library.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <system_error>
+#include <type_traits>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "runners/cuda/dnn/descriptor.hpp"
+#include "runners/engine/exec/mapped_file.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kOldest = 90800;  // the first that takes descriptions of devices
+constexpr std::size_t kNextMajor = 100000;
+constexpr const char* kCublas = "libcublasLt";
+constexpr const char* kHowToGet = "fetch one: plumb stacks fetch nvidia-cudnn-cu13==9.12.0.46";
+
+std::string last_loader_error() {
+  const char* const text = dlerror();
+  return text != nullptr ? text : "unknown reason";
+}
+
+void load_by_path(const fs::path& path) {
+  if (dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("the library '{}' cannot be loaded ({}): install what it needs, or {}",
+                            path.string(),
+                            last_loader_error(),
+                            kHowToGet));
+  }
+}
+
+template <typename Function>
+void find(Function& function, const char* name) {
+  void* const symbol = dlsym(RTLD_DEFAULT, name);
+  if (symbol == nullptr) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format(
+            "none of the stack's libraries is cuDNN 9 (no symbol {}): {}", name, kHowToGet));
+  }
+  function = reinterpret_cast<Function>(symbol);
+}
+
+bool is_part(const fs::path& path) {
+  return path.filename().string().rfind("libcudnn", 0) == 0;
+}
+
+/// Returns the loader's reasons why parts of cuDNN in a folder cannot be loaded. cuDNN itself does
+/// not report them.
+std::string parts_that_fail(const fs::path& folder) {
+  std::string text;
+  std::error_code error;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_part(entry->path()) &&
+        dlopen(entry->path().c_str(), RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+      text += fmt::format("; {}", last_loader_error());
+    }
+  }
+  return text;
+}
+
+std::string version_text(std::size_t number) {
+  return fmt::format("{}.{}.{}", number / 10000, number / 100 % 100, number % 100);
+}
+
+std::string part_name(const fs::path& path) {
+  const std::string file = path.filename().string();
+  return file.substr(0, file.find(".so"));
+}
+
+/// Returns cuBLASLt's version, which it writes as 10000·major + 100·minor + patch.
+std::string cublas_version() {
+  void* const symbol = dlsym(RTLD_DEFAULT, "cublasLtGetVersion");
+  return symbol == nullptr ? "" : version_text(reinterpret_cast<abi::GetVersion>(symbol)());
+}
+
+}  // namespace
+
+CudnnLibrary::CudnnLibrary(const std::vector<fs::path>& libraries) {
+  for (const fs::path& path : libraries) {
+    load_by_path(path);
+  }
+  find(get_version_, "cudnnGetVersion");
+  find(get_error_string_, "cudnnGetErrorString");
+  find(get_last_error_string_, "cudnnGetLastErrorString");
+  find(create_handle, "cudnnCreate");
+  find(destroy_handle, "cudnnDestroy");
+  find(set_stream, "cudnnSetStream");
+  find(execute, "cudnnBackendExecute");
+  find(create_descriptor, "cudnnBackendCreateDescriptor");
+  find(destroy_descriptor, "cudnnBackendDestroyDescriptor");
+  find(finalize, "cudnnBackendFinalize");
+  find(set_attribute, "cudnnBackendSetAttribute");
+  find(get_attribute, "cudnnBackendGetAttribute");
+  const auto look_up = [](auto& call, const char* name) {
+    call = reinterpret_cast<std::remove_reference_t<decltype(call)>>(dlsym(RTLD_DEFAULT, name));
+  };
+  abi::for_each_legacy_call(legacy_calls_, look_up);
+  abi::for_each_recurrent_call(recurrent_calls_, look_up);
+  const std::size_t number = get_version_();
+  version_ = version_text(number);
+  if (number < kOldest || number >= kNextMajor) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("this worker needs a cuDNN from 9.8 to 9.99, and the stack's is {}: {}",
+                            version_,
+                            kHowToGet));
+  }
+  load_cublas();
+  load_parts(mapped_file(reinterpret_cast<const void*>(get_version_)).parent_path());
+}
+
+void CudnnLibrary::load_cublas() const {
+  abi::GetVersion get_cudart_version = nullptr;
+  find(get_cudart_version, "cudnnGetCudartVersion");
+  const std::string name = fmt::format("{}.so.{}", kCublas, get_cudart_version() / 1000);
+  // cuDNN aborts the process if it looks for cuBLASLt and does not find it.
+  if (dlopen(name.c_str(), RTLD_LAZY | RTLD_GLOBAL) == nullptr) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("cuDNN {} needs {} ({}): fetch the stack with its dependencies (without "
+                    "--no-deps), or add the folder of that library to the stack's folders",
+                    version_,
+                    name,
+                    last_loader_error()));
+  }
+}
+
+void CudnnLibrary::load_parts(const fs::path& folder) {
+  // Any description makes cuDNN load the parts that would choose for it. An empty one is refused
+  // only after that.
+  try {
+    Descriptor device(*this, abi::DescriptorType::kDeviceProperties);
+    device.set_text(abi::Attribute::kDeviceJson, "{}");
+    device.finish("the description of a device");
+  } catch (const CudnnRefusal& refusal) {
+    if (refusal.status() == abi::kSublibraryVersionMismatch ||
+        refusal.status() == abi::kSublibraryLoadingFailed) {
+      throw Error(
+          Error::Kind::kEnvironment,
+          fmt::format(
+              "cuDNN {} in '{}' cannot load its own parts ({}){}: the folder holds parts of "
+              "several versions or not all of one, or the machine lacks what is named: "
+              "fetch the stack again, take another version, or add the folder of what is "
+              "missing to the stack's folders",
+              version_,
+              folder.string(),
+              refusal.what(),
+              parts_that_fail(folder)));
+    }
+  }
+  for (const LoadedModule& module : loaded_modules()) {
+    if (is_part(module.path) && module.path.parent_path() != fs::canonical(folder)) {
+      throw Error(Error::Kind::kEnvironment,
+                  fmt::format("a mixture: '{}' does not belong to the cuDNN {} in '{}': fetch the "
+                              "stack again",
+                              module.path.string(),
+                              version_,
+                              folder.string()));
+    }
+  }
+}
+
+Environment CudnnLibrary::describe() const {
+  Environment environment;
+  std::string builds;
+  for (const LoadedModule& module : loaded_modules()) {
+    const std::string name = part_name(module.path);
+    if (!is_part(module.path) && name != kCublas) {
+      continue;
+    }
+    environment.facts[name + ".version"] = is_part(module.path) ? version_ : cublas_version();
+    builds += fmt::format("{}={}\n", name, module.build_id);
+    environment.facts[name + ".path"] = module.path.string();
+    environment.facts[name + ".build_id"] = module.build_id;
+  }
+  environment.identity["backend"] = "cuda";
+  environment.identity["library"] =
+      fmt::format("cudnn-{}-{}", version_, sha256(builds).substr(0, 16));
+  environment.facts["library.version"] = version_;
+  return environment;
+}
+
+void CudnnLibrary::check(int status, const char* what) const {
+  if (status == abi::kSuccess) {
+    return;
+  }
+  std::array<char, 1024> words{};
+  get_last_error_string_(words.data(), words.size() - 1);
+  throw CudnnRefusal(status,
+                     fmt::format("{}: {} ({}){}{}",
+                                 what,
+                                 get_error_string_(status),
+                                 status,
+                                 words[0] == '\0' ? "" : ": ",
+                                 words.data()));
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/dnn/cudnn_type.hpp"
+
+#include <fmt/format.h>
+
+#include "runners/cuda/exec/index_space.hpp"
+
+namespace plumb::cuda {
+
+abi::Type cudnn_type(DataType type) {
+  switch (type) {
+    case DataType::kF32:
+      return abi::Type::kFloat;
+    case DataType::kF16:
+      return abi::Type::kHalf;
+    case DataType::kBf16:
+      return abi::Type::kBfloat16;
+    default:
+      throw Unsupported(
+          fmt::format("cuDNN is not asked for type {}: f32, f16 and bf16 are", to_text(type)));
+  }
+}
+
+}  // namespace plumb::cuda

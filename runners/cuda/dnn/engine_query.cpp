@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/dnn/engine_query.hpp"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "runners/cuda/dnn/convolution_graph.hpp"
+#include "runners/cuda/dnn/engine_search.hpp"
+#include "runners/cuda/dnn/operation_graph.hpp"
+#include "runners/cuda/exec/index_space.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+using abi::Attribute;
+using abi::DescriptorType;
+
+Descriptor device_properties(const CudnnLibrary& library, const std::string& json) {
+  try {
+    Descriptor result(library, DescriptorType::kDeviceProperties);
+    result.set_text(Attribute::kDeviceJson, json);
+    result.finish("the description of a device");
+    return result;
+  } catch (const CudnnRefusal& refusal) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("cuDNN does not take the device's description ({}): compare it with one "
+                    "of the profiles that come with this program",
+                    refusal.what()));
+  }
+}
+
+}  // namespace
+
+EngineQuery::EngineQuery(const CudnnLibrary& library, std::string device)
+    : library_(library),
+      device_(std::move(device)),
+      properties_(device_properties(library, device_)) {}
+
+EngineChoices EngineQuery::choices(const LayerKey& key) const {
+  EngineChoices result{.key = key, .outcome = {}, .offers = {}};
+  const LayerSpec spec = parse_key(key);
+  for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
+    try {
+      result.offers.push_back(offer(spec, convolution_graph(spec, layout)));
+      result.offers.back().layout = to_text(layout);
+    } catch (const Unsupported& reason) {
+      result.outcome = {Outcome::Kind::kUnsupported, reason.what()};
+      result.offers.clear();
+      return result;
+    }
+  }
+  return result;
+}
+
+EngineOffer EngineQuery::offer(const LayerSpec& spec, const TensorGraph& graph) const {
+  EngineOffer result;
+  try {
+    const OperationGraph operations = operation_graph(library_, graph);
+    result.engines = operations.graph.integer(Attribute::kGraphEngineCount);
+    result.rankings.push_back(ranking(operations.graph, "A", abi::HeuristicMode::kA));
+    // FALLBACK takes ten times as long as A, and matters only if A gave no engine that may be used.
+    if (chosen_engine(spec, result) == nullptr) {
+      result.rankings.push_back(
+          ranking(operations.graph, "FALLBACK", abi::HeuristicMode::kFallback));
+    }
+  } catch (const CudnnRefusal& refusal) {
+    result.refusal = refusal.what();
+  }
+  return result;
+}
+
+EngineRanking EngineQuery::ranking(const Descriptor& operations,
+                                   const char* name,
+                                   abi::HeuristicMode mode) const {
+  EngineRanking result{.heuristic = name, .configurations = {}, .refusal = {}};
+  try {
+    for (const Descriptor& one :
+         ask_heuristic(library_, operations, mode, {&properties_, nullptr})) {
+      result.configurations.push_back(configuration(one));
+    }
+  } catch (const CudnnRefusal& refusal) {
+    result.refusal = refusal.what();
+  }
+  return result;
+}
+
+EngineConfiguration EngineQuery::configuration(const Descriptor& descriptor) const {
+  EngineConfiguration result;
+  try {
+    result = read_configuration(descriptor);
+    const Descriptor plan = execution_plan(library_, descriptor, {&properties_, nullptr});
+    result.plan_digest = sha256(plan.text(Attribute::kPlanJson));
+  } catch (const CudnnRefusal& refusal) {
+    result.refusal = refusal.what();
+  }
+  return result;
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/dnn/legacy/legacy_problem.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <string_view>
+#include <utility>
+
+#include "runners/cuda/dnn/legacy/legacy_convolution.hpp"
+#include "runners/cuda/dnn/legacy/legacy_gradient.hpp"
+#include "runners/cuda/dnn/legacy/legacy_tensor.hpp"
+#include "runners/cuda/exec/index_space.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+constexpr std::array kLayouts{TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast};
+
+std::vector<LegacyProblem> one(LegacyCall call) {
+  return {{"layout=NCHW", TensorLayout::kChannelsFirst, std::move(call), {}}};
+}
+
+std::vector<LegacyProblem> responses(const LayerSpec& spec) {
+  const std::int64_t size = spec.integer("size");
+  if (size % 2 == 0 || size < 1 || size > 16) {
+    throw Unsupported(fmt::format("a window of {} channels: odd ones up to 16 are", size));
+  }
+  return one(LegacyResponse{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
+                            legacy_result(spec, TensorLayout::kChannelsFirst),
+                            static_cast<unsigned>(size),
+                            spec.real("alpha"),
+                            spec.real("beta"),
+                            spec.real("bias")});
+}
+
+std::vector<LegacyProblem> batch_norms(const LayerSpec& spec) {
+  if (spec.text("mode") != "spatial" || spec.outputs.at(0).dims.size() < 2) {
+    throw Unsupported("a normalisation that is not over channels");
+  }
+  std::vector<LegacyProblem> problems;
+  for (const TensorLayout layout : kLayouts) {
+    LegacyBatchNorm call{
+        legacy_input(spec, 0, layout), legacy_result(spec, layout), {}, spec.real("epsilon")};
+    for (const std::size_t operand : {1U, 2U, 3U, 4U}) {
+      if (spec.inputs.at(operand).value().dtype != DataType::kF32) {
+        throw Unsupported("parameters of another type than f32");
+      }
+    }
+    Dimensions each(call.x.dimensions.size(), 1);
+    each[1] = call.x.dimensions[1];
+    call.parameters = legacy_tensor(DataType::kF32, each, TensorLayout::kChannelsFirst, 1);
+    problems.push_back({fmt::format("layout={}", to_text(layout)), layout, std::move(call), {}});
+  }
+  return problems;
+}
+
+std::vector<LegacyProblem> functions(const LayerSpec& spec) {
+  const std::optional<LegacyActivation> activation =
+      legacy_activation(spec.text("fn"), spec.reals("parameters"));
+  if (!activation) {
+    throw Unsupported(fmt::format("'{}' is none of its activations", spec.text("fn")));
+  }
+  return one(LegacyFunction{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
+                            legacy_result(spec, TensorLayout::kChannelsFirst),
+                            *activation});
+}
+
+std::vector<LegacyProblem> binaries(const LayerSpec& spec) {
+  using Operation = abi::LegacyOperation;
+  constexpr std::array kOperations =
+      std::to_array<std::pair<std::string_view, Operation>>({{"add", Operation::kAdd},
+                                                             {"mul", Operation::kMultiply},
+                                                             {"min", Operation::kMin},
+                                                             {"max", Operation::kMax}});
+  const Dimensions& extents = spec.outputs.at(0).dims;
+  const TensorType& a = spec.inputs.at(0).value();
+  const TensorType& b = spec.inputs.at(1).value();
+  if (a.dims != extents || a.dtype != b.dtype || a.dtype != spec.outputs[0].dtype) {
+    throw Unsupported("a left operand that is broadcast, or operands of several types");
+  }
+  for (const auto& [name, operation] : kOperations) {
+    if (name == spec.text("fn")) {
+      Dimensions right = b.dims;
+      right.insert(right.begin(), extents.size() - right.size(), 1);
+      return one(LegacyBinary{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
+                              legacy_tensor(b.dtype, right, TensorLayout::kChannelsFirst, 1),
+                              legacy_result(spec, TensorLayout::kChannelsFirst),
+                              operation});
+    }
+  }
+  throw Unsupported(fmt::format("'{}' is none of its operations", spec.text("fn")));
+}
+
+}  // namespace
+
+std::vector<LegacyProblem> legacy_softmaxes(const LayerSpec& spec) {
+  using Algorithm = abi::LegacySoftmax;
+  const TensorType& x = spec.inputs.at(0).value();
+  const auto axis = static_cast<std::size_t>(spec.integer("axis"));
+  const bool to_the_end = spec.integer("coerce") != 0;
+  Dimensions parted{1, 1, 1, 1};
+  for (std::size_t i = 0; i < x.dims.size(); ++i) {
+    parted[i < axis ? 0 : (i == axis || to_the_end ? 1 : 2)] *= x.dims[i];
+  }
+  std::vector<LegacyProblem> problems;
+  const auto add = [&](Algorithm algorithm, const char* name) {
+    LegacySoftmax call{
+        legacy_tensor(x.dtype, parted, TensorLayout::kChannelsFirst, 0),
+        legacy_tensor(
+            spec.outputs.at(0).dtype, parted, TensorLayout::kChannelsFirst, spec.inputs.size()),
+        algorithm};
+    problems.push_back(
+        {fmt::format("algo={}", name), TensorLayout::kChannelsFirst, std::move(call), {}});
+  };
+  if (spec.integer("log") != 0) {
+    add(Algorithm::kLog, "LOG");
+  } else {
+    add(Algorithm::kAccurate, "ACCURATE");
+    add(Algorithm::kFast, "FAST");
+  }
+  return problems;
+}
+
+std::vector<LegacyProblem> legacy_pools(const LayerSpec& spec) {
+  using Mode = abi::LegacyPool;
+  if (spec.outputs.size() != 1) {
+    throw Unsupported("a pool that gives positions");
+  }
+  const LegacyWindow window = legacy_window(spec, spec.integers("kernel"));
+  for (const int dilation : window.dilations) {
+    if (dilation != 1) {
+      throw Unsupported("a pool with dilations");
+    }
+  }
+  const bool with_pads = spec.op == "average_pool" && spec.integer("count_include_pad") != 0;
+  std::vector<LegacyProblem> problems;
+  for (const TensorLayout layout : kLayouts) {
+    LegacyPool pool{legacy_input(spec, 0, layout),
+                    legacy_result(spec, layout),
+                    with_pads ? Mode::kAverageWithPads : Mode::kAverageWithoutPads,
+                    window.kernel,
+                    window.pads,
+                    window.strides};
+    for (std::size_t i = 0; i < window.kernel.size(); ++i) {
+      const int extent =
+          (pool.x.dimensions[i + 2] + 2 * window.pads[i] - window.kernel[i]) / window.strides[i] +
+          1;
+      if (extent != pool.y.dimensions[i + 2]) {
+        throw Unsupported("a pool with a window that its extents have no room for");
+      }
+    }
+    if (spec.op == "max_pool") {
+      pool.mode = spec.math == MathClass::kDeterministic ? Mode::kMaxDeterministic : Mode::kMax;
+    }
+    problems.push_back({fmt::format("layout={}", to_text(layout)), layout, std::move(pool), {}});
+  }
+  return problems;
+}
+
+std::vector<LegacyProblem> legacy_problems(const LayerSpec& spec) {
+  using Translate = std::vector<LegacyProblem> (*)(const LayerSpec&);
+  constexpr std::array kRows = std::to_array<std::pair<std::string_view, Translate>>(
+      {{"average_pool", legacy_pools},
+       {"average_pool_backward", legacy_pool_gradients},
+       {"batch_norm", batch_norms},
+       {"binary", binaries},
+       {"conv", legacy_convolutions},
+       {"conv_backward_data", legacy_convolution_gradients},
+       {"conv_backward_weights", legacy_convolution_gradients},
+       {"eltwise", functions},
+       {"eltwise_backward", legacy_function_gradients},
+       {"lrn", responses},
+       {"max_pool", legacy_pools},
+       {"max_pool_backward", legacy_pool_gradients},
+       {"softmax", legacy_softmaxes},
+       {"softmax_backward", legacy_softmax_gradients}});
+  for (const auto& [op, translate] : kRows) {
+    if (op == spec.op) {
+      if (spec.op != "conv" && !spec.epilogue.empty()) {
+        throw Unsupported("fused steps behind it");
+      }
+      return translate(spec);
+    }
+  }
+  throw Unsupported(fmt::format("cuDNN's older calls have no '{}'", spec.op));
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "runners/cuda/builtin/builtin_step.hpp"
+#include "runners/cuda/dnn/legacy_abi.hpp"
+
+namespace plumb::cuda {
+
+/// Tensor as cuDNN's older calls describe it: at least four axes. Axes that the layer's tensor
+/// lacks have extent 1. They come last, but for three axes the missing one comes before the last.
+struct LegacyTensor {
+  abi::Type type = abi::Type::kFloat;
+  std::vector<int> dimensions;
+  std::vector<int> strides;
+  std::size_t buffer = 0;  ///< of the plan: the layer's operands, its results, what is made
+};
+
+struct LegacyActivation {
+  abi::LegacyActivation mode = abi::LegacyActivation::kIdentity;
+  double coefficient = 0.0;  ///< the ceiling of a clipped relu, alpha of elu
+};
+
+/// Convolution alone or, where `bias` is set, the fused call with bias, addition and activation.
+struct LegacyConvolution {
+  LegacyTensor x;
+  LegacyTensor w;
+  LegacyTensor y;
+  abi::LegacyFormat format = abi::LegacyFormat::kChannelsFirst;
+  std::vector<int> pads;
+  std::vector<int> strides;
+  std::vector<int> dilations;
+  int groups = 1;
+  abi::LegacyMath math = abi::LegacyMath::kFma;
+  std::optional<LegacyTensor> bias;  ///< set: the fused call
+  std::optional<LegacyTensor> addend;
+  LegacyActivation activation;
+};
+
+struct LegacyPool {
+  LegacyTensor x;
+  LegacyTensor y;
+  abi::LegacyPool mode = abi::LegacyPool::kMax;
+  std::vector<int> window;
+  std::vector<int> pads;
+  std::vector<int> strides;
+};
+
+/// Softmax over axis 1.
+struct LegacySoftmax {
+  LegacyTensor x;
+  LegacyTensor y;
+  abi::LegacySoftmax algorithm = abi::LegacySoftmax::kAccurate;
+};
+
+/// Local response normalisation over channels.
+struct LegacyResponse {
+  LegacyTensor x;
+  LegacyTensor y;
+  unsigned size = 1;
+  double alpha = 0.0;
+  double beta = 0.0;
+  double bias = 1.0;
+};
+
+struct LegacyBatchNorm {
+  LegacyTensor x;
+  LegacyTensor y;
+  LegacyTensor parameters;  ///< of scale, bias, mean and variance, in buffers 1 to 4
+  double epsilon = 0.0;
+};
+
+struct LegacyFunction {
+  LegacyTensor x;
+  LegacyTensor y;
+  LegacyActivation activation;
+};
+
+/// Operation on two operands, with the second broadcast.
+struct LegacyBinary {
+  LegacyTensor a;
+  LegacyTensor b;
+  LegacyTensor y;
+  abi::LegacyOperation operation = abi::LegacyOperation::kAdd;
+};
+
+/// Gradient of a convolution by its data or by its weights. In `of`, the gradient takes the place
+/// of the data or the weights.
+struct LegacyConvolutionGradient {
+  LegacyConvolution of;                       ///< its y is the gradient that comes in
+  bool by_weights = false;                    ///< else by the data
+  std::optional<LegacyTensor> bias_gradient;  ///< set: by another call, before that of the gradient
+};
+
+struct LegacyPoolGradient {
+  LegacyPool of;  ///< its y is made by the pool itself before; averages read neither x nor y
+  bool makes_y = false;
+  LegacyTensor dy;
+  LegacyTensor dx;
+};
+
+struct LegacySoftmaxGradient {
+  LegacyTensor y;
+  LegacyTensor dy;
+  LegacyTensor dx;
+  abi::LegacySoftmax algorithm = abi::LegacySoftmax::kAccurate;
+};
+
+struct LegacyFunctionGradient {
+  LegacyFunction of;  ///< y: made by the function itself before, or x where that serves
+  bool makes_y = false;
+  LegacyTensor dy;
+  LegacyTensor dx;
+};
+
+using LegacyCall = std::variant<LegacyConvolution,
+                                LegacyPool,
+                                LegacySoftmax,
+                                LegacyResponse,
+                                LegacyBatchNorm,
+                                LegacyFunction,
+                                LegacyBinary,
+                                LegacyConvolutionGradient,
+                                LegacyPoolGradient,
+                                LegacySoftmaxGradient,
+                                LegacyFunctionGradient>;
+
+/// Layer as one of cuDNN's older calls, with built-in kernels after it. A value that needs no
+/// library.
+struct LegacyProblem {
+  std::string text;  ///< of the variant: "layout=NCHW"
+  TensorLayout layout = TensorLayout::kChannelsFirst;
+  LegacyCall call;
+  std::vector<BuiltinStep> behind{};
+  std::vector<TensorType> made{};  ///< of the plan's buffers after the layer's, between calls
+};
+
+/// Translates a layer into the forms that cuDNN's older calls take. Throws Unsupported with the
+/// reason if there is none.
+[[nodiscard]] std::vector<LegacyProblem> legacy_problems(const LayerSpec& spec);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "runners/cuda/dnn/cudnn_handle.hpp"
+#include "runners/cuda/exec/variant_builder.hpp"
+
+namespace plumb::cuda {
+
+/// Lists the variants of a layer by cuDNN's older calls, of which each kind of layer has one. They
+/// are what Benanza (Li et al. 2020, §III-B) measured, and the gradients. A convolution has every
+/// algorithm that cuDNN has for the layer. Empty where there is none. The handle must outlive the
+/// builders.
+[[nodiscard]] std::vector<VariantBuilder> legacy_variants(const LayerSpec& spec,
+                                                          CudnnHandle& handle,
+                                                          const KernelStep& kernel);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/dnn/operation_graph.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace plumb::cuda {
+namespace {
+
+using abi::Attribute;
+using abi::DescriptorType;
+using abi::ValueType;
+
+constexpr std::int64_t kAlignment = 16;  // bytes; of every allocation on a device
+
+void set_type(Descriptor& descriptor, Attribute name, abi::Type type) {
+  descriptor.set_enumerator(name, ValueType::kDataType, static_cast<int>(type));
+}
+
+Descriptor tensor(const CudnnLibrary& library, const GraphTensor& value, std::int64_t id) {
+  Descriptor result(library, DescriptorType::kTensor);
+  set_type(result, Attribute::kTensorDataType, value.type);
+  result.set(Attribute::kTensorDimensions, value.dimensions);
+  result.set(Attribute::kTensorStrides, value.strides);
+  result.set(Attribute::kTensorId, id);
+  result.set(Attribute::kTensorAlignment, kAlignment);
+  result.set_flag(Attribute::kTensorIsVirtual, value.is_virtual);
+  if (value.value) {
+    result.set_flag(Attribute::kTensorIsByValue, true);
+  }
+  result.finish("a tensor");
+  return result;
+}
+
+Descriptor convolution(const CudnnLibrary& library, const ConvolutionOperation& value) {
+  Descriptor result(library, DescriptorType::kConvolution);
+  set_type(result, Attribute::kConvolutionComputeType, value.compute);
+  result.set_enumerator(Attribute::kConvolutionMode,
+                        ValueType::kConvolutionMode,
+                        static_cast<int>(abi::ConvolutionMode::kCrossCorrelation));
+  result.set(Attribute::kConvolutionSpatialDimensions,
+             static_cast<std::int64_t>(value.strides.size()));
+  result.set(Attribute::kConvolutionStrides, value.strides);
+  result.set(Attribute::kConvolutionDilations, value.dilations);
+  result.set(Attribute::kConvolutionPrePaddings, value.pads_before);
+  result.set(Attribute::kConvolutionPostPaddings, value.pads_after);
+  result.finish("the convolution");
+  return result;
+}
+
+/// Descriptor type and attributes of a convolution's operation in one direction.
+struct ConvolutionNames {
+  DescriptorType type;
+  Attribute convolution, image, weights, grid, alpha, beta;
+};
+
+const ConvolutionNames& names_of(ConvolutionOperation::Direction direction) {
+  static constexpr ConvolutionNames kForward{DescriptorType::kConvolutionForward,
+                                             Attribute::kForwardConvolution,
+                                             Attribute::kForwardInput,
+                                             Attribute::kForwardWeights,
+                                             Attribute::kForwardOutput,
+                                             Attribute::kForwardAlpha,
+                                             Attribute::kForwardBeta};
+  static constexpr ConvolutionNames kData{DescriptorType::kConvolutionBackwardData,
+                                          Attribute::kBackwardDataConvolution,
+                                          Attribute::kBackwardDataInputGradient,
+                                          Attribute::kBackwardDataWeights,
+                                          Attribute::kBackwardDataOutputGradient,
+                                          Attribute::kBackwardDataAlpha,
+                                          Attribute::kBackwardDataBeta};
+  static constexpr ConvolutionNames kWeights{DescriptorType::kConvolutionBackwardWeights,
+                                             Attribute::kBackwardWeightsConvolution,
+                                             Attribute::kBackwardWeightsInput,
+                                             Attribute::kBackwardWeightsGradient,
+                                             Attribute::kBackwardWeightsOutputGradient,
+                                             Attribute::kBackwardWeightsAlpha,
+                                             Attribute::kBackwardWeightsBeta};
+  switch (direction) {
+    case ConvolutionOperation::Direction::kBackwardData:
+      return kData;
+    case ConvolutionOperation::Direction::kBackwardWeights:
+      return kWeights;
+    case ConvolutionOperation::Direction::kForward:
+      break;
+  }
+  return kForward;
+}
+
+Descriptor pointwise(const CudnnLibrary& library, const PointwiseOperation& value) {
+  Descriptor result(library, DescriptorType::kPointwise);
+  result.set_enumerator(
+      Attribute::kPointwiseMode, ValueType::kPointwiseMode, static_cast<int>(value.mode));
+  set_type(result, Attribute::kPointwiseComputeType, value.compute);
+  if (value.axis) {
+    result.set(Attribute::kPointwiseAxis, *value.axis);
+  }
+  if (value.upper_clip) {
+    result.set(Attribute::kPointwiseReluUpperClip, *value.upper_clip);
+  }
+  if (value.lower_clip_slope) {
+    result.set(Attribute::kPointwiseReluLowerClipSlope, *value.lower_clip_slope);
+  }
+  if (value.elu_alpha) {
+    result.set(Attribute::kPointwiseEluAlpha, *value.elu_alpha);
+  }
+  result.finish("a pointwise operation");
+  return result;
+}
+
+Descriptor matmul(const CudnnLibrary& library) {
+  Descriptor result(library, DescriptorType::kMatmul);
+  set_type(result, Attribute::kMatmulComputeType, abi::Type::kFloat);
+  result.finish("a product");
+  return result;
+}
+
+Descriptor reduction(const CudnnLibrary& library, const ReductionOperation& value) {
+  Descriptor result(library, DescriptorType::kReduction);
+  set_type(result, Attribute::kReductionComputeType, abi::Type::kFloat);
+  result.set_enumerator(
+      Attribute::kReductionOperator, ValueType::kReduction, static_cast<int>(value.reduction));
+  result.finish("a reduction");
+  return result;
+}
+
+/// Builder of a graph's operations and of all that they are made of.
+class Assembly {
+ public:
+  Assembly(const CudnnLibrary& library, const TensorGraph& graph) : library_(library) {
+    for (const GraphTensor& value : graph.tensors) {
+      tensors_.push_back(tensor(library, value, static_cast<std::int64_t>(tensors_.size()) + 1));
+    }
+    for (const GraphOperation& operation : graph.operations) {
+      std::visit([this](const auto& value) { add(value); }, operation);
+    }
+  }
+
+  OperationGraph finished(abi::CudnnHandle handle) {
+    OperationGraph result{std::move(parts_), Descriptor(library_, DescriptorType::kOperationGraph)};
+    if (handle != nullptr) {
+      result.graph.set_handle(Attribute::kGraphHandle, handle);
+    }
+    result.graph.set(Attribute::kGraphOperations, operations_);
+    result.graph.finish("the operation graph");
+    for (std::vector<Descriptor>* const made : {&tensors_, &operations_}) {
+      std::move(made->begin(), made->end(), std::back_inserter(result.parts));
+    }
+    return result;
+  }
+
+ private:
+  void add(const ConvolutionOperation& value) {
+    const ConvolutionNames& names = names_of(value.direction);
+    Descriptor& operation = operations_.emplace_back(library_, names.type);
+    parts_.push_back(convolution(library_, value));
+    operation.set(names.convolution, parts_.back());
+    operation.set(names.image, tensors_[value.image]);
+    operation.set(names.weights, tensors_[value.weights]);
+    operation.set(names.grid, tensors_[value.grid]);
+    operation.set(names.alpha, 1.0F);
+    operation.set(names.beta, 0.0F);
+    operation.finish("the convolution operation");
+  }
+
+  void add(const PointwiseOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kPointwiseOperation);
+    parts_.push_back(pointwise(library_, value));
+    operation.set(Attribute::kStepPointwise, parts_.back());
+    operation.set(Attribute::kStepInput, tensors_[value.input]);
+    if (value.operand) {
+      operation.set(Attribute::kStepOperand, tensors_[*value.operand]);
+    }
+    if (value.condition) {
+      operation.set(Attribute::kStepCondition, tensors_[*value.condition]);
+    }
+    operation.set(Attribute::kStepOutput, tensors_[value.output]);
+    operation.finish("a fused operation");
+  }
+
+  void add(const MatmulOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kMatmulOperation);
+    parts_.push_back(matmul(library_));
+    operation.set(Attribute::kMatmulDescription, parts_.back());
+    operation.set(Attribute::kMatmulLeft, tensors_[value.left]);
+    operation.set(Attribute::kMatmulRight, tensors_[value.right]);
+    operation.set(Attribute::kMatmulOutput, tensors_[value.output]);
+    operation.finish("a product's operation");
+  }
+
+  void add(const ReductionOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kReductionOperation);
+    parts_.push_back(reduction(library_, value));
+    operation.set(Attribute::kReductionDescription, parts_.back());
+    operation.set(Attribute::kReductionInput, tensors_[value.input]);
+    operation.set(Attribute::kReductionOutput, tensors_[value.output]);
+    operation.finish("a reduction's operation");
+  }
+
+  void add(const ReshapeOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kReshapeOperation);
+    operation.set(Attribute::kReshapeInput, tensors_[value.input]);
+    operation.set(Attribute::kReshapeOutput, tensors_[value.output]);
+    operation.finish("a reshape's operation");
+  }
+
+  void add(const NormOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kNormForward);
+    operation.set_enumerator(
+        Attribute::kNormMode, ValueType::kNormMode, static_cast<int>(value.mode));
+    operation.set_enumerator(
+        Attribute::kNormPhase, ValueType::kNormPhase, static_cast<int>(abi::NormPhase::kInference));
+    operation.set(Attribute::kNormInput, tensors_[value.input]);
+    operation.set(Attribute::kNormScale, tensors_[value.scale]);
+    operation.set(Attribute::kNormBias, tensors_[value.bias]);
+    operation.set(Attribute::kNormEpsilon, tensors_[value.epsilon]);
+    operation.set(Attribute::kNormOutput, tensors_[value.output]);
+    operation.finish("a normalisation");
+  }
+
+  void add(const NormGradientOperation& value) {
+    Descriptor& operation = operations_.emplace_back(library_, DescriptorType::kNormBackward);
+    operation.set_enumerator(
+        Attribute::kNormGradientMode, ValueType::kNormMode, static_cast<int>(value.mode));
+    operation.set(Attribute::kNormGradientInput, tensors_[value.input]);
+    operation.set(Attribute::kNormGradientMean, tensors_[value.mean]);
+    operation.set(Attribute::kNormGradientInverseDeviation, tensors_[value.inverse_deviation]);
+    operation.set(Attribute::kNormGradientOutputGradient, tensors_[value.gradient]);
+    operation.set(Attribute::kNormGradientScale, tensors_[value.scale]);
+    operation.set(Attribute::kNormGradientScaleGradient, tensors_[value.scale_gradient]);
+    operation.set(Attribute::kNormGradientBiasGradient, tensors_[value.bias_gradient]);
+    operation.set(Attribute::kNormGradientInputGradient, tensors_[value.output]);
+    operation.finish("a normalisation's gradient");
+  }
+
+  const CudnnLibrary& library_;
+  std::vector<Descriptor> parts_;
+  std::vector<Descriptor> tensors_;
+  std::vector<Descriptor> operations_;
+};
+
+}  // namespace
+
+OperationGraph operation_graph(const CudnnLibrary& library,
+                               const TensorGraph& graph,
+                               abi::CudnnHandle handle) {
+  return Assembly(library, graph).finished(handle);
+}
+
+}  // namespace plumb::cuda

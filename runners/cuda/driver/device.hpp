@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "harness/base/units.hpp"
+#include "harness/results/environment.hpp"
+#include "runners/cuda/driver/driver.hpp"
+
+namespace plumb::cuda {
+
+/// One GPU as the driver describes it. It takes none of the GPU's resources. The driver must
+/// outlive it.
+class Device {
+ public:
+  /// Finds the first GPU that the driver shows (CUDA_VISIBLE_DEVICES chooses). Throws
+  /// DriverRefusal.
+  explicit Device(const Driver& driver);
+
+  [[nodiscard]] const Driver& driver() const { return driver_; }
+  [[nodiscard]] abi::Device number() const { return device_; }
+  [[nodiscard]] int architecture() const { return architecture_; }  ///< 90: compute capability 9.0
+  [[nodiscard]] const std::string& uuid() const { return uuid_; }   ///< "GPU-5b0c…"
+  [[nodiscard]] Bytes l2_cache() const;
+  [[nodiscard]] Bytes memory() const;
+
+  /// Adds "gpu", "gpu.memory", "gpu.mig" and "driver" to the identity. Adds clocks, caches, bus and
+  /// all else that the driver and NVML report to the facts.
+  void describe(Environment& environment) const;
+
+ private:
+  [[nodiscard]] int attribute(abi::DeviceAttribute name) const;
+
+  const Driver& driver_;
+  abi::Device device_ = 0;
+  std::string name_;
+  std::string uuid_;
+  int architecture_ = 0;
+};
+
+/// Returns an identifier as NVIDIA's tools write it: "GPU-5b0c…-…".
+[[nodiscard]] std::string uuid_text(const abi::Uuid& uuid);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/driver/device_health.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "runners/cuda/driver/management_abi.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+struct Reason {
+  std::uint64_t bit = 0;
+  std::string_view name;
+  bool disturbs = false;
+};
+
+constexpr std::array kReasons{
+    Reason{abi::kReasonApplicationClocks, "application_clocks", false},
+    Reason{abi::kReasonSoftwarePowerCap, "software_power_cap", false},
+    Reason{abi::kReasonHardwareSlowdown, "hardware_slowdown", true},
+    Reason{abi::kReasonSyncBoost, "sync_boost", false},
+    Reason{abi::kReasonSoftwareThermal, "software_thermal", true},
+    Reason{abi::kReasonHardwareThermal, "hardware_thermal", true},
+    Reason{abi::kReasonPowerBrake, "power_brake", true},
+};
+
+void add_reading(MonitoredBlock& block,
+                 const char* name,
+                 std::span<const HealthSample> samples,
+                 std::optional<double> HealthSample::*member) {
+  std::vector<double> values;
+  for (const HealthSample& sample : samples) {
+    if (sample.*member) {
+      values.push_back(*(sample.*member));
+    }
+  }
+  if (const std::optional<Reading> reading = reading_of(values)) {
+    block.readings[name] = *reading;
+  }
+}
+
+void add_reasons(MonitoredBlock& block, std::span<const HealthSample> samples) {
+  const auto known = std::count_if(
+      samples.begin(), samples.end(), [](const HealthSample& one) { return one.reasons; });
+  for (const Reason& reason : kReasons) {
+    const auto held =
+        std::count_if(samples.begin(), samples.end(), [&](const HealthSample& sample) {
+          return (sample.reasons.value_or(0) & reason.bit) != 0;
+        });
+    if (held > 0) {
+      const double share = static_cast<double>(held) / static_cast<double>(known);
+      block.readings[fmt::format("throttled.{}_ratio", reason.name)] = {
+          share, share, share, static_cast<std::int64_t>(known)};
+      block.disturbed = block.disturbed || reason.disturbs;
+    }
+  }
+}
+
+}  // namespace
+
+bool is_program_error(std::uint64_t xid) {
+  // From NVIDIA's Xid catalogue. They are a graphics engine exception, a memory page fault, the
+  // reset of a channel, preemptive cleanup after earlier errors, and two video exceptions.
+  constexpr std::array<std::uint64_t, 6> kOfPrograms{13, 31, 43, 45, 68, 69};
+  return std::find(kOfPrograms.begin(), kOfPrograms.end(), xid) != kOfPrograms.end();
+}
+
+MonitoredBlock judged_block(std::span<const HealthSample> samples,
+                            const HealthErrors& before,
+                            const HealthErrors& after) {
+  MonitoredBlock block;
+  add_reading(block, "sm_clock_hertz", samples, &HealthSample::sm_clock_hertz);
+  add_reading(block, "memory_clock_hertz", samples, &HealthSample::memory_clock_hertz);
+  add_reading(block, "power_watts", samples, &HealthSample::power_watts);
+  add_reading(block, "temperature_celsius", samples, &HealthSample::temperature_celsius);
+  add_reasons(block, samples);
+  if (before.uncorrected && after.uncorrected && *after.uncorrected > *before.uncorrected) {
+    block.fault = fmt::format("uncorrected errors of the GPU's memory: {}",
+                              *after.uncorrected - *before.uncorrected);
+  }
+  for (const std::uint64_t xid : after.xids) {
+    if (!is_program_error(xid)) {
+      block.fault +=
+          fmt::format("{}the driver reported Xid {}", block.fault.empty() ? "" : "; ", xid);
+    }
+  }
+  return block;
+}
+
+std::optional<Reading> energy_per_execution(std::span<const EnergyMark> marks) {
+  std::vector<double> joules;
+  std::optional<EnergyMark> moved;
+  for (std::size_t i = 1; i < marks.size(); ++i) {
+    // The counter is exact only when it moves: in between it shows an old value.
+    if (marks[i].millijoules <= marks[i - 1].millijoules) {
+      continue;
+    }
+    if (moved && marks[i].executions > moved->executions) {
+      joules.push_back(static_cast<double>(marks[i].millijoules - moved->millijoules) * 1e-3 /
+                       static_cast<double>(marks[i].executions - moved->executions));
+    }
+    moved = marks[i];
+  }
+  return reading_of(joules);
+}
+
+}  // namespace plumb::cuda

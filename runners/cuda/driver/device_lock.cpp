@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/driver/device_lock.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "harness/base/error.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+/// Returns the process that the file names. It is only a hint, for the message.
+std::string holder(int file) {
+  std::array<char, 32> text{};
+  const ssize_t size = pread(file, text.data(), text.size() - 1, 0);
+  return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "unknown";
+}
+
+}  // namespace
+
+DeviceLock::DeviceLock(const std::string& uuid, const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / fmt::format("plumb-{}.lock", uuid);
+  // All users share the GPU, so all may open the file, whatever the umask.
+  file_ = FileDescriptor(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666));
+  if (file_.number() < 0) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("cannot open the GPU's lock '{}' ({}): remove that file, or name another "
+                    "folder with TMPDIR",
+                    path.string(),
+                    std::strerror(errno)));
+  }
+  static_cast<void>(fchmod(file_.number(), 0666));  // another user's file has this mode already
+  if (flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
+    throw Error(Error::Kind::kTryAgain,
+                fmt::format("the GPU {} is in use by another worker (process {}): two on one GPU "
+                            "would measure each other; wait for it to end",
+                            uuid,
+                            holder(file_.number())));
+  }
+  const std::string me = std::to_string(getpid());
+  if (ftruncate(file_.number(), 0) != 0 ||
+      pwrite(file_.number(), me.data(), me.size(), 0) != static_cast<ssize_t>(me.size())) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot write the GPU's lock '{}' ({}): free some space",
+                            path.string(),
+                            std::strerror(errno)));
+  }
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "harness/worker/protocol/file_descriptor.hpp"
+
+namespace plumb::cuda {
+
+/// Exclusive lock on one GPU against other workers, of all users of this machine. It locks a file
+/// named after the GPU, and the system releases it whenever the process ends.
+class DeviceLock {
+ public:
+  /// Takes the lock. Throws Error{kTryAgain} naming the process that has it, and
+  /// Error{kEnvironment} if the file cannot be made or written.
+  explicit DeviceLock(const std::string& uuid,
+                      const std::filesystem::path& folder = std::filesystem::temp_directory_path());
+
+ private:
+  FileDescriptor file_;
+};
+
+}  // namespace plumb::cuda

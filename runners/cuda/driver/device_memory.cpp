@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/driver/device_memory.hpp"
+
+#include <utility>
+
+namespace plumb::cuda {
+
+DeviceMemory::DeviceMemory(const Driver& driver, std::size_t bytes)
+    : driver_(&driver), bytes_(bytes) {
+  if (bytes > 0) {
+    driver.check(driver.calls().mem_alloc(&address_, bytes), "taking memory of the GPU");
+  }
+}
+
+DeviceMemory::~DeviceMemory() {
+  if (address_ != 0) {
+    static_cast<void>(driver_->calls().mem_free(address_));
+  }
+}
+
+DeviceMemory::DeviceMemory(DeviceMemory&& other) noexcept
+    : driver_(other.driver_),
+      address_(std::exchange(other.address_, 0)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
+  std::swap(driver_, other.driver_);
+  std::swap(address_, other.address_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+void upload(const Driver& driver, abi::DevicePointer to, std::span<const std::byte> bytes) {
+  if (!bytes.empty()) {
+    driver.check(driver.calls().memcpy_to_device(to, bytes.data(), bytes.size()),
+                 "a copy to the GPU");
+  }
+}
+
+void download(const Driver& driver, std::span<std::byte> bytes, abi::DevicePointer from) {
+  if (!bytes.empty()) {
+    driver.check(driver.calls().memcpy_to_host(bytes.data(), from, bytes.size()),
+                 "a copy from the GPU");
+  }
+}
+
+}  // namespace plumb::cuda

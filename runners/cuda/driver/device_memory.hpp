@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "runners/cuda/driver/driver.hpp"
+
+namespace plumb::cuda {
+
+/// Owner of bytes in the GPU's memory, aligned to 256 bytes. The context must be current and
+/// outlive it.
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  /// Allocates `bytes`, or nothing for 0. Throws std::bad_alloc.
+  DeviceMemory(const Driver& driver, std::size_t bytes);
+  ~DeviceMemory();
+  DeviceMemory(DeviceMemory&& other) noexcept;
+  DeviceMemory& operator=(DeviceMemory&& other) noexcept;
+  DeviceMemory(const DeviceMemory&) = delete;
+  DeviceMemory& operator=(const DeviceMemory&) = delete;
+
+  [[nodiscard]] abi::DevicePointer address() const { return address_; }  ///< 0: nothing is owned
+  [[nodiscard]] std::size_t size() const { return bytes_; }
+
+ private:
+  const Driver* driver_ = nullptr;
+  abi::DevicePointer address_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+/// Copies to the GPU and waits for it. Throws DriverRefusal.
+void upload(const Driver& driver, abi::DevicePointer to, std::span<const std::byte> bytes);
+/// Copies from the GPU and waits for it. Throws DriverRefusal.
+void download(const Driver& driver, std::span<std::byte> bytes, abi::DevicePointer from);
+
+}  // namespace plumb::cuda

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/driver/driver.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <new>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/exec/mapped_file.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+constexpr const char* kWhatToDo =
+    "run on a machine with an NVIDIA GPU and its driver (580 or newer for CUDA 13), in a container "
+    "with the GPU passed through";
+
+DynamicLibrary driver_library() {
+  const std::array<std::string, 1> names{"libcuda.so.1"};
+  try {
+    return {names, kWhatToDo};
+  } catch (const Error& error) {
+    throw Error(error.kind(), fmt::format("no NVIDIA driver: {}", error.what()));
+  }
+}
+
+}  // namespace
+
+Driver::Driver() : library_(driver_library()) {
+  abi::for_each_driver_call(calls_,
+                            [this](auto& call, const char* name) { library_.find(call, name); });
+  abi::for_each_graph_call(
+      graph_calls_, [this](auto& call, const char* name) { library_.find_if_there(call, name); });
+  const int status = calls_.init(0);
+  if (status == abi::kDriverStubLibrary) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("no NVIDIA driver: '{}' is the CUDA toolkit's stub: take its folder "
+                            "out of LD_LIBRARY_PATH, and {}",
+                            path(),
+                            kWhatToDo));
+  }
+  int count = 0;
+  if (status == abi::kDriverSuccess) {
+    check(calls_.device_get_count(&count), "counting the GPUs");
+  }
+  if (status == abi::kDriverNoDevice || (status == abi::kDriverSuccess && count == 0)) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("no GPU: the driver '{}' finds none (CUDA_VISIBLE_DEVICES hides what "
+                            "it does not name): {}",
+                            path(),
+                            kWhatToDo));
+  }
+  if (status != abi::kDriverSuccess) {
+    const char* words = nullptr;
+    static_cast<void>(calls_.get_error_string(status, &words));
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("no NVIDIA driver: '{}' does not start ({}: {}): restart the machine "
+                            "if the driver was just updated, else {}",
+                            path(),
+                            status,
+                            words != nullptr ? words : "unknown",
+                            kWhatToDo));
+  }
+}
+
+void Driver::check(int status, const char* what) const {
+  if (status == abi::kDriverSuccess) {
+    return;
+  }
+  if (status == abi::kDriverOutOfMemory) {
+    throw std::bad_alloc();
+  }
+  const char* name = nullptr;
+  const char* words = nullptr;
+  static_cast<void>(calls_.get_error_name(status, &name));
+  static_cast<void>(calls_.get_error_string(status, &words));
+  throw DriverRefusal(status,
+                      fmt::format("{}: {} ({}): {}",
+                                  what,
+                                  name != nullptr ? name : "unknown error",
+                                  status,
+                                  words != nullptr ? words : "the driver says nothing"));
+}
+
+std::string Driver::version() const {
+  int number = 0;
+  check(calls_.driver_get_version(&number), "the driver's version");
+  return fmt::format("{}.{}", number / 1000, number % 1000 / 10);
+}
+
+std::string Driver::path() const {
+  return mapped_file(reinterpret_cast<const void*>(calls_.init)).string();
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/driver/management_library.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "harness/base/error.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+constexpr std::array<const char*, 1> kNames{"libnvidia-ml.so.1"};
+constexpr int kMaxEvents = 64;  // in one reading; more wait for the next
+
+/// Returns one number. Absent: the library is too old for it, or the GPU does not report it.
+template <typename Number, typename Call, typename... Arguments>
+std::optional<Number> asked(Call call, Arguments... arguments) {
+  Number value = 0;
+  if (call == nullptr || call(arguments..., &value) != 0) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<double> scaled(std::optional<unsigned> value, double factor) {
+  return value ? std::optional(factor * *value) : std::nullopt;
+}
+
+/// Counts the other processes that compute on the GPU. Absent: the library does not say.
+std::optional<std::size_t> other_processes(const abi::ManagementCalls& calls,
+                                           abi::ManagedHandle device) {
+  if (calls.processes == nullptr) {
+    return std::nullopt;
+  }
+  unsigned count = 0;
+  const int status = calls.processes(device, &count, nullptr);
+  if (status == 0 && count == 0) {
+    return 0;
+  }
+  std::vector<abi::ManagedProcess> list(std::size_t{count} + 16);  // more may have started since
+  count = static_cast<unsigned>(list.size());
+  if ((status != 0 && status != abi::kManagementInsufficientSize) ||
+      calls.processes(device, &count, list.data()) != 0) {
+    return std::nullopt;
+  }
+  const auto end = list.begin() + std::min<std::ptrdiff_t>(count, std::ssize(list));
+  return std::count_if(list.begin(), end, [me = static_cast<unsigned>(getpid())](const auto& one) {
+    return one.pid != me;
+  });
+}
+
+[[noreturn]] void fail(const std::string& text) {
+  throw Error(Error::Kind::kEnvironment, text);
+}
+
+}  // namespace
+
+ManagedDevice::ManagedDevice(const std::string& uuid)
+    : library_(std::vector<std::string>(kNames.begin(), kNames.end()), "it comes with the driver") {
+  abi::for_each_management_call(
+      calls_, [this](auto& call, const char* name) { library_.find_if_there(call, name); });
+  if (calls_.init == nullptr || calls_.shutdown == nullptr || calls_.by_uuid == nullptr) {
+    fail("NVML is too old: take a newer driver");
+  }
+  if (const int status = calls_.init(); status != 0) {
+    fail(fmt::format("NVML does not start ({})", status));
+  }
+  if (const int status = calls_.by_uuid(uuid.c_str(), &device_); status != 0) {
+    static_cast<void>(calls_.shutdown());
+    fail(fmt::format("NVML does not know {} ({})", uuid, status));
+  }
+  watch_events();
+}
+
+ManagedDevice::~ManagedDevice() {
+  if (events_ != nullptr && calls_.event_set_free != nullptr) {
+    static_cast<void>(calls_.event_set_free(events_));
+  }
+  static_cast<void>(calls_.shutdown());
+}
+
+void ManagedDevice::watch_events() {
+  if (calls_.event_set_create == nullptr || calls_.register_events == nullptr ||
+      calls_.event_set_wait == nullptr || calls_.event_set_create(&events_) != 0) {
+    events_ = nullptr;
+    return;
+  }
+  if (calls_.register_events(device_, abi::kEventXid, events_) != 0 &&
+      calls_.event_set_free != nullptr) {
+    static_cast<void>(calls_.event_set_free(events_));
+    events_ = nullptr;
+  }
+}
+
+void ManagedDevice::describe(Environment& environment) const {
+  Facts& facts = environment.facts;
+  std::array<char, 96> version{};
+  if (calls_.driver_version != nullptr &&
+      calls_.driver_version(version.data(), version.size() - 1) == 0) {
+    environment.identity["driver"] = version.data();
+  }
+  unsigned mode = 0;
+  unsigned pending = 0;
+  if (calls_.mig_mode != nullptr && calls_.mig_mode(device_, &mode, &pending) == 0) {
+    environment.identity["gpu.mig"] = mode != 0 ? "on" : "off";
+  }
+  const auto hertz = [&](const char* name, auto call, abi::ManagedClock clock) {
+    if (const auto value = asked<unsigned>(call, device_, clock)) {
+      facts[name] = fmt::format("{}", 1'000'000ULL * *value);
+    }
+  };
+  hertz("gpu.clock_now_hertz", calls_.clock, abi::ManagedClock::kSm);
+  hertz("gpu.clock_max_hertz", calls_.max_clock, abi::ManagedClock::kSm);
+  hertz("gpu.memory_clock_now_hertz", calls_.clock, abi::ManagedClock::kMemory);
+  hertz("gpu.memory_clock_max_hertz", calls_.max_clock, abi::ManagedClock::kMemory);
+  if (const auto limit = asked<unsigned>(calls_.power_limit, device_)) {
+    facts["gpu.power_limit_watts"] = fmt::format("{:.1f}", *limit / 1000.0);
+  }
+  if (const auto degrees = asked<unsigned>(calls_.temperature, device_, abi::kSensorGpu)) {
+    facts["gpu.temperature_celsius"] = fmt::format("{}", *degrees);
+  }
+  if (const auto others = other_processes(calls_, device_)) {
+    facts["gpu.other_processes"] = fmt::format("{}", *others);
+  }
+  facts["gpu.energy_counter"] = energy() ? "yes" : "no";
+  facts["gpu.error_events"] = events_ != nullptr ? "watched" : "not watched";
+}
+
+HealthSample ManagedDevice::sample() const {
+  HealthSample result;
+  result.sm_clock_hertz =
+      scaled(asked<unsigned>(calls_.clock, device_, abi::ManagedClock::kSm), 1e6);
+  result.memory_clock_hertz =
+      scaled(asked<unsigned>(calls_.clock, device_, abi::ManagedClock::kMemory), 1e6);
+  result.power_watts = scaled(asked<unsigned>(calls_.power, device_), 1e-3);
+  result.temperature_celsius =
+      scaled(asked<unsigned>(calls_.temperature, device_, abi::kSensorGpu), 1.0);
+  const auto call =
+      calls_.event_reasons != nullptr ? calls_.event_reasons : calls_.throttle_reasons;
+  result.reasons = asked<unsigned long long>(call, device_);
+  return result;
+}
+
+HealthErrors ManagedDevice::errors() {
+  HealthErrors result;
+  result.uncorrected = asked<unsigned long long>(
+      calls_.errors, device_, abi::kUncorrectedErrors, abi::kSinceDriverLoad);
+  abi::ManagedEvent event;
+  for (int i = 0; events_ != nullptr && i < kMaxEvents; ++i) {
+    if (calls_.event_set_wait(events_, &event, 0) != 0) {
+      break;  // no event waits
+    }
+    if (event.device == device_ && event.type == abi::kEventXid) {
+      result.xids.push_back(event.data);
+    }
+  }
+  return result;
+}
+
+std::optional<std::uint64_t> ManagedDevice::energy() const {
+  return asked<unsigned long long>(calls_.energy, device_);
+}
+
+void describe_management(const std::string& uuid, Environment& environment) {
+  try {
+    ManagedDevice(uuid).describe(environment);
+    environment.facts["gpu.management"] = "NVML";
+  } catch (const Error& error) {
+    environment.facts["gpu.management"] = error.what();
+  }
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/exec/index_space.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+
+namespace plumb::cuda {
+namespace {
+
+/// Returns whether one step along `outer` is as far as all steps along `inner`, for every operand.
+bool continues(const std::vector<Dimensions>& strides,
+               std::size_t outer,
+               std::size_t inner,
+               std::int64_t inner_extent) {
+  return std::all_of(strides.begin(), strides.end(), [&](const Dimensions& each) {
+    return each[outer] == each[inner] * inner_extent;
+  });
+}
+
+}  // namespace
+
+kernels::Space plain_space(const Dimensions& extents, const std::vector<Dimensions>& strides) {
+  if (extents.size() > kernels::kMaxAxes || strides.size() > kernels::kMaxOperands) {
+    throw Unsupported(fmt::format("{} axes of {} operands: our kernels have at most {} of {}",
+                                  extents.size(),
+                                  strides.size(),
+                                  kernels::kMaxAxes,
+                                  kernels::kMaxOperands));
+  }
+  kernels::Space space{};
+  space.rank = static_cast<int>(extents.size());
+  space.count = 1;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    space.extents[axis] = extents[axis];
+    space.count *= extents[axis];
+    for (std::size_t operand = 0; operand < strides.size(); ++operand) {
+      space.strides[operand][axis] = strides[operand].at(axis);
+    }
+  }
+  if (space.count == 0) {
+    throw Unsupported("a tensor without elements");
+  }
+  return space;
+}
+
+kernels::Space joined_space(const Dimensions& extents, const std::vector<Dimensions>& strides) {
+  std::vector<std::size_t> order;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    if (extents[axis] != 1) {
+      order.push_back(axis);
+    }
+  }
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return std::abs(strides.at(0)[a]) > std::abs(strides.at(0)[b]);
+  });
+  Dimensions joined;
+  std::vector<Dimensions> steps(strides.size());
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const std::size_t axis = order[place];
+    if (place > 0 && continues(strides, order[place - 1], axis, extents[axis])) {
+      joined.back() *= extents[axis];
+      for (std::size_t operand = 0; operand < strides.size(); ++operand) {
+        steps[operand].back() = strides[operand][axis];
+      }
+      continue;
+    }
+    joined.push_back(extents[axis]);
+    for (std::size_t operand = 0; operand < strides.size(); ++operand) {
+      steps[operand].push_back(strides[operand][axis]);
+    }
+  }
+  return plain_space(joined, steps);
+}
+
+Dimensions broadcast_strides(const Dimensions& operand,
+                             const Dimensions& operand_strides,
+                             const Dimensions& result) {
+  if (operand.size() > result.size()) {
+    throw Unsupported("an operand has more axes than the result");
+  }
+  Dimensions strides(result.size(), 0);
+  const std::size_t ahead = result.size() - operand.size();
+  for (std::size_t axis = 0; axis < operand.size(); ++axis) {
+    if (operand[axis] != result[ahead + axis] && operand[axis] != 1) {
+      throw Unsupported(fmt::format(
+          "an operand's extent {} does not broadcast to {}", operand[axis], result[ahead + axis]));
+    }
+    strides[ahead + axis] = operand[axis] == 1 ? 0 : operand_strides[axis];
+  }
+  return strides;
+}
+
+std::string element_name(DataType type) {
+  switch (type) {
+    case DataType::kF64:
+      return "double";
+    case DataType::kF32:
+      return "float";
+    case DataType::kF16:
+      return "Half";
+    case DataType::kBf16:
+      return "Bfloat";
+    case DataType::kS64:
+      return "Index";
+    case DataType::kS32:
+      return "int";
+    case DataType::kS16:
+      return "short";
+    case DataType::kS8:
+      return "signed char";
+    case DataType::kU32:
+      return "unsigned int";
+    case DataType::kU16:
+      return "unsigned short";
+    case DataType::kU8:
+      return "unsigned char";
+    case DataType::kBool:
+      return "Boolean";
+    default:
+      throw Unsupported(fmt::format("our kernels do not compute with {}", to_text(type)));
+  }
+}
+
+std::string compute_name(DataType type) {
+  static_cast<void>(element_name(type));
+  if (type == DataType::kF64) {
+    return "double";
+  }
+  return is_floating(type) ? "float" : "Index";
+}
+
+std::string moved_name(DataType type) {
+  switch (element_bytes(type)) {
+    case 1:
+      return "unsigned char";
+    case 2:
+      return "unsigned short";
+    case 4:
+      return "unsigned int";
+    case 8:
+      return "unsigned long long";
+    default:
+      throw Unsupported(fmt::format("our kernels do not move {}", to_text(type)));
+  }
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/model/key/tensor.hpp"
+#include "runners/cuda/exec/tensor_layout.hpp"
+#include "runners/cuda/kernels/shapes.hpp"
+
+namespace plumb::cuda {
+
+/// Error for a layer that cannot be executed here, with the reason. Becomes an Outcome at the
+/// backend's border and never leaves the backend.
+class Unsupported : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Makes an index space with the axes as they are. `strides` has those of each operand, the
+/// output's first. Throws Unsupported for too many axes or operands, and for a tensor without
+/// elements.
+[[nodiscard]] kernels::Space plain_space(const Dimensions& extents,
+                                         const std::vector<Dimensions>& strides);
+
+/// Makes an index space with the axes in the output's memory order. Axes are joined that all
+/// operands step through as if they were one. That takes fewer divisions, and neighbouring threads
+/// write neighbouring elements. Throws as plain_space() does.
+[[nodiscard]] kernels::Space joined_space(const Dimensions& extents,
+                                          const std::vector<Dimensions>& strides);
+
+/// Returns an operand's strides along a result's axes: 0 where it is broadcast (as numpy does).
+/// Throws Unsupported if it does not fit.
+[[nodiscard]] Dimensions broadcast_strides(const Dimensions& operand,
+                                           const Dimensions& operand_strides,
+                                           const Dimensions& result);
+
+/// Returns the name of an element type in the kernels: "float", "Half", "Index". Throws
+/// Unsupported.
+[[nodiscard]] std::string element_name(DataType type);
+/// Returns the name of the type in which an element type is computed: "float", "double" or "Index".
+/// Throws Unsupported.
+[[nodiscard]] std::string compute_name(DataType type);
+/// Returns the name of a type with as many bytes, for kernels that only move elements. Throws
+/// Unsupported.
+[[nodiscard]] std::string moved_name(DataType type);
+
+}  // namespace plumb::cuda

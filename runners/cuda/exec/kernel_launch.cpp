@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/exec/kernel_launch.hpp"
+
+#include <fmt/format.h>
+
+namespace plumb::cuda {
+
+std::string entry_text(const KernelLaunch& launch, const std::string& name) {
+  return fmt::format(
+      "extern \"C\" __global__ void {}(plumb::cuda::kernels::Operands operands, "
+      "plumb::cuda::kernels::{} shape) {{\n"
+      "  using namespace plumb::cuda::kernels;\n"
+      "  {}(operands, shape);\n}}\n",
+      name,
+      launch.shape_type,
+      launch.call);
+}
+
+StepBuffers buffers_of(const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
+  StepBuffers result;
+  for (std::size_t i = 0; i < launch.operands.size(); ++i) {
+    (i < launch.outputs ? result.writes : result.reads).push_back(buffers.at(launch.operands[i]));
+  }
+  return result;
+}
+
+std::string kernel_name(const KernelLaunch& launch) {
+  constexpr std::size_t kLongest = 128;
+  std::string name = "plumb";
+  bool apart = true;
+  for (const char character : launch.call) {
+    const bool plain = (character >= 'a' && character <= 'z') ||
+                       (character >= 'A' && character <= 'Z') ||
+                       (character >= '0' && character <= '9');
+    if (plain && name.size() + 2 <= kLongest) {
+      name += apart ? "_" : "";
+      name += character;
+    }
+    apart = !plain;
+  }
+  return name;
+}
+
+}  // namespace plumb::cuda

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/cuda/layer_variants.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/quantized_product.hpp"
+#include "harness/model/key/recurrent_shape.hpp"
+#include "runners/cuda/blas/blas_variants.hpp"
+#include "runners/cuda/blas/gemm_variants.hpp"
+#include "runners/cuda/builtin/builtin_layer.hpp"
+#include "runners/cuda/builtin/builtin_step.hpp"
+#include "runners/cuda/builtin/integer_variants.hpp"
+#include "runners/cuda/dnn/attention_variants.hpp"
+#include "runners/cuda/dnn/convolution_variants.hpp"
+#include "runners/cuda/dnn/legacy/legacy_variants.hpp"
+#include "runners/cuda/dnn/legacy/recurrent_variants.hpp"
+#include "runners/cuda/dnn/norm_variants.hpp"
+#include "runners/cuda/exec/index_space.hpp"
+#include "runners/cuda/observe/tensor_core_use.hpp"
+
+namespace plumb::cuda {
+namespace {
+
+/// Throws Unsupported for extents so large that later sums and products of them could overflow.
+void check_numbers(const LayerSpec& spec) {
+  static constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  const auto check = [](const TensorType& type) {
+    static_cast<void>(element_count(type));
+    for (const std::int64_t extent : type.dims) {
+      if (extent > kMost) {
+        throw Unsupported(fmt::format("the extent {} is beyond {}", extent, kMost));
+      }
+    }
+  };
+  for (const auto& operand : spec.inputs) {
+    check(operand.value_or(TensorType{}));
+  }
+  for (const TensorType& result : spec.outputs) {
+    check(result);
+  }
+}
+
+/// Lists the built-in kernels for a layer, in each layout that it can have.
+std::vector<VariantBuilder> builtin_variants(const LayerSpec& spec, KernelLibrary& kernels) {
+  std::vector<VariantBuilder> builders;
+  std::string refusal;
+  for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
+    const bool has_channels =
+        spec.outputs.at(0).dims.size() >= 3 && has_builtin_kernel(spec.op, layout);
+    if (layout == TensorLayout::kChannelsLast && !has_channels) {
+      continue;
+    }
+    try {
+      BuiltinLayer layer = builtin_layer(spec, layout);
+      VariantBuilder builder;
+      builder.text = fmt::format("impl=plumb:{};layout={}", spec.op, to_text(layout));
+      builder.attributes = builtin_kernel_attributes();
+      builder.inputs = layer.inputs;
+      builder.outputs = layer.outputs;
+      builder.build = [spec, layer = std::move(layer), &kernels] {
+        return builtin_plan(spec, layer, kernel_step(kernels));
+      };
+      builders.push_back(std::move(builder));
+    } catch (const Unsupported& reason) {
+      refusal = refusal.empty() ? reason.what() : refusal;
+    }
+  }
+  if (builders.empty()) {
+    throw Unsupported(fmt::format("{}: {}", spec.op, refusal));
+  }
+  kernels.require_compiler();
+  return builders;
+}
+
+bool is_product(const LayerSpec& spec) {
+  return spec.op == "gemm" || spec.op == "matmul" || spec.op == "matmul_integer" ||
+         spec.op == "gemm_bias_gradient";
+}
+
+std::vector<VariantBuilder> products_of(const LayerSpec& spec, const BuilderSources& sources) {
+  if (sources.products == nullptr) {
+    throw Unsupported(sources.no_products);
+  }
+  check_capability(spec, sources.kernels.architecture());
+  const KernelStep kernel = kernel_step(sources.kernels);
+  const auto list = [&](const LayerSpec& product) {
+    return gemm_variants(product, *sources.products, kernel);
+  };
+  return is_integer_product(spec) ? integer_variants(spec, list, kernel) : list(spec);
+}
+
+std::vector<VariantBuilder> plain_products_of(const LayerSpec& spec,
+                                              const BuilderSources& sources) {
+  const KernelStep kernel = kernel_step(sources.kernels);
+  const auto list = [&](const LayerSpec& product) {
+    return blas_variants(product, *sources.plain_products, kernel);
+  };
+  return is_integer_product(spec) ? integer_variants(spec, list, kernel) : list(spec);
+}
+
+/// Lists the variants of the library that is made for a layer. Empty: there is no such library.
+std::vector<VariantBuilder> library_offers(const LayerSpec& spec, const BuilderSources& sources) {
+  if (spec.op == "conv" || spec.op == "conv_transpose" || is_convolution_gradient(spec)) {
+    return convolution_variants(spec, sources.cudnn, kernel_step(sources.kernels));
+  }
+  if (spec.op == "conv_integer") {
+    return integer_convolution_offers(spec, sources.cudnn, kernel_step(sources.kernels));
+  }
+  if (is_product(spec)) {
+    return products_of(spec, sources);
+  }
+  if (is_recurrent(spec)) {
+    return recurrent_variants(spec, sources.cudnn, kernel_step(sources.kernels));
+  }
+  if (spec.op == "attention") {
+    return attention_variants(spec, sources.cudnn);
+  }
+  if (spec.op == "attention_backward") {
+    return attention_gradient_offers(spec, sources.cudnn);
+  }
+  if (spec.op == "layer_norm" || spec.op == "layer_norm_backward" ||
+      spec.op == "batch_norm_backward") {
+    return norm_variants(spec, sources.cudnn, kernel_step(sources.kernels));
+  }
+  return {};
+}
+
+}  // namespace
+
+KernelStep kernel_step(KernelLibrary& kernels) {
+  return [&kernels](const KernelLaunch& launch, const std::vector<std::size_t>& buffers) {
+    return kernels.step(launch, buffers);
+  };
+}
+
+std::vector<VariantBuilder> layer_variants(const LayerSpec& spec, const BuilderSources& sources) {
+  check_numbers(spec);
+  std::vector<VariantBuilder> builders;
+  std::string refusal;
+  const auto add = [&](auto list) {
+    try {
+      std::vector<VariantBuilder> more = list();
+      std::move(more.begin(), more.end(), std::back_inserter(builders));
+    } catch (const Unsupported& reason) {
+      refusal = refusal.empty() ? reason.what() : refusal;
+    }
+  };
+  add([&] { return library_offers(spec, sources); });
+  if (has_builtin_kernel(spec.op, TensorLayout::kChannelsFirst)) {
+    add([&] { return builtin_variants(spec, sources.kernels); });
+  }
+  if (is_product(spec) && sources.plain_products != nullptr) {
+    add([&] { return plain_products_of(spec, sources); });
+  }
+  add([&] { return legacy_variants(spec, sources.cudnn, kernel_step(sources.kernels)); });
+  if (builders.empty()) {
+    throw Unsupported(refusal.empty() ? fmt::format("neither cuDNN, nor cuBLASLt, nor a kernel of "
+                                                    "ours does '{}'",
+                                                    spec.op)
+                                      : refusal);
+  }
+  return builders;
+}
+
+}  // namespace plumb::cuda

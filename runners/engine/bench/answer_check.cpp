@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/bench/answer_check.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/bench/output_difference.hpp"
+
+namespace plumb {
+
+AnswerCheck::AnswerCheck(BatchRunner& executor,
+                         std::size_t samples,
+                         const ExecutionMode& mode,
+                         ResponseLog* next)
+    : mode_(mode), next_(next) {
+  for (std::size_t index = 0; index < samples; ++index) {
+    try {
+      expected_.emplace_back(executor.answer_alone(index));
+    } catch (const Error&) {
+      expected_.emplace_back();  // the load itself will say that it cannot be answered
+    }
+  }
+}
+
+void AnswerCheck::record(std::uint64_t sequence,
+                         std::uint64_t index,
+                         std::span<const std::byte> data) {
+  if (next_ != nullptr) {
+    next_->record(sequence, index, data);
+  }
+  if (!expected_.at(index)) {
+    return;
+  }
+  const Tensor& expected = *expected_[index];
+  Tensor answer{expected.type, {}};
+  answer.data.assign(data.begin(), data.end());
+  ++agreement_.samples;
+  if (answer.data.size() != expected.data.size()) {
+    outcome_ = {Outcome::Kind::kWrongResult,
+                fmt::format("sample {} is answered with {} bytes under load, and with {} alone",
+                            index,
+                            answer.data.size(),
+                            expected.data.size())};
+    return;
+  }
+  const double difference = largest_difference({&answer, 1}, {&expected, 1});
+  agreement_.maximum_difference = std::max(agreement_.maximum_difference, difference);
+  const double most = tolerated_difference({&answer, 1}, mode_);
+  if (difference > most && outcome_.ok()) {
+    outcome_ = {Outcome::Kind::kWrongResult,
+                fmt::format("the answer to sample {} under load differs from its answer alone by "
+                            "{:.3g} of its largest magnitude; up to {:g} is taken for rounding",
+                            index,
+                            difference,
+                            most)};
+  }
+}
+
+RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples) {
+  RequestedLoad accuracy;
+  const bool stream =
+      load.scenario == LoadScenario::kSingleStream || load.scenario == LoadScenario::kMultiStream;
+  accuracy.scenario = stream ? load.scenario : LoadScenario::kOffline;
+  accuracy.mode = LoadMode::kAccuracy;
+  accuracy.samples_per_query = stream ? load.samples_per_query : std::nullopt;
+  accuracy.stall_limit = load.stall_limit;
+  accuracy.total_samples = samples;
+  accuracy.seeds = load.seeds;
+  return accuracy;
+}
+
+}  // namespace plumb

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "harness/loadgen/system_under_test.hpp"
+#include "harness/results/execution_mode.hpp"
+#include "harness/results/scenario_result.hpp"
+#include "runners/engine/bench/batch_runner.hpp"
+
+namespace plumb {
+
+/// Check of a system's answers under load against the model's answer to each sample alone.
+///
+/// Only the first output is compared. Batches, lanes and time-outs may change nothing but rounding.
+class AnswerCheck final : public ResponseLog {
+ public:
+  /// Executes the first `samples` samples of the data set, one at a time. A sample that cannot be
+  /// answered alone is not compared. `mode` is the mode of the load. `next` also takes each
+  /// response and may be null; its pointer is kept.
+  AnswerCheck(BatchRunner& executor,
+              std::size_t samples,
+              const ExecutionMode& mode,
+              ResponseLog* next);
+
+  void record(std::uint64_t sequence,
+              std::uint64_t index,
+              std::span<const std::byte> data) override;
+
+  [[nodiscard]] const LoadAgreement& agreement() const { return agreement_; }
+  /// Returns kWrongResult with the first sample whose answer differs by more than rounding;
+  /// otherwise kOk.
+  [[nodiscard]] const Outcome& outcome() const { return outcome_; }
+
+ private:
+  ExecutionMode mode_;
+  std::vector<std::optional<Tensor>> expected_;
+  ResponseLog* next_;
+  LoadAgreement agreement_;
+  Outcome outcome_;
+};
+
+/// Makes the load that asks each of the first `samples` samples once. Stream scenarios keep their
+/// queries; the others send all samples at once.
+[[nodiscard]] RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples);
+
+}  // namespace plumb

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/bench/batch_runner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/exec/finite_check.hpp"
+#include "runners/engine/exec/requested_model.hpp"
+#include "runners/engine/number_formats.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMaxSamples = 1024;  // of the data set
+
+/// Returns whether `batch` is `sample` repeated `times` times along the first dimension.
+bool is_joined(const TensorType& batch, const TensorType& sample, std::size_t times) {
+  if (batch.dtype != sample.dtype || batch.dims.size() != sample.dims.size()) {
+    return false;
+  }
+  if (times == 1) {
+    return batch.dims == sample.dims;
+  }
+  if (sample.dims.empty() || batch.dims[0] != sample.dims[0] * static_cast<std::int64_t>(times)) {
+    return false;
+  }
+  return std::equal(batch.dims.begin() + 1, batch.dims.end(), sample.dims.begin() + 1);
+}
+
+Outcome not_joined(const char* what,
+                   std::size_t index,
+                   const TensorType& batch,
+                   const TensorType& sample,
+                   std::size_t times) {
+  return {Outcome::Kind::kUnsupported,
+          fmt::format("{} {} is [{}] for {} samples and [{}] for one: it cannot be parted along "
+                      "its first dimension; load with a maximum batch of 1",
+                      what,
+                      index,
+                      fmt::join(batch.dims, ","),
+                      times,
+                      fmt::join(sample.dims, ","))};
+}
+
+/// Returns the bytes of one sample of a batch.
+template <typename Byte>
+std::span<Byte> part_of(std::span<Byte> batch, std::size_t bucket, std::size_t sample) {
+  const std::size_t size = batch.size() / bucket;
+  return batch.subspan(sample * size, size);
+}
+
+}  // namespace
+
+void BatchRunner::make_samples(const RequestedModel& model,
+                               const std::vector<TensorType>& types,
+                               std::uint64_t seed) {
+  Bytes bytes{1};
+  for (const TensorType& type : types) {
+    bytes += byte_size(type);
+  }
+  const auto fitting = static_cast<std::size_t>(size_.most.value / bytes.value);
+  const std::size_t count = std::max(size_.least, std::min(fitting, kMaxSamples));
+  for (std::size_t i = 0; i < count; ++i) {
+    std::vector<Tensor> sample = model.inputs_of(seed + i);
+    for (std::size_t input = 0; input < sample.size(); ++input) {
+      if (sample[input].type.dtype != types[input].dtype) {
+        sample[input] = tensor_from(types[input], numbers_of(sample[input]));
+      }
+    }
+    samples_.push_back(std::move(sample));
+  }
+}
+
+Outcome BatchRunner::check_parts(const std::vector<TensorType>& inputs,
+                                 const std::vector<Tensor>& outputs,
+                                 std::size_t samples) {
+  const std::vector<Tensor>& one = samples_.front();
+  PLUMB_CHECK(inputs.size() == one.size());
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    if (!is_joined(inputs[i], one[i].type, samples)) {
+      return not_joined("input", i, inputs[i], one[i].type, samples);
+    }
+  }
+  if (sample_outputs_.empty()) {
+    std::transform(outputs.begin(),
+                   outputs.end(),
+                   std::back_inserter(sample_outputs_),
+                   [](const Tensor& output) { return output.type; });
+  }
+  PLUMB_CHECK(outputs.size() == sample_outputs_.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    if (!is_joined(outputs[i].type, sample_outputs_[i], samples)) {
+      return not_joined("output", i, outputs[i].type, sample_outputs_[i], samples);
+    }
+  }
+  return {};
+}
+
+Outcome BatchRunner::take_places(const ReadyModel& ready, Lane& lane) {
+  const Graph& graph = ready.plan.fused.graph;
+  const std::vector<ValueId>& order = ready.prepared.operands;
+  Program& program = *ready.prepared.program;
+  for (const ValueId input : graph.inputs) {
+    const auto place = std::find(order.begin(), order.end(), input);
+    lane.inputs.push_back(program.input_bytes(0, static_cast<std::size_t>(place - order.begin())));
+    if (lane.inputs.back().size() !=
+        static_cast<std::size_t>(byte_size(graph.values[input].type).value)) {
+      return {
+          Outcome::Kind::kUnsupported,
+          fmt::format("input '{}' cannot be written between executions", graph.values[input].name)};
+    }
+  }
+  for (std::size_t i = 0; i < ready.outputs.size(); ++i) {
+    lane.outputs.push_back(program.output_bytes(0, i));
+    if (lane.outputs.back().size() != ready.outputs[i].data.size()) {
+      return {Outcome::Kind::kUnsupported,
+              fmt::format("output '{}' cannot be read between executions",
+                          graph.values[graph.outputs[i]].name)};
+    }
+  }
+  return {};
+}
+
+Outcome BatchRunner::add(Backend& backend,
+                         const LoadRequest::Bucket& bucket,
+                         std::size_t lanes,
+                         const Clock& clock) {
+  PLUMB_CHECK(buckets_.empty() ? bucket.samples == 1 : bucket.samples > buckets_.back().samples);
+  if (buckets_.empty()) {
+    backend_ = &backend;
+    backend.partition_threads(lanes);
+  }
+  RequestedModel model(bucket.model);
+  std::vector<ReadyModel> ready;
+  for (std::size_t lane = 0; lane < lanes; ++lane) {
+    ready.push_back(prepare_mode(backend, model, bucket.model.modes.front()));
+    if (!ready.back().outcome.ok()) {
+      return ready.back().outcome;
+    }
+  }
+  const Graph& graph = ready.front().plan.fused.graph;
+  std::vector<TensorType> inputs;
+  for (const ValueId input : graph.inputs) {
+    inputs.push_back(graph.values[input].type);
+  }
+  model.fill();
+  if (buckets_.empty()) {
+    make_samples(model, inputs, bucket.model.seed);
+    reorders_ = static_cast<std::int64_t>(ready.front().prepared.reorders);
+  }
+  Bucket added;
+  added.samples = bucket.samples;
+  for (ReadyModel& each : ready) {
+    make_ready(model, clock, each);
+    Outcome outcome = each.outcome;
+    if (outcome.ok() && added.lanes.empty()) {
+      outcome = check_parts(inputs, each.outputs, bucket.samples);
+    }
+    Lane lane;
+    if (outcome.ok()) {
+      outcome = take_places(each, lane);
+    }
+    if (!outcome.ok()) {
+      return outcome;
+    }
+    memory_ += each.prepared.memory;
+    lane.prepared = std::move(each.prepared);
+    added.lanes.push_back(std::move(lane));
+  }
+  for (const Tensor& output : ready.front().outputs) {
+    added.output_types.push_back(output.type.dtype);
+  }
+  buckets_.push_back(std::move(added));
+  return {};
+}
+
+std::vector<std::size_t> BatchRunner::buckets() const {
+  std::vector<std::size_t> sizes;
+  std::transform(
+      buckets_.begin(), buckets_.end(), std::back_inserter(sizes), [](const Bucket& bucket) {
+        return bucket.samples;
+      });
+  return sizes;
+}
+
+void BatchRunner::execute(const Batch& batch, std::span<SampleResponse> responses) {
+  const auto bucket = std::find_if(buckets_.begin(), buckets_.end(), [&](const Bucket& each) {
+    return each.samples == batch.bucket;
+  });
+  PLUMB_CHECK(bucket != buckets_.end() && batch.samples.size() <= bucket->samples);
+  Lane& lane = bucket->lanes.at(batch.lane);
+  for (std::size_t i = 0; i < batch.samples.size(); ++i) {
+    const std::vector<Tensor>& sample = samples_[batch.samples[i].index % samples_.size()];
+    for (std::size_t input = 0; input < sample.size(); ++input) {
+      const std::span<std::byte> place = part_of(lane.inputs[input], bucket->samples, i);
+      if (!place.empty()) {
+        std::memcpy(place.data(), sample[input].data.data(), place.size());
+      }
+    }
+  }
+  lane.prepared.program->enqueue(0);
+  lane.prepared.program->synchronize();
+  batches_.fetch_add(1, std::memory_order_relaxed);
+  check_answer(*bucket, lane, batch);
+  if (!lane.outputs.empty()) {
+    for (std::size_t i = 0; i < responses.size(); ++i) {
+      responses[i].data = part_of(lane.outputs.front(), bucket->samples, i);
+    }
+  }
+}
+
+Tensor BatchRunner::answer_alone(std::size_t sample) {
+  const QuerySample query{1, sample};
+  SampleResponse response{1, {}};
+  execute({0, buckets_.front().samples, {&query, 1}}, {&response, 1});
+  Tensor answer{sample_outputs_.empty() ? TensorType{} : sample_outputs_.front(), {}};
+  answer.data.assign(response.data.begin(), response.data.end());
+  return answer;
+}
+
+void BatchRunner::check_answer(const Bucket& bucket, const Lane& lane, const Batch& batch) const {
+  for (std::size_t i = 0; i < batch.samples.size(); ++i) {
+    for (std::size_t output = 0; output < lane.outputs.size(); ++output) {
+      const auto found = first_not_finite(bucket.output_types[output],
+                                          part_of(lane.outputs[output], bucket.samples, i));
+      if (found) {
+        throw Error(Error::Kind::kInternal,
+                    fmt::format("element {} of output {} is no finite number, for sample {} in a "
+                                "batch of {}",
+                                *found,
+                                output,
+                                batch.samples[i].index,
+                                batch.samples.size()));
+      }
+    }
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/bench/candidate.hpp"
+
+#include <fmt/format.h>
+
+#include <exception>
+#include <new>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+
+void guarded(Outcome& outcome, const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const std::bad_alloc&) {
+    outcome = {Outcome::Kind::kOutOfMemory, "the worker could not allocate memory"};
+  } catch (const Error& error) {
+    if (error.kind() == Error::Kind::kInternal) {
+      throw;
+    }
+    outcome = {Outcome::Kind::kUnsupported, error.what()};
+  } catch (const std::exception& error) {
+    outcome = {Outcome::Kind::kCrashed, fmt::format("the backend threw: {}", error.what())};
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "harness/results/measurement.hpp"
+#include "harness/worker/protocol/backend.hpp"
+
+namespace plumb {
+
+/// One variant of a key on its way through verification, race and timing.
+struct Candidate {
+  Variant variant;
+  std::unique_ptr<Program> program;  ///< null: refused, or dropped to save memory
+  ProgramFacts facts;
+  Measurement row;               ///< values that all rows of this variant share
+  Seconds bind{};                ///< time to bind slot 0
+  Seconds execution{};           ///< best estimate so far
+  std::optional<Seconds> raced;  ///< median of its race, without the harness overhead
+  std::size_t slots = 0;         ///< slots bound so far
+  bool verified = false;
+};
+
+/// Runs `step` and turns an exception into an outcome: out of memory, unsupported, or crashed with
+/// the text. Rethrows Error{kInternal}.
+void guarded(Outcome& outcome, const std::function<void()>& step);
+inline void guarded(Measurement& row, const std::function<void()>& step) {
+  guarded(row.outcome, step);
+}
+
+}  // namespace plumb

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/bench/candidate_timing.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runners/engine/bench/program_region.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr double kColdWall =
+    4.0;  // sampling budgets that a cold block may take, preparation included
+constexpr Seconds kNeverFlush{3600.0};
+constexpr double kColdHalfWidth = 0.01;  // cold samples scatter more: no tighter than this
+
+}  // namespace
+
+SamplingPlan race_plan(const SamplingPlan& full, Seconds budget, Seconds first_call) {
+  SamplingPlan plan = full;
+  plan.budget = budget;
+  plan.relative_half_width = std::max(plan.relative_half_width, 0.02);
+  plan.samples_at_least = 3;
+  plan.warm_up_at_least = std::min(plan.warm_up_at_least, budget / 10.0);
+  // A program that runs longer than the whole race was warmed up by its first call.
+  plan.warm_up_at_most = first_call > budget ? Seconds(0.0) : budget / 2.0;
+  return plan;
+}
+
+SamplingPlan reference_plan(const SamplingPlan& full) {
+  SamplingPlan plan = full;
+  plan.warm_up_at_most = Seconds(0.0);
+  plan.budget = std::max(plan.budget, Seconds(0.5));
+  plan.samples_at_least = 2;
+  plan.samples_at_most = 3;
+  return plan;
+}
+
+void CandidateTiming::time_hot(Candidate& candidate, const SamplingPlan& plan, Measurement& row) {
+  HotRegion region(*candidate.program);
+  instruments_.timing.time(region, plan, request_.disturbed_attempts, row);
+  if (row.outcome.timed()) {
+    candidate.execution = row.corrected().median;
+  }
+}
+
+Bytes CandidateTiming::rotating_bytes(const Candidate& candidate, CacheMode cache) const {
+  Bytes bytes =
+      candidate.facts.weight_bytes.value > 0 ? candidate.facts.weight_bytes : cost_.weight_bytes;
+  if (cache == CacheMode::kAll) {
+    bytes += candidate.facts.activation_bytes.value > 0 ? candidate.facts.activation_bytes
+                                                        : cost_.input_bytes + cost_.output_bytes;
+  }
+  return bytes;
+}
+
+void CandidateTiming::time_cold(Candidate& candidate,
+                                const std::vector<Tensor>& operands,
+                                Measurement& row) {
+  const bool weights_only = row.cache == CacheMode::kWeights;
+  const bool slow = candidate.variant.reference_implementation;
+  RotationCosts costs;
+  costs.slot = rotating_bytes(candidate, row.cache);
+  costs.cache = instruments_.flush.cache();
+  costs.memory = instruments_.slot_memory;
+  costs.bind = candidate.bind;
+  // A device's clock times one execution less exactly than a ring: flush only where no ring fits.
+  costs.flush = instruments_.flush.on_device() ? kNeverFlush : instruments_.flush.cost();
+  costs.execution = candidate.execution;
+  costs.wall = request_.sampling.budget * kColdWall;
+  // Without weights nothing rotates; only the activations are refreshed.
+  const Rotation rotation = costs.slot.value > 0 ? plan_rotation(costs) : Rotation{1, false, 31};
+
+  std::vector<std::size_t> ring;
+  for (std::size_t i = rotation.flush ? 0 : 1; i < rotation.slots; ++i) {
+    candidate.program->bind(candidate.slots, operands, weights_only);
+    ring.push_back(candidate.slots++);
+  }
+  if (!rotation.flush) {
+    // Slot 0 is warm from earlier executions, so it comes last.
+    ring.push_back(0);
+  }
+  RotatingRegion region(*candidate.program,
+                        std::move(ring),
+                        rotation.flush ? &instruments_.flush : nullptr,
+                        weights_only);
+  if (!rotation.flush) {
+    region.run(1);  // what all slots share is warm from here on
+  }
+  SamplingPlan plan = slow ? reference_plan(request_.sampling) : request_.sampling;
+  plan.warm_up_at_most = Seconds(0.0);
+  plan.relative_half_width = std::max(plan.relative_half_width, kColdHalfWidth);
+  plan.samples_at_most = std::min(plan.samples_at_most, rotation.samples);
+  plan.samples_at_least = std::min(plan.samples_at_least, plan.samples_at_most);
+  instruments_.timing.time(region, plan, request_.disturbed_attempts, row);
+}
+
+}  // namespace plumb

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "harness/model/key/layer_cost.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
+#include "runners/engine/bench/cache_rotation.hpp"
+#include "runners/engine/bench/candidate.hpp"
+#include "runners/engine/bench/layer_timing.hpp"
+
+namespace plumb {
+
+/// Resources that the measurements of all keys in a process share. The references must outlive the
+/// measurement.
+struct Instruments {
+  Backend& backend;
+  LayerTiming& timing;
+  CacheFlush& flush;
+  Bytes slot_memory;  ///< limit for one program's slots, and for all waiting programs together
+};
+
+/// Returns the short plan of a race. It suffices to find a variant that is 10% slower, but not to
+/// compare variants. `first_call` longer than `budget` counts as warm-up.
+[[nodiscard]] SamplingPlan race_plan(const SamplingPlan& full, Seconds budget, Seconds first_call);
+
+/// Returns the plan for slow reference implementations: two or three executions, without warm-up.
+[[nodiscard]] SamplingPlan reference_plan(const SamplingPlan& full);
+
+/// Timer of one key's ready candidates, hot or with cold buffers. The constructor's references must
+/// outlive it.
+class CandidateTiming {
+ public:
+  CandidateTiming(Instruments instruments, const MeasureRequest& request, LayerCost cost)
+      : instruments_(instruments), request_(request), cost_(cost) {}
+
+  void time_hot(Candidate& candidate, const SamplingPlan& plan, Measurement& row);
+
+  /// Times a candidate with the buffers cold that the row's cache mode names. The buffers rotate
+  /// over enough slots, or are flushed where memory or time allow no rotation. Binds further slots
+  /// with `operands`.
+  void time_cold(Candidate& candidate, const std::vector<Tensor>& operands, Measurement& row);
+
+ private:
+  [[nodiscard]] Bytes rotating_bytes(const Candidate& candidate, CacheMode cache) const;
+
+  Instruments instruments_;
+  const MeasureRequest& request_;
+  LayerCost cost_;
+};
+
+}  // namespace plumb

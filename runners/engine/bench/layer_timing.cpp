@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/bench/layer_timing.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "harness/measure/own_clock.hpp"
+#include "harness/results/host_pace.hpp"
+#include "runners/engine/bench/benchmark_block.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr int kPatience = 3;
+
+Timestamp now() {
+  return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace
+
+Outcome stability_of(const SampleSummary& summary) {
+  if (summary.n < 2) {
+    return {Outcome::Kind::kUnstable, "only one sample within the budget"};
+  }
+  const auto width = relative_half_width(summary);
+  if (width && *width > LayerTiming::kUnstableAbove) {
+    return {
+        Outcome::Kind::kUnstable,
+        fmt::format("the median's interval is ±{:.1f}% after {} samples; up to ±{:.0f}% is stable",
+                    *width * 100.0,
+                    summary.n,
+                    LayerTiming::kUnstableAbove * 100.0)};
+  }
+  return {};
+}
+
+LayerTiming::LayerTiming(Clock clock,
+                         DisturbanceSource disturbance,
+                         std::string filter,
+                         BlockMonitor* monitor,
+                         HostPaceSource pace)
+    : clock_(std::move(clock)),
+      disturbance_(std::move(disturbance)),
+      filter_(std::move(filter)),
+      monitor_(monitor),
+      pace_(std::move(pace)) {}
+
+const HarnessOverhead& LayerTiming::floor() {
+  if (!floor_known_) {
+    floor_ = measure_floor(clock_);
+    floor_known_ = true;
+  }
+  return floor_;
+}
+
+void LayerTiming::know_pace(std::optional<Seconds> fastest) {
+  if (fastest) {
+    fastest_pace_ = std::min(fastest_pace_.value_or(*fastest), *fastest);
+  }
+}
+
+Seconds LayerTiming::quiet_pace() {
+  // Neighbours on the core stay for tenths of a second.
+  constexpr Seconds kPause{0.01};
+  while (true) {
+    const Seconds pace = pace_();
+    fastest_pace_ = std::min(fastest_pace_.value_or(pace), pace);
+    const Seconds age = std::chrono::steady_clock::now() - began_;
+    if (pace <= kSlowPace * *fastest_pace_ || waited_ >= kMinWaiting + kWaitingShare * age) {
+      return pace;
+    }
+    std::this_thread::sleep_for(kPause);
+    waited_ += kPause;
+  }
+}
+
+void LayerTiming::time(TimedRegion& region,
+                       const SamplingPlan& plan,
+                       std::int64_t attempts,
+                       Measurement& row) {
+  const std::string name = fmt::format(
+      "{}/{}/{}/{}", row.key.text, row.variant, to_text(row.cache), to_text(row.purpose));
+  const std::int64_t allowed =
+      stayed_disturbed_ >= kPatience ? 1 : std::max<std::int64_t>(attempts, 1);
+  const auto* const own = dynamic_cast<const OwnClock*>(&region);
+  const bool by_own_clock = own != nullptr && own->has_clock();
+  const bool paced = pace_ && row.purpose != Purpose::kRace && !by_own_clock;
+  std::optional<Reading> pace;
+  row.started = now();
+  MonitoredBlock seen;
+  for (row.attempt = 1;; ++row.attempt) {
+    const Seconds before = paced ? quiet_pace() : Seconds(0.0);
+    const DisturbanceReading begin = disturbance_();
+    if (monitor_ != nullptr) {
+      monitor_->begin();
+    }
+    auto samples = run_as_benchmark(name, filter_, [&] { return sample(region, plan, clock_); });
+    if (!samples) {
+      row.outcome = {Outcome::Kind::kSkipped,
+                     fmt::format("the filter '{}' leaves it out", filter_)};
+      return;
+    }
+    row.disturbance = disturbance_between(begin, disturbance_());
+    if (monitor_ != nullptr) {
+      seen = monitor_->end();
+      row.disturbance.disturbed = row.disturbance.disturbed || seen.disturbed;
+    }
+    if (paced) {
+      const Seconds after = pace_();
+      const Seconds fast = std::min(before, after);
+      const Seconds slow = std::max(before, after);
+      fastest_pace_ = std::min(fastest_pace_.value_or(fast), fast);
+      const Seconds mean = (fast + slow) / 2.0;
+      pace = Reading{mean.count(), fast.count(), slow.count(), 2};
+      row.disturbance.disturbed = row.disturbance.disturbed || mean > kSlowPace * *fastest_pace_;
+    }
+    row.repetitions = static_cast<std::int64_t>(samples->repetitions);
+    row.samples = std::move(samples->seconds);
+    if (!row.disturbance.disturbed || row.attempt >= allowed || !seen.fault.empty()) {
+      break;
+    }
+  }
+  stayed_disturbed_ = row.disturbance.disturbed ? stayed_disturbed_ + 1 : 0;
+  row.summary = summarize(row.samples);
+  row.floor = by_own_clock ? Seconds(0.0) : floor().at(static_cast<std::size_t>(row.repetitions));
+  row.outcome = row.purpose == Purpose::kRace ? Outcome{} : stability_of(row.summary);
+  row.readings = std::move(seen.readings);  // replaces those of an earlier timing
+  if (pace) {
+    row.readings[kHostPace] = *pace;
+  }
+  if (!seen.fault.empty()) {
+    row.attributes[kDeviceFault] = seen.fault;
+    row.outcome = {Outcome::Kind::kCrashed, seen.fault};
+  }
+}
+
+}  // namespace plumb

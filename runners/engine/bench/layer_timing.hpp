@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "harness/measure/disturbance.hpp"
+#include "harness/measure/sampler.hpp"
+#include "harness/results/measurement.hpp"
+#include "runners/engine/bench/block_monitor.hpp"
+#include "runners/engine/bench/harness_overhead.hpp"
+#include "runners/engine/bench/host_pace.hpp"
+
+namespace plumb {
+
+/// Timer of blocks of measurement, which fills their rows. It uses Google Benchmark and adds the
+/// process's harness overhead and the disturbance of each block.
+///
+/// A disturbed block is measured again, up to the attempts allowed. After three blocks in a row
+/// that stayed disturbed, each block gets one attempt until a quiet one is seen. So a host that is
+/// never quiet does not multiply the time.
+class LayerTiming {
+ public:
+  /// Keeps the sources that each block reads.
+  ///
+  /// - `filter` is Google Benchmark's regular expression over "key/variant/cache/purpose". If it is
+  ///   empty, all blocks run.
+  /// - `monitor`, which must outlive this, observes the device during each block.
+  /// - `pace`, if given, is read before and after each block, except races and blocks with a
+  ///   device's clock. A slow pace against the fastest known one makes the block disturbed. Before
+  ///   a block, a slow host is waited for.
+  explicit LayerTiming(
+      Clock clock = steady_clock(),
+      DisturbanceSource disturbance = [] { return read_disturbance(); },
+      std::string filter = {},
+      BlockMonitor* monitor = nullptr,
+      HostPaceSource pace = {});
+
+  /// Takes the fastest pace that other processes of the run saw. A process that a neighbour slows
+  /// down from its start cannot know it.
+  void know_pace(std::optional<Seconds> fastest);
+
+  /// Measures a block and fills the row, whose key, variant, cache and purpose must be set.
+  ///
+  /// Fills samples, repetitions, summary, harness overhead, disturbance, attempt and start time.
+  /// The outcome is
+  ///
+  /// - kSkipped if the filter excludes the row
+  /// - kUnstable, except in races, if the interval's half width is above kUnstableAbove or there is
+  ///   only one sample
+  /// - kCrashed after a fault of the device, which the attribute kDeviceFault names
+  ///
+  /// What the monitor read becomes the row's readings. With a device's clock the overhead is 0.
+  void time(TimedRegion& region, const SamplingPlan& plan, std::int64_t attempts, Measurement& row);
+
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+  /// Returns the harness overhead, measured at the first call.
+  [[nodiscard]] const HarnessOverhead& floor();
+
+  static constexpr double kUnstableAbove = 0.10;
+  static constexpr Seconds kMinWaiting{0.1};
+  static constexpr double kWaitingShare = 0.2;
+
+ private:
+  Clock clock_;
+  DisturbanceSource disturbance_;
+  std::string filter_;
+  BlockMonitor* monitor_;
+  HostPaceSource pace_;
+  /// Waits until the host is at its pace and returns the pace. All waiting together takes at most
+  /// kMinWaiting plus kWaitingShare of this object's age.
+  [[nodiscard]] Seconds quiet_pace();
+
+  std::optional<Seconds> fastest_pace_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  Seconds waited_{};
+  bool floor_known_ = false;
+  HarnessOverhead floor_;
+  int stayed_disturbed_ = 0;  // consecutive disturbed blocks
+};
+
+/// Returns kUnstable and the reason if the median's interval is too wide or there is only one
+/// sample. Too wide means a half width above kUnstableAbove.
+[[nodiscard]] Outcome stability_of(const SampleSummary& summary);
+
+}  // namespace plumb

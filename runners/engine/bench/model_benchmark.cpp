@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/bench/model_benchmark.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "harness/measure/section_interval.hpp"
+#include "harness/results/reading_sum.hpp"
+#include "runners/engine/bench/candidate.hpp"
+#include "runners/engine/bench/output_difference.hpp"
+#include "runners/engine/bench/program_region.hpp"
+#include "runners/engine/bench/verification.hpp"
+#include "runners/engine/exec/memory_limit.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr double kMaxRounds = 32.0;        // of modes timed in turns
+constexpr Seconds kBudgetOfRound{0.008};   // at least, of each mode
+constexpr double kRoundsOfSlow = 4.0;      // of models for which more rounds do not fit
+constexpr double kRoundsUnprofiled = 3.0;  // of a model whose steps another process has timed
+constexpr Seconds kLongest{60.0};          // of all rounds, each mode; the first one ends anyway
+constexpr Seconds kBetweenReports{1.0};
+constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
+constexpr std::size_t kPassesInRound = 8;   // over the steps, at most
+constexpr double kMinParts = 2.0;           // of a pass over the steps, in turns with the modes
+constexpr double kMaxParts = 8.0;
+constexpr double kExecutionsOfPart = 3.0;  // beside its steps: its own, one to warm up, one timed
+constexpr double kShareOfMemory = 0.8;     // that modes may fill together
+
+/// Adds one block of samples to those before it. The first quiet block discards the disturbed
+/// blocks before it, and disturbed blocks after it are ignored.
+void add_block(const Measurement& block, Measurement& row) {
+  if (!row.samples.empty() && block.disturbance.disturbed && !row.disturbance.disturbed) {
+    return;
+  }
+  if (!row.samples.empty() && !block.disturbance.disturbed && row.disturbance.disturbed) {
+    row.samples.clear();
+    row.readings.clear();
+    row.disturbance = {};
+  }
+  row.samples.insert(row.samples.end(), block.samples.begin(), block.samples.end());
+  row.repetitions = std::max(row.repetitions, block.repetitions);
+  row.floor = std::max(row.floor, block.floor);
+  row.attempt = std::max(row.attempt, block.attempt);
+  row.disturbance.involuntary_switches += block.disturbance.involuntary_switches;
+  row.disturbance.disturbed = row.disturbance.disturbed || block.disturbance.disturbed;
+  row.disturbance.load = block.disturbance.load;
+  add_readings(row.readings, block.readings);
+  const auto highest = [](std::optional<double>& known, const std::optional<double>& next) {
+    known = next ? std::max(known.value_or(*next), *next) : known;
+  };
+  highest(row.disturbance.steal_ratio, block.disturbance.steal_ratio);
+  highest(row.disturbance.pressure_ratio, block.disturbance.pressure_ratio);
+}
+
+std::size_t rounds_in(Seconds budget, double most) {
+  return static_cast<std::size_t>(std::clamp(budget / kBudgetOfRound, 1.0, most));
+}
+
+/// Returns the estimated share of the time that has passed after `done` of `rounds` rounds. The
+/// first round took its share of the `planned` rounds.
+double share_of_time(double done, std::size_t planned, std::size_t rounds) {
+  const double first = 1.0 / static_cast<double>(planned);
+  return done <= 1.0 ? done * first
+                     : first + (1.0 - first) * (done - 1.0) / static_cast<double>(rounds - 1);
+}
+
+/// Returns the sampling plan of one turn, with `parts` turns in each of `rounds` rounds.
+SamplingPlan plan_of_turn(SamplingPlan plan, std::size_t rounds, std::size_t parts) {
+  plan.budget /= static_cast<double>(rounds * parts);
+  plan.samples_at_least = std::min(plan.samples_at_least, (kSamplesInRound + parts - 1) / parts);
+  if (parts > 1) {
+    plan.warm_up_at_most = plan.warm_up_at_least;  // only the caches: it was just executed
+  }
+  return plan;
+}
+
+/// Returns the number of parts of a pass over the steps. With it, the executions between the parts
+/// take about as long as the steps.
+std::size_t parts_of_pass(Seconds pass, Seconds execution) {
+  if (execution <= Seconds(0.0) || pass <= Seconds(0.0)) {
+    return 1;
+  }
+  const Seconds beside = kExecutionsOfPart * execution;
+  return static_cast<std::size_t>(std::clamp(std::ceil(pass / beside), kMinParts, kMaxParts));
+}
+
+}  // namespace
+
+ModelBenchmark::ModelBenchmark(Backend& backend,
+                               LayerTiming& timing,
+                               Bytes last_level_cache,
+                               const ExecuteRequest& request)
+    : backend_(backend),
+      timing_(timing),
+      last_level_cache_(last_level_cache),
+      request_(request),
+      modes_(request.modes.size()) {}
+
+void ModelBenchmark::guard(Mode& mode, const std::function<void()>& step) {
+  if (!mode.execution.row.outcome.ok()) {
+    return;
+  }
+  const Seconds begin = timing_.clock()();
+  guarded(mode.execution.row, step);
+  mode.wall += timing_.clock()() - begin;
+}
+
+void ModelBenchmark::prepare(const RequestedModel& model, std::size_t index) {
+  Mode& mode = modes_[index];
+  Measurement& row = mode.execution.row;
+  mode.ready = prepare_mode(backend_, model, request_.modes[index]);
+  row.outcome = mode.ready.outcome;
+  mode.execution.memory = mode.ready.prepared.memory;
+  mode.execution.reorders = static_cast<std::int64_t>(mode.ready.prepared.reorders);
+  if (mode.ready.prepared.program) {
+    const ProgramFacts facts = mode.ready.prepared.program->facts();
+    row.creation = facts.creation;
+    row.workspace = facts.workspace;
+  }
+}
+
+void ModelBenchmark::finish(const RequestedModel& model, std::size_t index) {
+  Mode& mode = modes_[index];
+  Measurement& row = mode.execution.row;
+  make_ready(model, timing_.clock(), mode.ready);
+  row.outcome = mode.ready.outcome;
+  if (!row.outcome.ok()) {
+    return;
+  }
+  row.first_call = mode.ready.first_call;
+  row.output_hash = output_hash(mode.ready.outputs);
+  compare(mode);
+  mode.ready.outputs.clear();
+}
+
+void ModelBenchmark::compare(Mode& mode) {
+  if (&mode == &modes_.front()) {
+    expected_ = mode.ready.outputs;
+    return;
+  }
+  if (expected_.empty()) {
+    return;  // nothing to compare with
+  }
+  const double error = largest_difference(mode.ready.outputs, expected_);
+  mode.execution.row.maximum_error = error;
+  const double most =
+      tolerated_difference(mode.ready.outputs, execution_mode_from(mode.execution.mode));
+  if (error > most) {
+    mode.execution.row.outcome = {
+        Outcome::Kind::kWrongResult,
+        fmt::format("an output differs from that of the mode {} by {:.3g} of its largest "
+                    "magnitude; up to {:g} is taken for rounding",
+                    modes_.front().execution.mode,
+                    error,
+                    most)};
+  }
+}
+
+bool ModelBenchmark::fit_together() const {
+  Bytes needed;
+  for (const Mode& mode : modes_) {
+    needed += mode.execution.memory;
+  }
+  const std::optional<Bytes> available = available_memory();
+  return !available || static_cast<double>(needed.value) <=
+                           kShareOfMemory * static_cast<double>(available->value);
+}
+
+void ModelBenchmark::take_turn(Mode& mode,
+                               ModelProfile& profile,
+                               std::size_t rounds,
+                               std::size_t parts) {
+  const SamplingPlan plan = plan_of_turn(request_.sampling, rounds, parts);
+  Measurement block = mode.execution.row;
+  block.samples.clear();
+  block.readings.clear();
+  HotRegion region(*mode.ready.prepared.program);
+  timing_.time(region, plan, request_.disturbed_attempts, block);
+  if (block.outcome.kind == Outcome::Kind::kSkipped) {
+    mode.execution.row.outcome = block.outcome;
+    return;
+  }
+  if (const auto fault = block.attributes.find(kDeviceFault); fault != block.attributes.end()) {
+    mode.execution.row.attributes.insert(*fault);
+    mode.execution.row.outcome = block.outcome;
+    return;
+  }
+  if (mode.execution.row.disturbance.disturbed && !block.disturbance.disturbed) {
+    mode.of_rounds.clear();
+    mode.ended = 0;
+  }
+  add_block(block, mode.execution.row);
+  // The steps are timed outside the timed block, because a clock read between steps is a cost of
+  // its own. They follow at once, because what is predicted from them is compared with that block.
+  if (request_.profile) {
+    profile.add(parts, kPassesInRound, plan.budget, timing_.clock());
+  }
+}
+
+void ModelBenchmark::end_round(Mode& mode, ModelProfile& profile) {
+  const std::span<const Seconds> samples = mode.execution.row.samples;
+  if (samples.size() > mode.ended) {
+    mode.of_rounds.push_back(summarize(samples.subspan(mode.ended)).median);
+    mode.ended = samples.size();
+    profile.end_round();
+  }
+}
+
+void ModelBenchmark::sum_up(Mode& mode) {
+  SampleSummary& summary = mode.execution.row.summary;
+  summary = summarize(mode.execution.row.samples);
+  if (mode.of_rounds.size() > 1) {
+    // Samples of one round share the machine's state, so the interval by ranks alone may be too
+    // narrow.
+    const Interval by_rounds = section_interval(summary.median, mode.of_rounds);
+    summary.interval = {std::min(summary.interval.low, by_rounds.low),
+                        std::max(summary.interval.high, by_rounds.high)};
+  }
+}
+
+void ModelBenchmark::report_share(double share, const ExecuteReport& report) {
+  const Seconds now = timing_.clock()();
+  if (now - reported_ >= kBetweenReports) {
+    reported_ = now;
+    report({share, now - began_});
+  }
+}
+
+void ModelBenchmark::time(std::size_t first, std::size_t last, const ExecuteReport& report) {
+  std::vector<ModelProfile> profiles;
+  for (std::size_t i = first; i < last; ++i) {
+    profiles.emplace_back(modes_[i].ready, Bytes{2 * last_level_cache_.value});
+  }
+  std::size_t parts = 1;  // until it is known how long a pass takes
+  std::size_t turns = 0;
+  const std::size_t modes = last - first;
+  const bool profiled = request_.profile;
+  const std::size_t most =
+      rounds_in(request_.sampling.budget, profiled ? kMaxRounds : kRoundsUnprofiled);
+  const std::size_t planned =
+      rounds_in(request_.sampling.budget, profiled ? kRoundsOfSlow : kRoundsUnprofiled);
+  std::size_t rounds = planned;
+  const Seconds end = timing_.clock()() + kLongest * static_cast<double>(modes);
+  for (std::size_t round = 0; round < rounds && (round == 0 || timing_.clock()() < end); ++round) {
+    for (std::size_t part = 0; part < parts; ++part, ++turns) {
+      for (std::size_t i = 0; i < modes; ++i) {
+        // The order alternates, so that a drift over time affects all modes alike.
+        const std::size_t turn = turns % 2 == 0 ? i : modes - 1 - i;
+        Mode& mode = modes_[first + turn];
+        guard(mode, [&] { take_turn(mode, profiles[turn], rounds, parts); });
+        const double of_round =
+            static_cast<double>(part * modes + i + 1) / static_cast<double>(parts * modes);
+        const double of_these =
+            share_of_time(static_cast<double>(round) + of_round, planned, rounds);
+        report_share((static_cast<double>(first) + static_cast<double>(modes) * of_these) /
+                         static_cast<double>(modes_.size()),
+                     report);
+      }
+    }
+    for (std::size_t i = first; i < last; ++i) {
+      end_round(modes_[i], profiles[i - first]);
+    }
+    if (round == 0) {
+      Seconds slowest{};  // least time of a round of a mode
+      for (std::size_t i = first; i < last; ++i) {
+        const Seconds execution = summarize(modes_[i].execution.row.samples).median;
+        const Seconds pass = profiles[i - first].pass_time();
+        slowest = std::max(slowest, pass + static_cast<double>(kSamplesInRound) * execution);
+        parts = std::max(parts, parts_of_pass(pass, execution));
+      }
+      // Many short rounds show more states of the machine, but only if all of them fit into the
+      // budget.
+      rounds = slowest * static_cast<double>(most) <= request_.sampling.budget ? most : rounds;
+    }
+  }
+  for (std::size_t i = first; i < last; ++i) {
+    Measurement& row = modes_[i].execution.row;
+    if (row.outcome.ok()) {
+      sum_up(modes_[i]);
+      row.outcome = stability_of(row.summary);
+      modes_[i].execution.layers = profiles[i - first].layers(timing_.floor().at(1));
+      modes_[i].execution.in_context = profiles[i - first].in_context(timing_.floor().at(1));
+    }
+    look_at(modes_[i]);
+    modes_[i].ready = {};
+  }
+}
+
+void ModelBenchmark::look_at(Mode& mode) {
+  Measurement& row = mode.execution.row;
+  if (!row.outcome.timed()) {
+    return;
+  }
+  Observation seen;
+  Measurement look;  // a failed observation does not change the row
+  guarded(look, [&] {
+    seen = mode.ready.prepared.program->collect_counters(0, request_.sampling.budget);
+  });
+  row.attributes.merge(seen.attributes);
+  add_readings(row.readings, seen.readings);
+}
+
+void ModelBenchmark::run(const std::function<void(Execution)>& emit, const ExecuteReport& report) {
+  for (std::size_t i = 0; i < modes_.size(); ++i) {
+    Execution& execution = modes_[i].execution;
+    execution.mode = to_text(request_.modes[i].mode);
+    execution.row.key.text = "model:" + request_.name;
+    execution.row.variant = execution.mode;
+    execution.row.started = current_time();
+  }
+  fmt::print(stderr, "executing {} (seed {})\n", request_.name, request_.seed);
+  std::optional<RequestedModel> model;
+  const auto for_all = [&](const std::function<void()>& step) {
+    Measurement trial;
+    guarded(trial, step);
+    for (Mode& mode : modes_) {
+      if (mode.execution.row.outcome.ok()) {
+        mode.execution.row.outcome = trial.outcome;
+      }
+    }
+    return trial.outcome.ok();
+  };
+  if (for_all([&] { model.emplace(request_); })) {
+    for (std::size_t i = 0; i < modes_.size(); ++i) {
+      guard(modes_[i], [&] { prepare(*model, i); });
+    }
+    const bool any = std::any_of(modes_.begin(), modes_.end(), [](const Mode& mode) {
+      return mode.execution.row.outcome.ok();
+    });
+    if (any && for_all([&] { model->fill(); })) {
+      began_ = timing_.clock()();
+      const std::size_t together = fit_together() ? modes_.size() : 1;
+      for (std::size_t first = 0; first < modes_.size(); first += together) {
+        const std::size_t last = std::min(first + together, modes_.size());
+        for (std::size_t i = first; i < last; ++i) {
+          guard(modes_[i], [&] { finish(*model, i); });
+        }
+        time(first, last, report);
+      }
+    }
+  }
+  for (Mode& mode : modes_) {
+    mode.execution.row.wall = mode.wall;
+    emit(std::move(mode.execution));
+  }
+}
+
+}  // namespace plumb

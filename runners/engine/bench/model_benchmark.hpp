@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "harness/results/execution.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/execute_request.hpp"
+#include "runners/engine/bench/layer_timing.hpp"
+#include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/profile/model_profile.hpp"
+
+namespace plumb {
+
+/// Benchmark of a whole model, executed end to end in each mode of a request. One query follows the
+/// other, from dense inputs in their buffers to dense outputs in theirs.
+///
+/// All modes are prepared before any is timed, and are timed in turns, so that changes of the
+/// machine affect all of them alike. Modes that do not fit into memory together are timed one after
+/// the other. A failure of a mode is its outcome. A mode is not timed if its result is not finite,
+/// or differs from the first mode's by more than rounding (tolerated_difference()).
+class ModelBenchmark {
+ public:
+  /// Keeps references to all arguments except the size.
+  ModelBenchmark(Backend& backend,
+                 LayerTiming& timing,
+                 Bytes last_level_cache,
+                 const ExecuteRequest& request);
+
+  /// Executes all modes and emits one execution for each, in order. Reports about once a second.
+  void run(
+      const std::function<void(Execution)>& emit,
+      const ExecuteReport& report = [](const ExecuteProgress& /*progress*/) {});
+
+ private:
+  struct Mode {
+    Execution execution;
+    ReadyModel ready;
+    Seconds wall{};
+    std::vector<Seconds> of_rounds;  ///< median of each round's samples
+    std::size_t ended = 0;           ///< number of samples of the completed rounds
+  };
+
+  void guard(Mode& mode, const std::function<void()>& step);
+  void prepare(const RequestedModel& model, std::size_t index);
+  void finish(const RequestedModel& model, std::size_t index);
+  void compare(Mode& mode);
+  /// Times one block of executions of a mode, then the next parts of a pass over its steps. A pass
+  /// has `parts` parts. The sampling budget is divided over `rounds` rounds of `parts` turns.
+  void take_turn(Mode& mode, ModelProfile& profile, std::size_t rounds, std::size_t parts);
+  /// Times modes [first, last) in turns, then collects counters. After the first round, no round
+  /// begins once they have taken a minute for each mode.
+  void time(std::size_t first, std::size_t last, const ExecuteReport& report);
+  static void end_round(Mode& mode, ModelProfile& profile);
+  /// Summarizes a mode's samples. Each end of the median's interval is the wider of two: by ranks,
+  /// as if samples were independent, and by rounds.
+  static void sum_up(Mode& mode);
+  void report_share(double share, const ExecuteReport& report);
+  void look_at(Mode& mode);
+  [[nodiscard]] bool fit_together() const;
+
+  Backend& backend_;
+  LayerTiming& timing_;
+  Bytes last_level_cache_;
+  const ExecuteRequest& request_;
+  std::vector<Mode> modes_;
+  std::vector<Tensor> expected_;  // the first mode's outputs
+  Seconds began_{};               // of the first turn
+  Seconds reported_{};            // of the last report
+};
+
+}  // namespace plumb

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "harness/measure/own_clock.hpp"
+#include "harness/measure/sampler.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/device_clock.hpp"
+#include "runners/engine/bench/cache_rotation.hpp"
+
+namespace plumb {
+
+/// Region that executes one slot of a program repeatedly, with everything hot.
+class HotRegion final : public TimedRegion, public OwnClock {
+ public:
+  explicit HotRegion(Program& program)
+      : program_(program), device_(dynamic_cast<DeviceClock*>(&program)) {}
+  void run(std::size_t repetitions) override;
+  [[nodiscard]] bool has_clock() const override { return device_ != nullptr; }
+  [[nodiscard]] OwnSample own_sample() override;
+
+ private:
+  Program& program_;
+  DeviceClock* device_;  // the program, if it has a clock
+};
+
+/// Region that executes the next of several slots each time, so that their buffers are cold.
+class RotatingRegion final : public TimedRegion, public OwnClock {
+ public:
+  /// Keeps references to `program` and `flush`. `flush` may be null if the slots are a ring large
+  /// enough by themselves. Otherwise it runs before each pass over the slots. With `warm`, slot 0
+  /// is executed once after each flush to warm what the slots share. Activations are then refreshed
+  /// before every sample.
+  RotatingRegion(Program& program, std::vector<std::size_t> slots, CacheFlush* flush, bool warm);
+  void run(std::size_t repetitions) override;
+  void before_sample() override;
+  [[nodiscard]] bool has_clock() const override { return device_ != nullptr; }
+  [[nodiscard]] OwnSample own_sample() override;
+
+ private:
+  Program& program_;
+  DeviceClock* device_;  // the program, if it has a clock
+  std::vector<std::size_t> slots_;
+  CacheFlush* flush_;
+  bool warm_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace plumb

@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/bench/verification.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "harness/base/hash64.hpp"
+#include "harness/model/key/attention_shape.hpp"
+#include "harness/model/key/float8.hpp"
+#include "harness/model/key/gradient_layer.hpp"
+#include "harness/model/key/layer_cost.hpp"
+#include "harness/model/key/quantized_product.hpp"
+#include "harness/model/key/recurrent_shape.hpp"
+#include "runners/engine/number_formats.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::array kMovers = std::to_array<std::string_view>({
+    "concat",
+    "split",
+    "slice",
+    "pad",
+    "transpose",
+    "view",
+    "gather",
+    "where",
+    "expand",
+    "tile",
+    "depth_to_space",
+    "space_to_depth",
+});
+
+std::int64_t extents(const TensorType& type, std::size_t begin) {
+  std::int64_t product = 1;
+  for (std::size_t axis = begin; axis < type.dims.size(); ++axis) {
+    product *= type.dims[axis];
+  }
+  return product;
+}
+
+std::int64_t volume(const std::vector<std::int64_t>& extents) {
+  std::int64_t product = 1;
+  for (const std::int64_t extent : extents) {
+    product *= extent;
+  }
+  return product;
+}
+
+/// Returns whether numbers of a type, or sums of their products, are exact to a few digits only.
+bool has_few_digits(DataType type) {
+  return type == DataType::kBf16 || type == DataType::kF16 || is_f8(type);
+}
+
+/// Returns whether a layer converts between 8-bit floats and other floats, in either direction.
+/// Such a conversion rounds once or not at all.
+bool casts_f8(const LayerSpec& spec) {
+  return spec.op == "cast" &&
+         (is_f8(spec.inputs.at(0).value().dtype) || is_f8(spec.outputs.at(0).dtype));
+}
+
+/// Comparison of one output with its reference, which keeps the worst element.
+class Comparison {
+ public:
+  /// Compares against `largest`, the reference's largest magnitude. With `ties`, an integer may be
+  /// off by one where the number before rounding lay in the middle.
+  Comparison(
+      const TensorType& type, std::size_t output, double largest, double tolerance, bool ties)
+      : type_(type),
+        output_(output),
+        scale_(largest > 0.0 ? largest : 1.0),
+        tolerance_(tolerance),
+        ties_(ties) {}
+
+  void add(std::size_t element, double expected, double actual) {
+    ++compared_;
+    const bool same_special = std::isnan(expected) ? std::isnan(actual) : expected == actual;
+    if (same_special) {
+      return;
+    }
+    const double error = std::fabs(actual - expected) / scale_;
+    if (ties_ && std::fabs(actual - expected) == 1.0) {
+      ++off_by_one_;
+      worst_ = std::max(worst_, error);
+      return;
+    }
+    if (!std::isfinite(error)) {
+      note(element, expected, actual, "a value that is not finite");
+      finite_ = false;
+    } else {
+      if (error > tolerance_ && !(error <= worst_)) {
+        note(element,
+             expected,
+             actual,
+             fmt::format("an error of {:.3g} of the largest value {:.6g}, allowed are {:.3g}",
+                         error,
+                         scale_,
+                         tolerance_));
+      }
+      worst_ = std::max(worst_, error);
+    }
+  }
+
+  /// Fails the output if more elements are off by one than ties explain. Ties are rare, so many of
+  /// them mean another rounding.
+  void finish() {
+    constexpr std::size_t kFew = 2;
+    constexpr std::size_t kShare = 100;  // one in so many
+    if (reason_.empty() && off_by_one_ > kFew + compared_ / kShare) {
+      reason_ = fmt::format("output {}: {} of {} elements are off by one, more than ties explain",
+                            output_,
+                            off_by_one_,
+                            compared_);
+    }
+  }
+
+  [[nodiscard]] const std::string& reason() const { return reason_; }
+  [[nodiscard]] bool finite() const { return finite_; }
+  [[nodiscard]] double worst() const { return worst_; }
+
+ private:
+  void note(std::size_t element, double expected, double actual, std::string_view what) {
+    if (!finite_) {
+      return;
+    }
+    std::vector<std::size_t> position(type_.dims.size());
+    std::size_t rest = element;
+    for (std::size_t axis = position.size(); axis-- > 0;) {
+      position[axis] = rest % static_cast<std::size_t>(type_.dims[axis]);
+      rest /= static_cast<std::size_t>(type_.dims[axis]);
+    }
+    reason_ = fmt::format("output {} at [{}] (element {}): expected {:.9g}, got {:.9g}: {}",
+                          output_,
+                          fmt::join(position, ","),
+                          element,
+                          expected,
+                          actual,
+                          what);
+  }
+
+  const TensorType& type_;
+  std::size_t output_;
+  double scale_;
+  double tolerance_;
+  bool ties_;
+  std::size_t compared_ = 0;
+  std::size_t off_by_one_ = 0;
+  double worst_ = 0.0;
+  bool finite_ = true;
+  std::string reason_;
+};
+
+double largest_finite(std::span<const double> values) {
+  double largest = 0.0;
+  for (const double value : values) {
+    largest = std::isfinite(value) ? std::max(largest, std::fabs(value)) : largest;
+  }
+  return largest;
+}
+
+std::string describe(const TensorType& type) {
+  return fmt::format("{}[{}]", to_text(type.dtype), fmt::join(type.dims, ","));
+}
+
+/// Returns how the outputs' number, types or shapes differ from the key's; empty if they do not.
+std::string difference_in_form(const LayerSpec& spec, std::span<const Tensor> actual) {
+  if (actual.size() != spec.outputs.size()) {
+    return fmt::format("expected {} outputs, got {}", spec.outputs.size(), actual.size());
+  }
+  for (std::size_t i = 0; i < actual.size(); ++i) {
+    const TensorType& wanted = spec.outputs[i];
+    const Tensor& got = actual[i];
+    if (got.type.dtype != wanted.dtype || got.type.dims != wanted.dims ||
+        got.data.size() != static_cast<std::size_t>(byte_size(wanted).value)) {
+      return fmt::format("output {} should be {}, is {} with {} bytes",
+                         i,
+                         describe(wanted),
+                         describe(got.type),
+                         got.data.size());
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string output_hash(std::span<const Tensor> outputs) {
+  std::uint64_t hash = 0;
+  for (const Tensor& output : outputs) {
+    hash = hash64(output.data, hash);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+std::int64_t reduction_length(const LayerSpec& spec) {
+  const TensorType& x = spec.inputs.at(0).value();
+  if (spec.op == "conv_backward_data") {  // of one group: the result's channels × the kernel
+    const TensorType& w = spec.inputs.at(1).value();
+    return extents(w, 0) / std::max<std::int64_t>(
+                               1, w.dims.at(1) * std::max<std::int64_t>(1, spec.integer("group")));
+  }
+  if (spec.op == "conv_backward_weights") {
+    return extents(x, 0) / std::max<std::int64_t>(1, x.dims.at(1));
+  }
+  if (spec.op == "batch_norm_backward") {
+    return extents(x, 0) / std::max<std::int64_t>(1, x.dims.at(1));
+  }
+  if (spec.op == "gemm_bias_gradient") {  // the bias' sums may be the longer ones
+    const std::int64_t depth = x.dims.at(spec.integer("trans_a") != 0 ? 0 : 1);
+    return std::max(depth, spec.outputs.at(0).dims.at(0));
+  }
+  if (spec.op == "conv" || spec.op == "conv_integer") {
+    return extents(spec.inputs.at(1).value(), 1);
+  }
+  if (spec.op == "conv_transpose") {
+    const TensorType& w = spec.inputs.at(1).value();
+    const std::int64_t group = std::max<std::int64_t>(1, spec.integer("group"));
+    return w.dims.empty() ? 1 : w.dims[0] / group * extents(w, 2);
+  }
+  if (spec.op == "gemm") {
+    return x.dims.at(spec.integer("trans_a") != 0 ? 0 : 1);
+  }
+  if (spec.op == "attention") {
+    const AttentionShape shape = attention_shape(spec);
+    return shape.head + shape.keys;
+  }
+  if (spec.op == "attention_backward") {  // dk and dv add up over all queries that see the key
+    const AttentionShape shape = attention_shape(forward_layer(spec));
+    const std::int64_t queries = shape.queries * (shape.q_heads / shape.kv_heads);
+    return shape.head + shape.value_head + std::max(shape.keys, queries);
+  }
+  if (spec.op == "matmul" || spec.op == "matmul_integer") {
+    return x.dims.empty() ? 1 : x.dims.back();
+  }
+  if (is_recurrent(spec)) {
+    const RecurrentShape shape = recurrent_shape(spec);
+    return shape.input + shape.hidden;
+  }
+  if (spec.op == "max_pool" || spec.op == "average_pool" || spec.op == "lp_pool" ||
+      spec.op == "max_pool_backward" || spec.op == "average_pool_backward") {
+    return volume(spec.integers("kernel"));
+  }
+  if (spec.op == "layer_norm_backward") {  // along rows, and of the weights over all rows
+    const std::int64_t row = extents(x, static_cast<std::size_t>(spec.integer("axis")));
+    return std::max(row, extents(x, 0) / std::max<std::int64_t>(1, row));
+  }
+  if (spec.op == "layer_norm" || spec.op == "rms_norm" || spec.op == "softmax" ||
+      spec.op == "softmax_backward") {
+    return extents(x, static_cast<std::size_t>(spec.integer("axis")));
+  }
+  if (spec.op == "instance_norm" || spec.op == "group_norm") {
+    return extents(x, spec.op == "instance_norm" ? 2 : 1);
+  }
+  if (spec.op == "reduce") {
+    return std::max<std::int64_t>(1, extents(x, 0)) /
+           std::max<std::int64_t>(1, extents(spec.outputs.at(0), 0));
+  }
+  return spec.op == "lrn" ? spec.integer("size") : 1;
+}
+
+double tolerance_of(const LayerSpec& spec, std::size_t index) {
+  const bool moves = std::find(kMovers.begin(), kMovers.end(), spec.op) != kMovers.end();
+  const DataType output = spec.outputs.at(index).dtype;
+  if ((moves && spec.epilogue.empty()) || !is_floating(output) || casts_f8(spec)) {
+    return 0.0;
+  }
+  if (is_f8(output)) {
+    return output == DataType::kF8E4M3 ? 0.125 : 0.25;
+  }
+  bool few = has_few_digits(output) || spec.math == MathClass::kDownConvert;
+  for (const std::optional<TensorType>& input : spec.inputs) {
+    few = few || (input && has_few_digits(input->dtype));
+  }
+  if (few) {
+    return 2e-2;
+  }
+  if (spec.math == MathClass::kTf32) {
+    return 5e-3;
+  }
+  return 1e-5 * std::sqrt(static_cast<double>(std::max<std::int64_t>(1, reduction_length(spec))));
+}
+
+Verifier::Verifier(const LayerSpec& spec,
+                   std::span<const Tensor> operands,
+                   const VerifyOptions& options)
+    : spec_(spec), support_(reference_support(spec)) {
+  if (!support_.ok()) {
+    return;
+  }
+  std::int64_t elements = element_count(spec.outputs[0]);
+  for (const std::optional<TensorType>& input : spec.inputs) {
+    elements = std::max(elements, input ? element_count(*input) : 0);
+  }
+  sampled_ = has_sampled_reference(spec) && (cost_of(spec).macs > options.fully_below_macs ||
+                                             elements > options.fully_below_elements);
+  if (sampled_) {
+    elements_ = sampled_reference(spec, operands, options.samples, options.seed);
+  } else {
+    expected_ = reference_outputs(spec, operands);
+  }
+}
+
+Verdict Verifier::verify(std::span<const Tensor> actual) const {
+  Verdict verdict;
+  verdict.output_hash = output_hash(actual);
+  if (!support_.ok()) {
+    verdict.outcome = support_;
+    return verdict;
+  }
+  verdict.outcome.reason = difference_in_form(spec_, actual);
+  if (!verdict.outcome.reason.empty()) {
+    verdict.outcome.kind = Outcome::Kind::kWrongResult;
+    return verdict;
+  }
+  bool finite = true;
+  double worst = 0.0;
+  const auto finish = [&](Comparison& comparison) {
+    comparison.finish();
+    finite = finite && comparison.finite();
+    worst = std::max(worst, comparison.worst());
+    if (!comparison.reason().empty() && verdict.outcome.ok()) {
+      verdict.outcome = {Outcome::Kind::kWrongResult, comparison.reason()};
+    }
+  };
+  if (sampled_) {
+    for (std::size_t i = 0; i < spec_.outputs.size(); ++i) {
+      std::vector<double> expected;
+      for (const SampledElement& sample : elements_) {
+        if (sample.output == i) {
+          expected.push_back(sample.value);
+        }
+      }
+      Comparison comparison(spec_.outputs[i],
+                            i,
+                            largest_finite(expected),
+                            tolerance_of(spec_, i),
+                            rounds_to_integers(spec_));
+      for (const SampledElement& sample : elements_) {
+        if (sample.output == i) {
+          comparison.add(sample.element, sample.value, number_at(actual[i], sample.element));
+        }
+      }
+      finish(comparison);
+    }
+    verdict.compared = elements_.size();
+  } else {
+    for (std::size_t i = 0; i < expected_.size(); ++i) {
+      const std::vector<double> expected = numbers_of(expected_[i]);
+      const std::vector<double> got = numbers_of(actual[i]);
+      Comparison comparison(spec_.outputs[i],
+                            i,
+                            largest_finite(expected),
+                            tolerance_of(spec_, i),
+                            rounds_to_integers(spec_));
+      for (std::size_t element = 0; element < expected.size(); ++element) {
+        comparison.add(element, expected[element], got[element]);
+      }
+      verdict.compared += expected.size();
+      finish(comparison);
+    }
+  }
+  if (finite && verdict.compared > 0) {
+    verdict.maximum_error = worst;
+  }
+  return verdict;
+}
+
+Verdict verify(const LayerSpec& spec,
+               std::span<const Tensor> operands,
+               std::span<const Tensor> actual,
+               const VerifyOptions& options) {
+  return Verifier(spec, operands, options).verify(actual);
+}
+
+}  // namespace plumb

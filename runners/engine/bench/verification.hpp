@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/results/outcome.hpp"
+#include "runners/engine/reference/reference.hpp"
+
+namespace plumb {
+
+/// Limits on how much of a result is compared.
+struct VerifyOptions {
+  std::int64_t fully_below_macs =
+      1'000'000'000;  ///< multiply-accumulates; above, only `samples` elements are compared
+  std::int64_t fully_below_elements =
+      std::int64_t{1} << 28;   ///< of an operand or the result; above, their float64 is gigabytes
+  std::size_t samples = 4096;  ///< of operators with has_sampled_reference
+  std::uint64_t seed = 1;      ///< of the choice of samples
+};
+
+/// Result of verifying a program's outputs.
+struct Verdict {
+  Outcome outcome;  ///< kOk; kWrongResult: where, expected and actual; kUnsupported: there is no
+                    ///< reference
+  std::optional<double>
+      maximum_error;         ///< |actual − reference| ÷ max|reference| of that output; absent:
+                             ///< nothing compared, or infinite or NaN where it should not be
+  std::string output_hash;   ///< see output_hash()
+  std::size_t compared = 0;  ///< elements
+};
+
+/// Returns XXH64 of all outputs' bytes, chained in order, as 16 hex digits: equal for equal bits.
+[[nodiscard]] std::string output_hash(std::span<const Tensor> outputs);
+
+/// Returns the number of products or elements that one output element sums over: K of the
+/// tolerance.
+[[nodiscard]] std::int64_t reduction_length(const LayerSpec& spec);
+
+/// Returns the largest error allowed of output `index`, relative to max|reference|.
+///
+/// - f64 and f32: 1e-5·√K, with K = reduction_length()
+/// - where bf16, f16 or an 8-bit float takes part, or math is downconvert: 2e-2
+/// - tf32: 5e-3
+/// - result in an 8-bit float: one unit of the largest number; casts to or from one: 0
+/// - integers, bool and operators that only move elements: 0
+///
+/// Tensor cores add products of 8-bit floats in less than f32. Where a result is rounded to
+/// integers, Verifier lets about one in a hundred elements be off by one, because ties may round
+/// either way. docs/reference/measurement.md has the same table.
+[[nodiscard]] double tolerance_of(const LayerSpec& spec, std::size_t index = 0);
+
+/// Reference result of one layer for given operands, shared by many variants. Immutable.
+class Verifier {
+ public:
+  /// Computes the reference. The operands are not needed afterwards. Throws as reference_outputs()
+  /// does for contradicting shapes. If there is no reference, verify() reports it.
+  Verifier(const LayerSpec& spec,
+           std::span<const Tensor> operands,
+           const VerifyOptions& options = {});
+
+  /// Compares a program's outputs, dense and in the key's types, with the reference. NaN and
+  /// infinities must be where the reference has them.
+  [[nodiscard]] Verdict verify(std::span<const Tensor> actual) const;
+
+ private:
+  LayerSpec spec_;
+  Outcome support_;
+  bool sampled_ = false;
+  std::vector<Tensor> expected_;          // if not sampled
+  std::vector<SampledElement> elements_;  // if sampled
+};
+
+/// Verifies one result with a temporary Verifier.
+[[nodiscard]] Verdict verify(const LayerSpec& spec,
+                             std::span<const Tensor> operands,
+                             std::span<const Tensor> actual,
+                             const VerifyOptions& options = {});
+
+}  // namespace plumb

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+
+#include "harness/model/key/tensor.hpp"
+#include "harness/rewrite/fused_graph.hpp"
+
+namespace plumb {
+
+/// Computes the folded weights and bias in float64 and adds them to `folded` in the graph's types.
+/// Returns false, and adds nothing, if a constant has no elements. Throws Error{kInternal} for an
+/// operand whose size is neither 1 nor the number of channels.
+[[nodiscard]] bool fold_channels(const ChannelFolding& folding,
+                                 const Graph& graph,
+                                 const std::map<ValueId, Tensor>& constants,
+                                 std::map<ValueId, Tensor>& folded);
+
+}  // namespace plumb

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+
+#include "harness/model/graph/graph.hpp"
+#include "harness/model/key/tensor.hpp"
+
+namespace plumb {
+
+/// Computes a graph's folded layers by the float64 reference and adds the results to its constants.
+/// A layer whose operands or operator are not known adds nothing. Throws Error{kUser} for shapes
+/// and indices that contradict each other.
+void fold_constants(const Graph& graph, std::map<ValueId, Tensor>& constants);
+
+}  // namespace plumb

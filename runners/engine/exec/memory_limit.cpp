@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/exec/memory_limit.hpp"
+
+#include <sys/resource.h>
+
+#include <fstream>
+#include <string>
+
+namespace plumb {
+
+std::optional<Bytes> available_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::int64_t kibibytes = 0;
+  for (std::string rest; file >> name >> kibibytes; std::getline(file, rest)) {
+    if (name == "MemAvailable:") {
+      return Bytes{kibibytes * 1024};
+    }
+  }
+  return std::nullopt;
+}
+
+void limit_memory(Bytes most) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  static_cast<void>(most);
+#else
+  rlimit limit{};
+  const auto bytes = static_cast<rlim_t>(most.value);
+  if (getrlimit(RLIMIT_DATA, &limit) == 0 && bytes < limit.rlim_cur) {
+    limit.rlim_cur = bytes;
+    static_cast<void>(setrlimit(RLIMIT_DATA, &limit));  // refused: as before
+  }
+#endif
+}
+
+}  // namespace plumb

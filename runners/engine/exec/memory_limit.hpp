@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "harness/base/units.hpp"
+
+namespace plumb {
+
+/// Reads how much memory processes can still take without swapping. Returns nothing if the system
+/// does not report it.
+[[nodiscard]] std::optional<Bytes> available_memory();
+
+/// Limits this process's data memory, so that allocations beyond `most` fail with std::bad_alloc.
+///
+/// So a layer that does not fit costs one row, instead of a process that the system kills. Does
+/// nothing in sanitizer builds, which reserve more address space than any memory.
+void limit_memory(Bytes most);
+
+}  // namespace plumb

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "runners/engine/exec/step_order.hpp"
+
+namespace plumb {
+
+/// Lifetime of one piece of memory in a schedule, from its first step to its last, both included.
+struct Lifetime {
+  std::size_t bytes = 0;
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+/// Offsets of all pieces in one block of memory.
+struct MemoryPlan {
+  std::vector<std::size_t> offsets;  ///< of each piece, in order; multiples of kAlignment
+  std::size_t bytes = 0;             ///< of the block
+
+  static constexpr std::size_t kAlignment = 64;
+};
+
+/// Places pieces so that no two that live at the same step share bytes.
+///
+/// The largest piece comes first. Each gets the lowest offset that is free for all of its life
+/// ("greedy by size", Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
+/// Inference", 2020, §5.2). Deterministic.
+[[nodiscard]] MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
+
+/// Piece of memory that steps of a partial order use. The first of `steps` makes it.
+struct SharedPiece {
+  std::size_t bytes = 0;
+  std::vector<std::size_t> steps;  ///< at least one
+};
+
+/// Places pieces in the same way where steps may run side by side. Two pieces share bytes only if
+/// all users of one always finish before the other is made.
+[[nodiscard]] MemoryPlan plan_memory(std::span<const SharedPiece> pieces, const StepOrder& order);
+
+}  // namespace plumb

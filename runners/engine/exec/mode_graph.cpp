@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/exec/mode_graph.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
+
+namespace plumb {
+namespace {
+
+/// Cache of whether a backend executes a key by more than reference code.
+class Support {
+ public:
+  explicit Support(const Backend& backend) : backend_(backend) {}
+
+  bool has(const LayerKey& key) {
+    const auto [at, added] = known_.try_emplace(key, false);
+    if (added) {
+      const std::vector<Variant> variants = backend_.variants(key);
+      at->second = std::any_of(variants.begin(), variants.end(), [](const Variant& variant) {
+        return !variant.reference_implementation;
+      });
+    }
+    return at->second;
+  }
+
+ private:
+  const Backend& backend_;
+  std::unordered_map<LayerKey, bool> known_;
+};
+
+/// Finds the matches that the steps name. A step of one layer is no match.
+std::vector<Match> named_matches(const Graph& graph, const std::vector<ModeStep>& steps) {
+  std::map<std::pair<std::vector<LayerId>, LayerKey>, Match> by_layers;
+  for (Match& match : matches(graph)) {
+    std::pair name(match.layers, match.key);
+    by_layers.try_emplace(std::move(name), std::move(match));
+  }
+  std::vector<Match> result;
+  for (const ModeStep& step : steps) {
+    const auto match = by_layers.find({step.layers, step.key});
+    if (match != by_layers.end()) {
+      result.push_back(match->second);
+      continue;
+    }
+    if (step.layers.size() != 1 || step.layers.front() >= graph.layers.size() ||
+        graph.layers[step.layers.front()].key != step.key) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("no layers of this model become '{}', as the request says they do: "
+                              "the model is another than the one that was measured",
+                              step.key.text));
+    }
+  }
+  return result;
+}
+
+/// Lists the values whose magnitudes set the scales of activations.
+std::vector<ValueId> observed_values(const Graph& graph, const Quantization& quantization) {
+  std::vector<ValueId> values;
+  for (const ActivationGrid& grid : quantization.activations) {
+    std::copy_if(grid.of.begin(), grid.of.end(), std::back_inserter(values), [&](ValueId value) {
+      return graph.values[value].producer.has_value();  // magnitudes of inputs are known
+    });
+  }
+  return values;
+}
+
+LayerVariants channels_last_variants(const Graph& graph, const Backend& backend) {
+  LayerVariants result;
+  std::set<std::string> seen;
+  for (const Layer& layer : graph.layers) {
+    if (layer.role != Layer::Role::kCompute || !seen.insert(layer.key.text).second) {
+      continue;
+    }
+    const std::vector<Variant> variants = backend.variants(layer.key);
+    const auto first = std::find_if(variants.begin(), variants.end(), [](const Variant& variant) {
+      return variant.channels_last && !variant.reference_implementation;
+    });
+    if (first != variants.end()) {
+      result.emplace(layer.key, first->text);
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+ModeGraph graph_of_mode(const Graph& graph, const ModeRequest& request, const Backend& backend) {
+  const Graph typed = request.mode.bf16 ? with_precision(graph, DataType::kBf16) : graph;
+  ModeGraph result;
+  std::vector<Match> chosen;
+  if (request.mode.best_variant && !request.mode.int8) {
+    chosen = named_matches(typed, request.steps);
+  } else if (request.mode.fusion) {
+    Support support(backend);
+    chosen = largest_matches(typed, [&](const Match& match) { return support.has(match.key); });
+  }
+  result.fused = fused_graph(typed, chosen);
+  if (request.mode.int8) {
+    result.observed = std::move(result.fused);
+    result.fused = quantized_graph(*result.observed);
+    result.observed->graph.outputs =
+        observed_values(result.observed->graph, result.fused.quantization);
+    if (result.observed->graph.outputs.empty()) {
+      result.observed.reset();
+    }
+  }
+  if (request.mode.channels_last) {
+    result.variants = channels_last_variants(result.fused.graph, backend);
+  }
+  return result;
+}
+
+}  // namespace plumb

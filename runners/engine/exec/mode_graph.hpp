@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "harness/rewrite/fused_graph.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/execute_request.hpp"
+
+namespace plumb {
+
+/// Graph and variants that a backend gets to execute a model in one mode.
+struct ModeGraph {
+  FusedGraph fused;
+  LayerVariants variants;  ///< for the keys whose variant the library does not choose
+  /// In a mode with 8-bit integers: the graph before quantisation, with those values as outputs
+  /// whose magnitudes set the scales.
+  std::optional<FusedGraph> observed;
+};
+
+/// Makes the graph of a mode from the model's graph in its own type.
+///
+/// - best_variant without int8: the matches that the request's steps name are fused.
+/// - fusion otherwise: the match that takes the most layers together comes first. Nothing is fused
+///   for which the backend has only reference code.
+/// - channels_last: each layer gets the library's first variant with channels last, if there is
+///   one.
+/// - int8: the fused graph is quantised.
+///
+/// Throws Error{kUser} for steps that do not fit the graph.
+[[nodiscard]] ModeGraph graph_of_mode(const Graph& graph,
+                                      const ModeRequest& request,
+                                      const Backend& backend);
+
+}  // namespace plumb

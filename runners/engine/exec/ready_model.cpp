@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/exec/ready_model.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/engine/exec/finite_check.hpp"
+#include "runners/engine/exec/variant_search.hpp"
+#include "runners/engine/number_formats.hpp"
+
+namespace plumb {
+namespace {
+
+Outcome checked(const Graph& graph, const std::vector<Tensor>& outputs) {
+  for (std::size_t index = 0; index < outputs.size(); ++index) {
+    const Tensor& output = outputs[index];
+    if (const auto found = first_not_finite(output.type.dtype, output.data)) {
+      return {Outcome::Kind::kWrongResult,
+              fmt::format("element {} of output '{}' is {}",
+                          *found,
+                          graph.values[graph.outputs[index]].name,
+                          number_at(output, *found))};
+    }
+  }
+  return {};
+}
+
+/// Executes the model before quantisation once and stores the largest magnitudes of its values.
+Outcome observe(const RequestedModel& model, ReadyModel& ready) {
+  std::vector<Tensor> operands;
+  Outcome outcome = model.operands(*ready.plan.observed, ready.observed.operands, operands);
+  if (!outcome.ok()) {
+    return outcome;
+  }
+  Program& program = *ready.observed.program;
+  program.bind(0, operands, false);
+  program.enqueue(0);
+  program.synchronize();
+  const std::vector<Tensor> outputs = program.outputs(0);
+  const Graph& graph = ready.plan.observed->graph;
+  outcome = checked(graph, outputs);
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    ready.magnitudes.insert_or_assign(graph.outputs[i], magnitude_of(outputs[i]));
+  }
+  ready.observed = {};
+  return outcome;
+}
+
+}  // namespace
+
+ReadyModel prepare_mode(Backend& backend, const RequestedModel& model, const ModeRequest& mode) {
+  ReadyModel ready;
+  ready.plan = graph_of_mode(model.graph(), mode, backend);
+  if (mode.mode.best_variant) {
+    ready.plan.variants = chosen_variants(backend, ready.plan.fused.graph, mode, steady_clock());
+  }
+  ready.prepared = backend.prepare_model(ready.plan.fused.graph,
+                                         {ready.plan.variants, mode.mode.parallel_branches});
+  ready.outcome = ready.prepared.outcome;
+  if (ready.outcome.ok() && ready.plan.observed) {
+    ready.observed = backend.prepare_model(ready.plan.observed->graph, {});
+    ready.outcome = ready.observed.outcome;
+  }
+  return ready;
+}
+
+void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& ready) {
+  PLUMB_CHECK(ready.outcome.ok());
+  if (ready.plan.observed) {
+    ready.outcome = observe(model, ready);
+    if (!ready.outcome.ok()) {
+      return;
+    }
+  }
+  std::vector<Tensor> operands;
+  ready.outcome =
+      model.operands(ready.plan.fused, ready.prepared.operands, operands, ready.magnitudes);
+  if (!ready.outcome.ok()) {
+    return;
+  }
+  Program& program = *ready.prepared.program;
+  program.bind(0, operands, false);
+  const Seconds begin = clock();
+  program.enqueue(0);
+  program.synchronize();
+  ready.first_call = clock() - begin;
+  ready.outputs = program.outputs(0);
+  ready.outcome = checked(ready.plan.fused.graph, ready.outputs);
+}
+
+}  // namespace plumb

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/exec/requested_model.hpp"
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/model/onnx/onnx_file.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/model/onnx/weights.hpp"
+#include "runners/engine/exec/channel_folding.hpp"
+#include "runners/engine/exec/constant_folding.hpp"
+#include "runners/engine/exec/model_inputs.hpp"
+#include "runners/engine/number_formats.hpp"
+
+namespace plumb {
+namespace {
+
+onnx::ModelProto read(const ExecuteRequest& request) {
+  if (request.model.empty()) {
+    return load_onnx_file(request.path);
+  }
+  onnx::ModelProto model;
+  if (!model.ParseFromString(request.model)) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format(
+            "the {} bytes of model '{}' are no ONNX model", request.model.size(), request.name));
+  }
+  return model;
+}
+
+std::filesystem::path folder_of(const ExecuteRequest& request) {
+  return request.model.empty() ? request.path.parent_path() : std::filesystem::path();
+}
+
+ReadOptions options_of(const ExecuteRequest& request) {
+  return {request.batch, request.dims};
+}
+
+Outcome unknown(const Graph& graph, ValueId id) {
+  return {Outcome::Kind::kUnsupported,
+          fmt::format("the elements of constant '{}' are not known: the model gives none and "
+                      "nothing here computes them",
+                      graph.values[id].name)};
+}
+
+}  // namespace
+
+RequestedModel::RequestedModel(const ExecuteRequest& request)
+    : request_(request), file_(std::make_unique<onnx::ModelProto>(read(request))) {
+  request_.model.clear();
+  request_.model.shrink_to_fit();
+  file_graph_ = graph_of(*file_, options_of(request), folder_of(request));
+  graph_ =
+      request.dtype == DataType::kF32 ? file_graph_ : with_precision(file_graph_, request.dtype);
+}
+
+RequestedModel::~RequestedModel() = default;
+
+void RequestedModel::fill() {
+  inputs_ = model_inputs(file_graph_, request_.seed);
+  fill_weights(*file_, request_.seed);
+  values_ = load_model(*file_, options_of(request_), folder_of(request_)).constants;
+  file_->Clear();
+  fold_constants(file_graph_, values_);
+  for (std::size_t i = 0; i < file_graph_.inputs.size(); ++i) {
+    values_.insert_or_assign(file_graph_.inputs[i], inputs_[i]);
+  }
+}
+
+std::vector<Tensor> RequestedModel::inputs_of(std::uint64_t seed) const {
+  return model_inputs(file_graph_, seed);
+}
+
+Outcome RequestedModel::operands(const FusedGraph& graph,
+                                 const std::vector<ValueId>& wanted,
+                                 std::vector<Tensor>& operands,
+                                 Magnitudes magnitudes) const {
+  std::map<ValueId, Tensor> folded;
+  for (const ChannelFolding& folding : graph.foldings) {
+    if (!fold_channels(folding, graph.graph, values_, folded)) {
+      return unknown(graph.graph, folding.weights);
+    }
+  }
+  for (const ActivationGrid& grid : graph.quantization.activations) {
+    for (const ValueId id : grid.of) {
+      if (const auto given = values_.find(id); given != values_.end()) {
+        magnitudes.try_emplace(id, magnitude_of(given->second));
+      }
+    }
+  }
+  const auto find = [&](ValueId id) -> const Tensor* {
+    const auto made = folded.find(id);
+    const auto given = values_.find(id);
+    return made != folded.end() ? &made->second : given != values_.end() ? &given->second : nullptr;
+  };
+  if (const auto missing = quantize_constants(graph, find, magnitudes, folded)) {
+    return unknown(graph.graph, *missing);
+  }
+  operands.reserve(operands.size() + wanted.size());
+  for (const ValueId id : wanted) {
+    if (const auto made = folded.find(id); made != folded.end()) {
+      operands.push_back(std::move(made->second));
+      continue;
+    }
+    const auto found = values_.find(id);
+    if (found == values_.end()) {
+      return unknown(graph.graph, id);
+    }
+    const TensorType& type = graph.graph.values[id].type;
+    operands.push_back(found->second.type.dtype == type.dtype
+                           ? found->second
+                           : tensor_from(type, numbers_of(found->second)));
+  }
+  return {};
+}
+
+}  // namespace plumb

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "harness/model/graph/graph.hpp"
+#include "harness/model/key/tensor.hpp"
+#include "harness/results/outcome.hpp"
+#include "harness/rewrite/fused_graph.hpp"
+#include "harness/worker/protocol/execute_request.hpp"
+#include "runners/engine/exec/quantized_constants.hpp"
+
+namespace onnx {
+class ModelProto;
+}
+
+namespace plumb {
+
+/// Model that a request names. Its graph is read at once, its weights and inputs only by fill().
+class RequestedModel {
+ public:
+  /// Reads the model without its weights. Throws Error{kUser} for a model that is not usable.
+  explicit RequestedModel(const ExecuteRequest& request);
+  ~RequestedModel();
+  RequestedModel(const RequestedModel&) = delete;
+  RequestedModel& operator=(const RequestedModel&) = delete;
+  RequestedModel(RequestedModel&&) = delete;
+  RequestedModel& operator=(RequestedModel&&) = delete;
+
+  /// Returns the graph in the type that the request asks for.
+  [[nodiscard]] const Graph& graph() const { return graph_; }
+
+  /// Makes the inputs and fills the weights, and computes the values that depend on weights alone.
+  /// Weights without data come from the request's seed, as in `plumb model export --weights`. May
+  /// throw std::bad_alloc.
+  void fill();
+
+  /// Returns the inputs in the types and order of the model's file.
+  [[nodiscard]] const std::vector<Tensor>& inputs() const { return inputs_; }
+
+  /// Makes inputs in the same way from another seed.
+  [[nodiscard]] std::vector<Tensor> inputs_of(std::uint64_t seed) const;
+
+  /// Collects inputs and constants in the types and order that a program wants.
+  ///
+  /// `graph` is the model's own or was made from it. `magnitudes` holds the magnitudes of the
+  /// values that set the scales of activations; those of inputs are added here. Not ok: the outcome
+  /// names the value without elements.
+  [[nodiscard]] Outcome operands(const FusedGraph& graph,
+                                 const std::vector<ValueId>& wanted,
+                                 std::vector<Tensor>& operands,
+                                 Magnitudes magnitudes = {}) const;
+
+ private:
+  ExecuteRequest request_;
+  std::unique_ptr<onnx::ModelProto> file_;
+  Graph file_graph_;  // as written
+  Graph graph_;
+  std::map<ValueId, Tensor> values_;  // constants and inputs, in the file's types
+  std::vector<Tensor> inputs_;
+};
+
+}  // namespace plumb

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/exec/variant_search.hpp"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace plumb {
+namespace {
+
+constexpr Seconds kBudget{2.0};
+constexpr double kMinFaster = 0.97;  // of the library's time; times of layers alone are rough
+constexpr std::size_t kTriedPerKey = 4;
+
+std::string_view layout_of(std::string_view variant) {
+  constexpr std::string_view kField = ";layout=";
+  const std::size_t at = variant.find(kField);
+  if (at == std::string_view::npos) {
+    return {};
+  }
+  const std::string_view rest = variant.substr(at + kField.size());
+  return rest.substr(0, rest.find(';'));
+}
+
+class Search {
+ public:
+  Search(Backend& backend, const Graph& graph, const ModeRequest& request, const Clock& clock)
+      : backend_(backend),
+        graph_(graph),
+        price_(request.reorder_per_byte),
+        clock_(clock),
+        end_(clock() + kBudget) {
+    for (const ModeStep& step : request.steps) {
+      choices_.try_emplace(step.key, &step.choices);
+      if (step.choices.size() == 1) {
+        fixed_.try_emplace(step.key, step.choices.front().variant);
+      }
+    }
+  }
+
+  LayerVariants run() {
+    if (fixed_.size() == choices_.size()) {
+      return fixed_;
+    }
+    try_set(fixed_);
+    if (!best_cost_) {
+      return fixed_;  // cannot be planned at all; the caller's own attempt will give the reason
+    }
+    order_keys(backend_.prepare_model(graph_, {fixed_, false}));
+    try_layouts();
+    while (descend()) {
+    }
+    return best_;
+  }
+
+ private:
+  /// Key with the variants that are worth trying for it.
+  struct Candidate {
+    LayerKey key;
+    std::vector<VariantTime> tried;
+    Seconds gain{};  ///< over all its layers, reorders aside
+  };
+
+  [[nodiscard]] bool ended() const { return clock_() >= end_; }
+
+  /// Returns the time of the variant that the plan executes. A variant without a time counts as the
+  /// key's fastest.
+  [[nodiscard]] Seconds time_of(const LayerKey& key, const std::string& variant) const {
+    const auto found = choices_.find(key);
+    if (found == choices_.end()) {
+      return Seconds(0);
+    }
+    const std::vector<VariantTime>& choices = *found->second;
+    const auto named = std::find_if(choices.begin(), choices.end(), [&](const auto& choice) {
+      return choice.variant == variant;
+    });
+    return named == choices.end() ? choices.front().seconds : named->seconds;
+  }
+
+  [[nodiscard]] std::optional<Seconds> cost_of(const LayerVariants& variants) {
+    const PreparedModel model = backend_.prepare_model(graph_, {variants, false});
+    if (!model.outcome.ok()) {
+      return std::nullopt;
+    }
+    Seconds cost = price_ * static_cast<double>(model.reordered.value);
+    for (LayerId id = 0; id < model.variants.size(); ++id) {
+      if (!model.variants[id].empty()) {
+        cost += time_of(graph_.layers[id].key, model.variants[id]);
+      }
+    }
+    return cost;
+  }
+
+  bool try_set(const LayerVariants& variants) {
+    const std::optional<Seconds> cost = cost_of(variants);
+    if (!cost || (best_cost_ && *cost >= *best_cost_)) {
+      return false;
+    }
+    best_cost_ = cost;
+    best_ = variants;
+    return true;
+  }
+
+  /// Lists the keys with variants worth trying against the library's own choices, most to gain
+  /// first.
+  void order_keys(const PreparedModel& own) {
+    std::map<std::string, Candidate> candidates;
+    for (LayerId id = 0; id < own.variants.size(); ++id) {
+      const LayerKey& key = graph_.layers[id].key;
+      const auto found = choices_.find(key);
+      if (own.variants[id].empty() || found == choices_.end() || fixed_.contains(key)) {
+        continue;
+      }
+      const Seconds now = time_of(key, own.variants[id]);
+      Candidate& candidate = candidates[key.text];
+      candidate.key = key;
+      candidate.gain += now - found->second->front().seconds;
+      for (const VariantTime& choice : *found->second) {
+        const bool known =
+            std::any_of(candidate.tried.begin(), candidate.tried.end(), [&](const auto& one) {
+              return one.variant == choice.variant;
+            });
+        if (!known && choice.seconds < kMinFaster * now && candidate.tried.size() < kTriedPerKey) {
+          candidate.tried.push_back(choice);
+        }
+      }
+    }
+    for (auto& [text, candidate] : candidates) {
+      if (!candidate.tried.empty()) {
+        candidates_.push_back(std::move(candidate));
+      }
+    }
+    std::stable_sort(candidates_.begin(), candidates_.end(), [](const auto& a, const auto& b) {
+      return a.gain > b.gain;
+    });
+  }
+
+  /// Tries every key's fastest variant, then for each layout every key's fastest in it.
+  void try_layouts() {
+    std::set<std::string> layouts;
+    LayerVariants fastest = fixed_;
+    for (const Candidate& candidate : candidates_) {
+      fastest[candidate.key] = candidate.tried.front().variant;
+      for (const VariantTime& choice : candidate.tried) {
+        layouts.emplace(layout_of(choice.variant));
+      }
+    }
+    try_set(fastest);
+    for (const std::string& layout : layouts) {
+      LayerVariants set = fixed_;
+      for (const Candidate& candidate : candidates_) {
+        for (const VariantTime& choice : candidate.tried) {
+          if (layout_of(choice.variant) == layout) {
+            set.try_emplace(candidate.key, choice.variant);
+          }
+        }
+      }
+      if (!ended()) {
+        try_set(set);
+      }
+    }
+  }
+
+  /// Tries other variants key by key. Returns whether another round may find a better set.
+  bool descend() {
+    bool better = false;
+    for (const Candidate& candidate : candidates_) {
+      // Without its key, the library chooses again, which may fit the new neighbours better.
+      LayerVariants without = best_;
+      without.erase(candidate.key);
+      if (best_.contains(candidate.key) && !ended()) {
+        better = try_set(without) || better;
+      }
+      for (const VariantTime& choice : candidate.tried) {
+        LayerVariants other = without;
+        other[candidate.key] = choice.variant;
+        if (other != best_ && !ended()) {
+          better = try_set(other) || better;
+        }
+      }
+    }
+    return better && !ended();
+  }
+
+  Backend& backend_;
+  const Graph& graph_;
+  Seconds price_;
+  const Clock& clock_;
+  Seconds end_;
+  std::unordered_map<LayerKey, const std::vector<VariantTime>*> choices_;
+  LayerVariants fixed_;
+  std::vector<Candidate> candidates_;
+  LayerVariants best_;
+  std::optional<Seconds> best_cost_;
+};
+
+}  // namespace
+
+LayerVariants chosen_variants(Backend& backend,
+                              const Graph& graph,
+                              const ModeRequest& request,
+                              const Clock& clock) {
+  return Search(backend, graph, request, clock).run();
+}
+
+}  // namespace plumb

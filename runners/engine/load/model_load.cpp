@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/load/model_load.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/loadgen/budgeted_load.hpp"
+#include "harness/loadgen/direct_system.hpp"
+#include "harness/loadgen/dynamic_batcher.hpp"
+#include "harness/loadgen/mlperf_log.hpp"
+#include "runners/engine/bench/answer_check.hpp"
+#include "runners/engine/bench/batch_runner.hpp"
+#include "runners/engine/bench/candidate.hpp"
+#include "runners/engine/load/load_heartbeat.hpp"
+
+namespace plumb {
+namespace {
+
+bool is_stream(LoadScenario scenario) {
+  return scenario == LoadScenario::kSingleStream || scenario == LoadScenario::kMultiStream;
+}
+
+/// Returns the data set's size: two batches for each lane at least, and at least one whole query.
+DataSetSize data_set_of(const LoadRequest& request) {
+  const std::uint64_t query =
+      is_stream(request.load.scenario) ? resolve_load(request.load).samples_per_query : 1;
+  return {.most = request.data_set,
+          .least = std::max(2 * request.batches.lanes * request.batches.maximum_batch,
+                            static_cast<std::size_t>(query))};
+}
+
+/// Model that is ready for a load, called by one thread or behind a batcher.
+class LoadedSystem {
+ public:
+  LoadedSystem(BatchRunner& executor, const LoadRequest& request, const LoadClock& clock) {
+    if (is_stream(request.load.scenario) && request.batches.lanes == 1) {
+      direct_ = std::make_unique<DirectSystem>(executor, request.batches.maximum_batch);
+    } else {
+      batcher_ = std::make_unique<DynamicBatcher>(executor, request.batches, clock);
+    }
+  }
+
+  [[nodiscard]] SystemUnderTest& system() {
+    return direct_ ? static_cast<SystemUnderTest&>(*direct_) : *batcher_;
+  }
+  [[nodiscard]] bool direct() const { return direct_ != nullptr; }
+  [[nodiscard]] std::vector<BucketUse> uses() const {
+    return direct_ ? direct_->uses() : batcher_->uses();
+  }
+
+ private:
+  std::unique_ptr<DirectSystem> direct_;
+  std::unique_ptr<DynamicBatcher> batcher_;
+};
+
+/// Asks each of the first `samples` samples once and stores how far their answers agree. A wrong
+/// answer becomes the load's outcome.
+LoadResult ask_once(LoadedSystem& loaded,
+                    const RequestedLoad& asked,
+                    std::size_t samples,
+                    LoadClock& clock,
+                    AnswerCheck& check,
+                    ScenarioResult& load) {
+  LoadResult result =
+      run_load(resolve_load(accuracy_load(asked, samples)), loaded.system(), clock, &check);
+  load.agreement = check.agreement();
+  if (!check.outcome().ok()) {
+    load.outcome = check.outcome();
+  }
+  return result;
+}
+
+/// Prepares a program for each bucket and lane, checks answers, and then runs the load.
+void run(Backend& backend,
+         const Clock& clock,
+         LoadClock& load_clock,
+         const LoadRequest& request,
+         BatchRunner& executor,
+         LoadHeartbeat& heart,
+         ScenarioResult& load) {
+  const Seconds begin = clock();
+  for (const LoadRequest::Bucket& bucket : request.buckets) {
+    heart.enter(fmt::format("preparing batches of {}", bucket.samples));
+    load.outcome = executor.add(backend, bucket, request.batches.lanes, clock);
+    if (!load.outcome.ok()) {
+      return;
+    }
+  }
+  load.preparation = clock() - begin;
+  load.memory = executor.memory();
+  load.reorders = executor.reorders();
+  load.requested.total_samples = executor.samples();
+  load.requested.loaded_samples = executor.samples();
+  LoadedSystem loaded(executor, request, load_clock);
+  load.direct = loaded.direct();
+  const std::size_t checked = std::min(executor.samples(), data_set_of(request).least);
+  heart.enter("checking answers");
+  const ExecutionMode& mode = request.buckets.front().model.modes.front().mode;
+  AnswerCheck before(executor, checked, mode, nullptr);
+  static_cast<void>(ask_once(loaded, request.load, checked, load_clock, before, load));
+  if (!load.outcome.ok()) {
+    return;
+  }
+  const std::optional<Seconds> left =
+      request.budget ? std::optional(*request.budget - load.preparation) : std::nullopt;
+  BudgetedLoad done =
+      run_within(load.requested, left, loaded.system(), load_clock, [&](const std::string& phase) {
+        heart.enter(phase);
+      });
+  load.requested = done.requested;
+  load.result = std::move(done.result);
+  if (done.peak) {
+    load.peak = summarize(*done.peak);
+  }
+  load.buckets = loaded.uses();
+  if (!request.accuracy_log.empty()) {
+    heart.enter("accuracy: every sample once");
+    std::ofstream file(request.accuracy_log, std::ios::binary);
+    MlperfAccuracyLog log(file);
+    AnswerCheck all(executor, executor.samples(), mode, &log);
+    load.accuracy = ask_once(loaded, request.load, executor.samples(), load_clock, all, load);
+    log.finish();
+    file.close();
+    if (!file) {
+      throw Error(Error::Kind::kEnvironment,
+                  fmt::format("cannot write '{}': check the folder and the disk's space",
+                              request.accuracy_log.string()));
+    }
+  }
+}
+
+}  // namespace
+
+ScenarioResult load_model(Backend& backend,
+                          LayerTiming& timing,
+                          const DisturbanceSource& disturbance,
+                          LoadClock& clock,
+                          const LoadRequest& request,
+                          const LoadReport& report) {
+  ScenarioResult load = begin_load(request);
+  load.started = current_time();
+  load.floor = timing.floor().at(1);
+  fmt::print(stderr, "loading {}: {}\n", load.model, load.scenario);
+  const Seconds begin = timing.clock()();
+  const DisturbanceReading before = disturbance();
+  guarded(load.outcome, [&] {
+    BatchRunner executor(fmt::format("{} ({})", load.model, load.mode), data_set_of(request));
+    LoadHeartbeat heart(
+        report, [&executor] { return executor.batches(); }, timing.clock());
+    run(backend, timing.clock(), clock, request, executor, heart, load);
+  });
+  load.disturbance = disturbance_between(before, disturbance());
+  load.wall = timing.clock()() - begin;
+  return load;
+}
+
+}  // namespace plumb

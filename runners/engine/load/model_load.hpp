@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/loadgen/load_clock.hpp"
+#include "harness/measure/disturbance.hpp"
+#include "harness/results/scenario_result.hpp"
+#include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/load_request.hpp"
+#include "runners/engine/bench/layer_timing.hpp"
+
+namespace plumb {
+
+/// Runs a load scenario on a whole model: prepares a program for each bucket and lane, loads and
+/// judges.
+///
+/// Streams with one lane run in the calling thread, everything else behind a dynamic batcher. A
+/// server scenario without a rate is searched for its peak. The one query of an offline scenario is
+/// sized by a short load before it, and cut where the budget ends. A failure is the result's
+/// outcome.
+[[nodiscard]] ScenarioResult load_model(Backend& backend,
+                                        LayerTiming& timing,
+                                        const DisturbanceSource& disturbance,
+                                        LoadClock& clock,
+                                        const LoadRequest& request,
+                                        const LoadReport& report);
+
+}  // namespace plumb

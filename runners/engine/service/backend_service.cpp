@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/service/backend_service.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "harness/loadgen/load_clock.hpp"
+#include "harness/measure/parallel_efficiency.hpp"
+#include "harness/results/paired_round.hpp"
+#include "runners/engine/bench/layer_measurement.hpp"
+#include "runners/engine/bench/model_benchmark.hpp"
+#include "runners/engine/load/model_load.hpp"
+#include "runners/engine/service/calibration.hpp"
+#include "runners/engine/service/machine_controls.hpp"
+
+namespace plumb {
+
+BackendService::BackendService(Backend& backend, BackendServiceOptions options)
+    : backend_(backend),
+      options_(std::move(options)),
+      timing_(
+          options_.clock, options_.disturbance, options_.filter, options_.monitor, options_.pace),
+      flush_(options_.last_level_cache, options_.sweep) {}
+
+Environment BackendService::describe() {
+  Environment environment = backend_.describe();
+  const TimerFacts timer = measure_timer(options_.clock);
+  environment.facts["measure.timer_tick_seconds"] = fmt::format("{:.3g}", timer.tick.count());
+  environment.facts["measure.timer_read_seconds"] = fmt::format("{:.3g}", timer.read.count());
+  environment.facts["measure.floor_seconds"] = fmt::format("{:.3g}", timing_.floor().at(1).count());
+  environment.facts["measure.last_level_cache_bytes"] =
+      std::to_string(options_.last_level_cache.value);
+  return environment;
+}
+
+std::vector<Variant> BackendService::variants(const LayerKey& key) {
+  return backend_.variants(key);
+}
+
+void BackendService::measure(const MeasureRequest& request,
+                             const std::function<void(Measurement)>& emit) {
+  timing_.know_pace(request.host_pace);
+  if (request.key.text.starts_with(kControlPrefix)) {
+    emit(measure_control(request.key, timing_));
+    return;
+  }
+  LayerMeasurement({backend_, timing_, flush_, options_.slot_memory}, request, emit).run();
+}
+
+void BackendService::execute(const ExecuteRequest& request,
+                             const std::function<void(Execution)>& emit,
+                             const ExecuteReport& report) {
+  timing_.know_pace(request.host_pace);
+  ModelBenchmark(backend_, timing_, options_.last_level_cache, request).run(emit, report);
+}
+
+ScenarioResult BackendService::load(const LoadRequest& request, const LoadReport& report) {
+  const std::unique_ptr<LoadClock> clock = make_steady_load_clock();
+  return load_model(backend_, timing_, options_.disturbance, *clock, request, report);
+}
+
+Reproducer BackendService::reproduce(const ReproducerRequest& request) {
+  return backend_.reproduce(request);
+}
+
+Calibration BackendService::calibrate() {
+  Calibration calibration;
+  calibration.peak_f32 =
+      measure_peak(backend_, DataType::kF32, options_.peak_extents, options_.clock);
+  calibration.peak_bf16 =
+      measure_peak(backend_, DataType::kBf16, options_.peak_extents, options_.clock);
+  if (calibration.peak_bf16 < calibration.peak_f32) {
+    calibration.peak_bf16 = {};  // no faster than f32: not usable as a ceiling
+  }
+  calibration.memory_bandwidth =
+      measure_bandwidth(options_.threads, options_.last_level_cache, options_.clock);
+  calibration.last_level_cache = options_.last_level_cache;
+  calibration.floor = timing_.floor().at(1);
+  calibration.timer_tick = measure_timer(options_.clock).tick;
+  calibration.parallel_efficiency = measure_parallel_efficiency(options_.threads);
+  return calibration;
+}
+
+}  // namespace plumb

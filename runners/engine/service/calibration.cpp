@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/service/calibration.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "harness/measure/own_clock.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "runners/engine/bench/program_region.hpp"
+#include "runners/engine/bench/random_operands.hpp"
+
+namespace plumb {
+namespace {
+
+LayerSpec square_product(DataType type, std::int64_t extent) {
+  LayerSpec spec;
+  spec.op = "matmul";
+  const TensorType left{type, {extent, extent}, false, {}};
+  const TensorType right{type, {extent, extent}, true, {}};
+  spec.inputs = {left, right};
+  spec.outputs = {left};
+  return spec;
+}
+
+/// Returns the fastest of a few executions. A ceiling is what was reached once, and a disturbance
+/// only lowers it.
+Seconds fastest_of(TimedRegion& region, Seconds budget, const Clock& clock) {
+  region.run(1);
+  Seconds best{};
+  Seconds spent{};
+  do {
+    const Seconds begin = clock();
+    auto* const own = dynamic_cast<OwnClock*>(&region);
+    Seconds time{};
+    if (own != nullptr && own->has_clock()) {
+      time = own->own_sample().each;
+    } else {
+      region.run(1);
+      time = clock() - begin;
+    }
+    best = best == Seconds(0.0) ? time : std::min(best, time);
+    spent += std::max(clock() - begin, Seconds(1e-6));
+  } while (spent < budget);
+  return best;
+}
+
+std::optional<Seconds> time_of(Backend& backend,
+                               const LayerKey& key,
+                               const std::string& variant,
+                               const std::vector<Tensor>& operands,
+                               const Clock& clock) {
+  try {
+    const Prepared prepared = backend.prepare(key, variant);
+    if (!prepared.outcome.ok()) {
+      return std::nullopt;
+    }
+    prepared.program->bind(0, operands, false);
+    HotRegion region(*prepared.program);
+    return fastest_of(region, Seconds(0.08), clock);
+  } catch (const std::exception&) {
+    return std::nullopt;  // another variant may succeed
+  }
+}
+
+using Range = std::function<void(std::size_t part, std::size_t begin, std::size_t end)>;
+
+/// Splits [0, count) over `threads` threads, one of which is the caller's.
+void in_parallel(int threads, std::size_t count, const Range& work) {
+  const auto parts = static_cast<std::size_t>(std::max(threads, 1));
+  std::vector<std::thread> others;
+  for (std::size_t part = 1; part < parts; ++part) {
+    others.emplace_back(
+        [&, part] { work(part, count * part / parts, count * (part + 1) / parts); });
+  }
+  work(0, 0, count / parts);
+  for (std::thread& other : others) {
+    other.join();
+  }
+}
+
+class StreamRegion final : public TimedRegion {
+ public:
+  StreamRegion(int threads, std::size_t count, Range work)
+      : threads_(threads), count_(count), work_(std::move(work)) {}
+  void run(std::size_t repetitions) override {
+    for (std::size_t i = 0; i < repetitions; ++i) {
+      in_parallel(threads_, count_, work_);
+    }
+  }
+
+ private:
+  int threads_;
+  std::size_t count_;
+  Range work_;
+};
+
+}  // namespace
+
+FlopsPerSecond measure_peak(Backend& backend,
+                            DataType type,
+                            std::span<const std::int64_t> extents,
+                            const Clock& clock) {
+  FlopsPerSecond peak;
+  std::string best;
+  for (const std::int64_t extent : extents) {
+    const LayerSpec spec = square_product(type, extent);
+    const LayerKey key = to_key(spec);
+    if (!backend.supports(key).ok()) {
+      return peak;
+    }
+    const double flops = 2.0 * static_cast<double>(extent * extent * extent);
+    const std::string only = best;  // of the smaller product; empty: try all
+    std::vector<Tensor> operands;
+    for (const Variant& variant : backend.variants(key)) {
+      if (variant.reference_implementation || (!only.empty() && variant.text != only)) {
+        continue;
+      }
+      if (operands.empty()) {
+        operands = random_operands(spec, 1);
+      }
+      const auto time = time_of(backend, key, variant.text, operands, clock);
+      if (time && *time > Seconds(0.0) && flops / time->count() > peak.value) {
+        peak.value = flops / time->count();
+        best = variant.text;
+      }
+    }
+  }
+  return peak;
+}
+
+BytesPerSecond measure_bandwidth(int threads, Bytes cache, const Clock& clock) {
+  const auto count =
+      static_cast<std::size_t>(std::max<std::int64_t>(cache.value, 1 << 20)) / sizeof(double);
+  std::vector<double> a(count, 1.0);
+  std::vector<double> b(count, 2.0);
+  std::vector<double> c(count, 3.0);
+  std::vector<double> sums(static_cast<std::size_t>(std::max(threads, 1)));
+  const double array = static_cast<double>(count * sizeof(double));
+
+  StreamRegion copy(threads, count, [&](std::size_t /*part*/, std::size_t begin, std::size_t end) {
+    std::memcpy(a.data() + begin, b.data() + begin, (end - begin) * sizeof(double));
+  });
+  StreamRegion triad(threads, count, [&](std::size_t /*part*/, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      c[i] = a[i] + 0.5 * b[i];
+    }
+  });
+  // Reads twice the cache, eight sums at a time: one chain of additions would be slower than
+  // memory.
+  StreamRegion read(threads, count, [&](std::size_t part, std::size_t begin, std::size_t end) {
+    double sum[8] = {};
+    for (const std::vector<double>* array_read : {&a, &b}) {
+      const double* values = array_read->data();
+      for (std::size_t i = begin; i + 8 <= end; i += 8) {
+        for (std::size_t lane = 0; lane < 8; ++lane) {
+          sum[lane] += values[i + lane];
+        }
+      }
+    }
+    sums[part] = std::accumulate(sum, sum + 8, 0.0);
+  });
+
+  const Seconds budget(0.15);
+  double best = 2.0 * array / fastest_of(copy, budget, clock).count();
+  best = std::max(best, 3.0 * array / fastest_of(triad, budget, clock).count());
+  best = std::max(best, 2.0 * array / fastest_of(read, budget, clock).count());
+  return {best};
+}
+
+}  // namespace plumb

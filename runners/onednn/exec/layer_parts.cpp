@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/exec/layer_parts.hpp"
+
+#include "runners/onednn/exec/layers.hpp"
+
+namespace plumb::onednn {
+
+const BuilderList& LayerParts::builders(const Layer& layer) {
+  const auto found = builders_.find(layer.key);
+  return found != builders_.end()
+             ? found->second
+             : builders_.emplace(layer.key, builders_of(layer.spec, device_)).first->second;
+}
+
+const ExecutionPlan& LayerParts::built(const Layer& layer, const VariantBuilder& builder) {
+  const std::pair<std::string, std::string> name(layer.key.text, builder.text());
+  const auto found = built_.find(name);
+  return found != built_.end() ? found->second
+                               : built_.emplace(name, builder.build()).first->second;
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "harness/model/graph/graph.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
+
+namespace plumb::onednn {
+
+/// Cache of layers' variant builders and of the plans that they built.
+///
+/// It serves all layers of a key and plan after plan, because primitives hold no operands. Its
+/// content is valid for the number of threads that the library had when it was asked.
+class LayerParts {
+ public:
+  explicit LayerParts(const Device& device) : device_(device) {}
+
+  /// Lists the ways to execute a layer. Throws Unsupported.
+  [[nodiscard]] const BuilderList& builders(const Layer& layer);
+  /// Returns the plan of a builder, built at the first call. Throws the library's exceptions.
+  [[nodiscard]] const ExecutionPlan& built(const Layer& layer, const VariantBuilder& builder);
+
+ private:
+  const Device& device_;
+  std::unordered_map<LayerKey, BuilderList> builders_;
+  std::map<std::pair<std::string, std::string>, ExecutionPlan> built_;  // by key and variant
+};
+
+}  // namespace plumb::onednn

@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/exec/model_plan.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/model/key/recurrent_shape.hpp"
+#include "runners/onednn/exec/descriptor.hpp"
+#include "runners/onednn/exec/openmp_threads.hpp"
+#include "runners/onednn/exec/plan_builder.hpp"
+#include "runners/onednn/exec/strided_layout.hpp"
+#include "runners/onednn/exec/value_layout.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+/// Returns whether the library chooses the layout of an operator's operands. Otherwise it takes
+/// them as they come.
+bool chooses_layouts(const LayerSpec& spec) {
+  constexpr std::array<std::string_view, 6> kOps{
+      "conv", "conv_transpose", "gemm", "matmul", "conv_integer", "matmul_integer"};
+  return std::find(kOps.begin(), kOps.end(), spec.op) != kOps.end();
+}
+
+/// Returns the kind of a variant's primitive where a layer has several kinds; "" elsewhere.
+std::string_view kind_of(const VariantBuilder& builder) {
+  const std::string_view details = builder.details;
+  return details.starts_with("kind=") ? details.substr(0, details.find(';')) : "";
+}
+
+/// Returns whether a layer computes each output element from the elements at the same place. They
+/// all have one type, and single numbers may be among the operands.
+bool is_elementwise(const LayerSpec& spec) {
+  constexpr std::array<std::string_view, 5> kOps{"eltwise", "binary", "sum", "max", "min"};
+  if (std::find(kOps.begin(), kOps.end(), spec.op) == kOps.end() || !spec.epilogue.empty() ||
+      spec.outputs.size() != 1) {
+    return false;
+  }
+  const TensorType& y = spec.outputs[0];
+  return std::all_of(spec.inputs.begin(), spec.inputs.end(), [&](const auto& x) {
+    return x && x->dtype == y.dtype &&
+           (element_count(*x) == 1 || (x->dims == y.dims && !x->constant));
+  });
+}
+
+/// Returns whether a variant takes all operands dense.
+bool is_dense(const VariantBuilder& builder) {
+  for (std::size_t i = 0; i < builder.arguments.size(); ++i) {
+    if (!same_bytes(builder.arguments[i].view, builder.layouts[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// Planner of a model: it chooses each layer's variant and tracks in which layouts each value lies.
+class GraphPlanner {
+ public:
+  GraphPlanner(const Graph& graph,
+               const LayerVariants& variants,
+               const Device& device,
+               LayerParts& parts,
+               std::size_t lanes)
+      : graph_(graph), variants_(variants), parts_(parts), builder_(graph, device, lanes) {
+    held_.resize(graph.values.size());
+  }
+
+  ModelPlan compose() {
+    for (const ValueId input : graph_.inputs) {
+      held_[input].push_back({builder_.add_operand(input, {}), {}, {}});
+    }
+    for (LayerId id = 0; id < graph_.layers.size(); ++id) {
+      const Layer& layer = graph_.layers[id];
+      builder_.begin_layer(id);
+      try {
+        add(layer);
+      } catch (const Unsupported& refusal) {
+        throw Unsupported(fmt::format("layer {}: {}", layer.name, refusal.what()));
+      }
+    }
+    builder_.begin_layer(std::nullopt);
+    std::vector<std::size_t> outputs;
+    for (const ValueId output : graph_.outputs) {
+      outputs.push_back(dense(output).buffer);
+    }
+    return builder_.finish(std::move(outputs));
+  }
+
+ private:
+  void add(const Layer& layer) {
+    switch (layer.role) {
+      case Layer::Role::kFolded:
+        return;
+      case Layer::Role::kUnsupported:
+        throw Unsupported(layer.reason);
+      case Layer::Role::kView:
+        hold(layer, 0, viewed(layer));
+        return;
+      case Layer::Role::kCompute:
+        add_computation(layer);
+        return;
+    }
+  }
+
+  /// Returns the operand's layout under a view's extents. The bytes stay as they lie if the new
+  /// extents can describe them, and are made dense otherwise.
+  ValueLayout viewed(const Layer& layer) {
+    const ValueId value = operand_of(layer, 0);
+    const TensorType& from = graph_.values[value].type;
+    const TensorType& to = graph_.values[layer.outputs.at(0)].type;
+    if (!held_.at(value).empty() && from.dtype == to.dtype && !to.dims.empty() &&
+        lies_strided(held_[value].front(), from.dims)) {
+      const ValueLayout& held = held_[value].front();
+      if (const auto layout = reshaped(held.layout, to.dims)) {
+        return {held.buffer, onednn::dense(to), *layout};
+      }
+    }
+    return {dense(value).buffer, {}, {}};
+  }
+
+  /// Transposes a strided operand as it lies, without a dense copy before. Returns false if the
+  /// operand is not strided.
+  bool add_strided_transpose(const Layer& layer) {
+    if (layer.spec.op != "transpose" || held_.at(operand_of(layer, 0)).empty()) {
+      return false;
+    }
+    const ValueLayout held = held_[operand_of(layer, 0)].front();
+    if (!lies_strided(held, layer.spec.inputs.at(0)->dims)) {
+      return false;
+    }
+    const StridedTranspose plan = strided_transpose(held.layout, layer.spec.integers("perm"));
+    builder_.set_variant("impl=reorder;layout=as_it_lies");
+    const std::size_t result = builder_.add_move(held.buffer, plan.from, plan.layout);
+    hold(layer, 0, {result, onednn::dense(layer.spec.outputs.at(0)), plan.layout});
+    return true;
+  }
+
+  void add_computation(const Layer& layer) {
+    if (layer.outputs.size() != layer.spec.outputs.size()) {
+      throw Unsupported("the layer's outputs are not those of its key");
+    }
+    if (add_strided_transpose(layer)) {
+      return;
+    }
+    if (const std::optional<ValueLayout> common = common_layout(layer)) {
+      add_as_it_lies(layer, *common);
+      return;
+    }
+    const VariantBuilder& builder = choose(layer);
+    builder_.set_variant(builder.text());
+    const ExecutionPlan& part = built(layer, builder);
+    std::vector<std::size_t> map;
+    for (const Buffer& buffer : part.buffers) {
+      map.push_back(buffer_for(layer, buffer));
+    }
+    builder_.add_part(part, map);
+    for (std::size_t index = 0; index < part.outputs.size(); ++index) {
+      const Buffer& buffer = part.buffers[part.outputs[index]];
+      hold(layer, index, {map[part.outputs[index]], buffer.view, buffer.layout});
+    }
+  }
+
+  /// Returns the layout that all full-size operands of an element-wise layer can share. It is that
+  /// of the first one that is not dense. Returns nothing for other layers, or if all of them are
+  /// dense.
+  std::optional<ValueLayout> common_layout(const Layer& layer) {
+    if (!is_elementwise(layer.spec)) {
+      return std::nullopt;
+    }
+    for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
+      const ValueId value = operand_of(layer, i);
+      if (layer.spec.inputs[i]->dims != layer.spec.outputs[0].dims || builder_.is_constant(value)) {
+        continue;
+      }
+      const ValueLayout& held = held_.at(value).at(0);
+      if (!held.dense() && held.packed() &&
+          held.view.get_format_kind() == dnnl::memory::format_kind::blocked) {
+        return held;
+      }
+    }
+    return std::nullopt;
+  }
+
+  void add_as_it_lies(const Layer& layer, const ValueLayout& common) {
+    const BuilderList& list = builders(layer);
+    const auto builder = std::find_if(list.builders().begin(), list.builders().end(), is_dense);
+    if (builder == list.builders().end()) {
+      throw Unsupported("no implementation takes dense operands");
+    }
+    builder_.set_variant(builder->text());
+    const ExecutionPlan& part = built(layer, *builder);
+    std::vector<std::size_t> map;
+    for (const Buffer& buffer : part.buffers) {
+      const bool full = buffer.role == Buffer::Role::kInput && buffer.bytes > 0 &&
+                        !builder_.is_constant(operand_of(layer, buffer.operand)) &&
+                        layer.spec.inputs[buffer.operand]->dims == layer.spec.outputs[0].dims;
+      Buffer wanted = buffer;
+      if (full) {
+        wanted.view = common.view;
+        wanted.layout = common.layout;
+      }
+      map.push_back(buffer_for(layer, wanted));
+    }
+    builder_.add_part(part, map);
+    hold(layer, 0, {map[part.outputs.at(0)], common.view, common.layout});
+  }
+
+  /// Returns the variant that the request names, or else the library's first choice. Among equal
+  /// variants the one wins whose operands already lie as it wants them.
+  const VariantBuilder& choose(const Layer& layer) {
+    const BuilderList& list = builders(layer);
+    if (const auto named = variants_.find(layer.key); named != variants_.end()) {
+      for (const VariantBuilder& builder : list.builders()) {
+        if (builder.text() == named->second) {
+          return builder;
+        }
+      }
+    }
+    const bool references = list.only_references() || is_recurrent(layer.spec);
+    const VariantBuilder* best = nullptr;
+    std::size_t best_matches = 0;
+    for (const VariantBuilder& builder : list.builders()) {
+      if (builder.is_reference() && !references) {
+        continue;
+      }
+      if (best == nullptr) {
+        best = &builder;
+        best_matches = matches(layer, builder);
+        continue;
+      }
+      // Another layout may save a reorder, but the library's choice of implementation must stay,
+      // unless the operator takes layouts as they come.
+      const bool equal =
+          !chooses_layouts(layer.spec) ||
+          (builder.implementation == best->implementation && kind_of(builder) == kind_of(*best));
+      const std::size_t found = equal && !builder.arguments.empty() ? matches(layer, builder) : 0;
+      if (found > best_matches) {
+        best = &builder;
+        best_matches = found;
+      }
+    }
+    PLUMB_CHECK(best != nullptr);
+    return *best;
+  }
+
+  /// Counts the operands that already lie as a variant wants them.
+  std::size_t matches(const Layer& layer, const VariantBuilder& builder) {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < builder.arguments.size(); ++i) {
+      const Argument& argument = builder.arguments[i];
+      if (argument.role != Buffer::Role::kInput || argument.weight) {
+        continue;
+      }
+      const ValueId value = operand_of(layer, argument.operand);
+      Buffer buffer;
+      buffer.view = argument.view;
+      buffer.layout = builder.layouts[i];
+      count += !builder_.is_constant(value) && find(value, buffer) != nullptr ? 1U : 0U;
+    }
+    return count;
+  }
+
+  std::size_t buffer_for(const Layer& layer, const Buffer& buffer) {
+    if (buffer.role != Buffer::Role::kInput) {
+      Buffer own = buffer;
+      own.role = Buffer::Role::kIntermediate;
+      return builder_.add_buffer(std::move(own));
+    }
+    if (buffer.bytes == 0) {  // an operand left out
+      Buffer none;
+      none.role = Buffer::Role::kIntermediate;
+      return builder_.add_buffer(std::move(none));
+    }
+    const ValueId value = operand_of(layer, buffer.operand);
+    return builder_.is_constant(value) ? builder_.add_operand(value, buffer)
+                                       : found_or_made(value, buffer);
+  }
+
+  /// Returns a place where the value lies as wanted; null if there is none.
+  const ValueLayout* find(ValueId value, const Buffer& wanted) const {
+    if (wanted.pack) {
+      return nullptr;
+    }
+    const bool dense_wanted = same_bytes(wanted.view, wanted.layout);
+    for (const ValueLayout& held : held_.at(value)) {
+      if ((dense_wanted && held.dense()) ||
+          (held.view == wanted.view && same_bytes(held.layout, wanted.layout))) {
+        return &held;
+      }
+    }
+    return nullptr;
+  }
+
+  std::size_t found_or_made(ValueId value, const Buffer& wanted) {
+    require_held(value);
+    if (const ValueLayout* held = find(value, wanted)) {
+      return held->buffer;
+    }
+    const ValueLayout first = held_[value].front();
+    ValueLayout made{0, wanted.view, wanted.layout};
+    if (!wanted.pack && first.view == wanted.view) {
+      made.buffer = builder_.add_reorder(first.buffer, first.layout, wanted.layout);
+    } else if (same_bytes(wanted.view, wanted.layout) && !wanted.pack) {
+      return dense(value).buffer;
+    } else {
+      std::size_t source = dense(value).buffer;
+      if (wanted.pack) {
+        source = builder_.add_packing(source, wanted);
+      }
+      made.buffer = same_bytes(wanted.view, wanted.layout)
+                        ? source
+                        : builder_.add_reorder(source, wanted.view, wanted.layout);
+      if (wanted.pack) {
+        return made.buffer;  // no descriptor says how it was packed, so no other step can use it
+      }
+    }
+    held_[value].push_back(made);
+    return made.buffer;
+  }
+
+  /// Returns the dense value, made if there is none. Returned by value, because making it may move
+  /// the other layouts.
+  ValueLayout dense(ValueId value) {
+    if (builder_.is_constant(value) && held_[value].empty()) {
+      Buffer buffer;
+      buffer.bytes = static_cast<std::size_t>(byte_size(graph_.values[value].type).value);
+      held_[value].push_back({builder_.add_operand(value, buffer), {}, {}});
+    }
+    require_held(value);
+    for (const ValueLayout& held : held_[value]) {
+      if (held.dense()) {
+        return held;
+      }
+    }
+    const ValueLayout first = held_[value].front();
+    ValueLayout made{
+        builder_.add_reorder(first.buffer, first.layout, first.view), first.view, first.view};
+    held_[value].push_back(made);
+    return made;
+  }
+
+  [[nodiscard]] static ValueId operand_of(const Layer& layer, std::size_t index) {
+    PLUMB_CHECK(index < layer.inputs.size() && layer.inputs[index].has_value());
+    return *layer.inputs[index];
+  }
+
+  void require_held(ValueId value) const {
+    if (held_.at(value).empty()) {
+      throw Unsupported(fmt::format("value '{}' is computed by nothing that is executed",
+                                    graph_.values[value].name));
+    }
+  }
+
+  void hold(const Layer& layer, std::size_t output, ValueLayout value) {
+    held_.at(layer.outputs.at(output)).push_back(std::move(value));
+  }
+
+  const BuilderList& builders(const Layer& layer) { return parts_.builders(layer); }
+
+  const ExecutionPlan& built(const Layer& layer, const VariantBuilder& builder) {
+    const ExecutionPlan& part = parts_.built(layer, builder);
+    if (counted_.insert(&part).second) {
+      builder_.add_creation(part.creation);
+    }
+    return part;
+  }
+
+  const Graph& graph_;
+  const LayerVariants& variants_;
+  LayerParts& parts_;
+  PlanBuilder builder_;
+  std::vector<std::vector<ValueLayout>> held_;  // by value; first: as it was made
+  std::set<const ExecutionPlan*> counted_;      // whose creation time is counted
+};
+
+}  // namespace
+
+ModelPlan plan_model(const Graph& graph,
+                     const LayerVariants& variants,
+                     const Device& device,
+                     LayerParts& parts,
+                     std::size_t lanes) {
+  return GraphPlanner(graph, variants, device, parts, lanes).compose();
+}
+
+ModelPlan plan_branches(const Graph& graph, const LayerVariants& variants, const Device& device) {
+  const std::optional<int> threads = openmp_threads();
+  if (!threads) {
+    throw Unsupported("the library's threads are not OpenMP's: they cannot be parted");
+  }
+  if (*threads < 2) {
+    throw Unsupported("one thread cannot be parted between branches: use --threads");
+  }
+  const std::size_t lanes = useful_lanes(graph, static_cast<std::size_t>(*threads));
+  if (lanes < 2) {
+    throw Unsupported("nine tenths of the work or more lie on one path: there are no branches");
+  }
+  const int share = *threads / static_cast<int>(lanes);
+  const OpenmpThreads parted(share);  // primitives remember for how many threads they were made
+  LayerParts parts(device);
+  ModelPlan model = plan_model(graph, variants, device, parts, lanes);
+  model.plan.threads_of_lane = share;
+  return model;
+}
+
+}  // namespace plumb::onednn

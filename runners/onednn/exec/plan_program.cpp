@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/onednn/exec/plan_program.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <set>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "runners/onednn/exec/variant_builder.hpp"
+
+namespace plumb::onednn {
+namespace {
+
+constexpr std::size_t kHugeFromOfCopies = std::size_t{1} << 20;
+
+bool is_reformatted(const Buffer& buffer) {
+  return buffer.view != buffer.layout;
+}
+
+Bytes bytes_of(std::size_t size) {
+  return Bytes{static_cast<std::int64_t>(size)};
+}
+
+/// Overwrites a byte of each cache line with itself, so that the lines become dirty.
+void write_again(std::byte* data, std::size_t size) {
+  constexpr std::size_t kLine = 64;
+  volatile std::byte* const bytes = data;
+  for (std::size_t at = 0; at < size; at += kLine) {
+    bytes[at] = bytes[at];
+  }
+}
+
+/// Reads a byte of each cache line.
+void read_through(const std::byte* data, std::size_t size) {
+  constexpr std::size_t kLine = 64;
+  const volatile std::byte* const bytes = data;
+  for (std::size_t at = 0; at < size; at += kLine) {
+    static_cast<void>(bytes[at]);
+  }
+}
+
+void reorder(const dnnl::memory& from, const dnnl::memory& to, dnnl::stream& stream) {
+  dnnl::reorder(from, to).execute(stream, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  stream.wait();
+}
+
+}  // namespace
+
+PlanProgram::PlanProgram(const dnnl::engine& engine,
+                         LayerSpec spec,
+                         ExecutionPlan plan,
+                         std::uint64_t placement,
+                         std::function<void(std::size_t)> before_step)
+    : engine_(engine),
+      stream_(engine),
+      spec_(std::move(spec)),
+      plan_(std::move(plan)),
+      placement_(placement),
+      lane_of_(plan_.steps.size()),
+      before_step_(std::move(before_step)),
+      done_(plan_.schedule.lanes.empty() ? 0 : plan_.steps.size()) {
+  scratchpads_.emplace_back(plan_.scratchpad_bytes);
+  for (std::size_t lane = 0; lane < plan_.schedule.lanes.size(); ++lane) {
+    if (lane > 0) {
+      scratchpads_.emplace_back(plan_.scratchpad_bytes);
+    }
+    for (const std::size_t step : plan_.schedule.lanes[lane]) {
+      lane_of_[step] = lane;
+    }
+  }
+  sequence_.resize(plan_.steps.size());
+  std::iota(sequence_.begin(), sequence_.end(), std::size_t{0});
+  if (has_lanes()) {
+    sequence_ = in_order(plan_.schedule.needs());
+    team_ = std::make_unique<LaneTeam>(plan_.schedule.lanes.size(),
+                                       [threads = plan_.threads_of_lane](std::size_t lane) {
+                                         set_openmp_threads(threads);
+                                         move_to_places(static_cast<int>(lane) * threads, threads);
+                                       });
+  }
+}
+
+ProgramFacts PlanProgram::facts() const {
+  ProgramFacts facts;
+  facts.implementation = plan_.implementation;
+  if (plan_.creation > Seconds(0)) {  // built-in kernels make no primitive
+    facts.creation = plan_.creation;
+  }
+  facts.workspace = bytes_of(plan_.scratchpad_bytes * scratchpads_.size() + plan_.arena_bytes);
+  for (const Buffer& buffer : plan_.buffers) {
+    if (buffer.arena) {
+      continue;
+    }
+    if (buffer.role == Buffer::Role::kIntermediate) {
+      facts.workspace += bytes_of(buffer.bytes);
+    } else if (buffer.weight) {
+      facts.weight_bytes += bytes_of(buffer.bytes);
+    } else {
+      facts.activation_bytes += bytes_of(buffer.bytes);
+    }
+  }
+  return facts;
+}
+
+void PlanProgram::fill(const Buffer& buffer, const Tensor& operand, std::byte* destination) {
+  if (buffer.pack) {
+    AlignedBytes packed(buffer.view.get_size());
+    buffer.pack(operand.data.data(), packed.data());
+    reorder(dnnl::memory(buffer.view, engine_, packed.data()),
+            dnnl::memory(buffer.layout, engine_, destination),
+            stream_);
+    return;
+  }
+  if (!is_reformatted(buffer)) {
+    PLUMB_CHECK(operand.data.size() <= buffer.bytes);
+    if (!operand.data.empty()) {
+      std::memcpy(destination, operand.data.data(), operand.data.size());
+    }
+    return;
+  }
+  PLUMB_CHECK(operand.data.size() == buffer.view.get_size());
+  // No copy is made, because weights may be gigabytes. The library takes no pointer to const, but a
+  // reorder only reads its source, however it is aligned.
+  auto* const source = const_cast<std::byte*>(operand.data.data());
+  reorder(dnnl::memory(buffer.view, engine_, source),
+          dnnl::memory(buffer.layout, engine_, destination),
+          stream_);
+}
+
+void PlanProgram::bind(std::size_t slot,
+                       std::span<const Tensor> operands,
+                       bool shared_activations) {
+  PLUMB_CHECK(slot <= slots_.size());
+  slots_.resize(slot);
+  auto bound = std::make_unique<Slot>();
+  const bool shares = slot > 0 && shared_activations;
+  const auto is_shared = [&](const Buffer& buffer) { return shares && !buffer.weight; };
+  std::vector<std::size_t> sizes{shares ? 0 : plan_.arena_bytes};
+  for (const Buffer& buffer : plan_.buffers) {
+    if (!is_shared(buffer) && !buffer.arena) {
+      sizes.push_back(buffer.bytes);
+    }
+  }
+  // Later slots are many and are read from beyond the caches, so small ones need no huge pages.
+  const std::size_t huge_from = slot == 0 ? AlignedBytes::kHugeFrom : kHugeFromOfCopies;
+  bound->owned = BufferBlock(sizes, huge_from, [this](std::size_t limit) {
+    return static_cast<std::size_t>(placement_.below(drawn_++, limit));
+  });
+  std::size_t next = 1;  // of the sizes
+  for (std::size_t index = 0; index < plan_.buffers.size(); ++index) {
+    const Buffer& buffer = plan_.buffers[index];
+    if (is_shared(buffer)) {
+      bound->buffers.push_back(slots_[0]->buffers[index]);
+      continue;
+    }
+    if (buffer.arena) {
+      bound->buffers.push_back(bound->owned.at(0) + *buffer.arena);
+      continue;
+    }
+    bound->buffers.push_back(bound->owned.at(next++));
+    if (buffer.role == Buffer::Role::kInput) {
+      PLUMB_CHECK(buffer.operand < operands.size());
+      fill(buffer, operands[buffer.operand], bound->buffers.back());
+    } else if (buffer.pack) {
+      buffer.pack(nullptr, bound->buffers.back());
+    }
+  }
+  bind_steps(*bound);
+  slots_.push_back(std::move(bound));
+}
+
+void PlanProgram::bind_steps(Slot& slot) {
+  for (const Step& step : plan_.steps) {
+    BoundStep bound;
+    if (const auto* kernel = std::get_if<KernelStep>(&step)) {
+      bound.kernel = kernel;
+      slot.steps.push_back(std::move(bound));
+      continue;
+    }
+    const auto& primitive = std::get<PrimitiveStep>(step);
+    bound.primitive = primitive.primitive.get();
+    for (const PrimitiveStep::Argument& argument : primitive.arguments) {
+      slot.memories.emplace_back(
+          argument.layout, engine_, slot.buffers[argument.buffer] + argument.offset);
+      bound.arguments.push_back({argument.index, slot.memories.back().get()});
+    }
+    if (plan_.scratchpad_bytes > 0) {
+      const dnnl::memory::dims size{static_cast<dnnl::memory::dim>(plan_.scratchpad_bytes)};
+      slot.memories.emplace_back(
+          dnnl::memory::desc(size, dnnl::memory::data_type::u8, dnnl::memory::format_tag::a),
+          engine_,
+          scratchpads_[lane_of_[slot.steps.size()]].data());
+      bound.arguments.push_back({DNNL_ARG_SCRATCHPAD, slot.memories.back().get()});
+    }
+    slot.steps.push_back(std::move(bound));
+  }
+}
+
+void PlanProgram::refresh_activations(std::size_t slot) {
+  const std::vector<std::byte*>& buffers = slots_[slot]->buffers;
+  for (const std::size_t output : plan_.outputs) {
+    write_again(buffers[output], plan_.buffers[output].bytes);
+  }
+  for (std::size_t index = 0; index < plan_.buffers.size(); ++index) {
+    const Buffer& buffer = plan_.buffers[index];
+    if (buffer.role == Buffer::Role::kInput && !buffer.weight) {
+      write_again(buffers[index], buffer.bytes);
+    }
+  }
+}
+
+void PlanProgram::run(Slot& slot, const BoundStep& step) {
+  if (step.kernel != nullptr) {
+    (*step.kernel)(slot.buffers);
+  } else {
+    failure_ |= dnnl_primitive_execute(step.primitive,
+                                       stream_.get(),
+                                       static_cast<int>(step.arguments.size()),
+                                       step.arguments.data());
+  }
+}
+
+void PlanProgram::run_lane(Slot& slot, std::size_t lane) {
+  for (const std::size_t step : plan_.schedule.lanes[lane]) {
+    for (const std::size_t other : plan_.schedule.waits[step]) {
+      // Numbers of executions, unlike flags, need no reset between executions.
+      spin_until([&] { return done_[other] == executions_; });
+    }
+    if (before_step_) {
+      before_step_(step);
+    }
+    run(slot, slot.steps[step]);
+    done_[step] = executions_;
+  }
+}
+
+void PlanProgram::enqueue(std::size_t slot) {
+  Slot& bound = *slots_[slot];
+  if (has_lanes()) {
+    const OpenmpThreads share(plan_.threads_of_lane);
+    ++executions_;
+    team_->run([&](std::size_t lane) { run_lane(bound, lane); });
+    return;
+  }
+  for (const BoundStep& step : bound.steps) {
+    run(bound, step);
+  }
+}
+
+Seconds PlanProgram::timed(Slot& slot, const BoundStep& step) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  run(slot, step);
+  stream_.wait();
+  return Clock::now() - begin;
+}
+
+std::optional<OpenmpThreads> PlanProgram::threads_of_step() const {
+  return has_lanes() ? std::make_optional<OpenmpThreads>(plan_.threads_of_lane) : std::nullopt;
+}
+
+std::vector<Seconds> PlanProgram::profile(std::size_t slot) {
+  const std::optional<OpenmpThreads> threads = threads_of_step();
+  Slot& bound = *slots_[slot];
+  std::vector<Seconds> times(bound.steps.size());
+  for (const std::size_t step : sequence_) {
+    times[step] = timed(bound, bound.steps[step]);
+  }
+  synchronize();
+  return times;
+}
+
+void PlanProgram::read_before(std::size_t place, const Slot& slot, Bytes most) const {
+  std::vector<std::size_t> recent;  // latest first, each buffer once
+  std::vector<bool> seen(plan_.buffers.size());
+  std::set<const std::byte*> counted;  // addresses, because buffers share memory
+  Bytes bytes;
+  const std::size_t count = sequence_.size();
+  for (std::size_t back = 1; back <= count && bytes < most; ++back) {
+    const Step& step = plan_.steps[sequence_[(place + count - back) % count]];
+    const auto* primitive = std::get_if<PrimitiveStep>(&step);
+    if (primitive == nullptr) {
+      continue;  // kernels do not name the buffers that they use
+    }
+    for (const PrimitiveStep::Argument& argument : primitive->arguments) {
+      if (!seen[argument.buffer]) {
+        seen[argument.buffer] = true;
+        recent.push_back(argument.buffer);
+        if (counted.insert(slot.buffers[argument.buffer]).second) {
+          bytes += bytes_of(plan_.buffers[argument.buffer].bytes);
+        }
+      }
+    }
+  }
+  std::for_each(recent.rbegin(), recent.rend(), [&](std::size_t index) {
+    read_through(slot.buffers[index], plan_.buffers[index].bytes);
+  });
+}
+
+std::vector<Seconds> PlanProgram::profile_in_context(std::size_t slot,
+                                                     const std::vector<bool>& wanted,
+                                                     Bytes most) {
+  const std::optional<OpenmpThreads> threads = threads_of_step();
+  Slot& bound = *slots_[slot];
+  PLUMB_CHECK(wanted.size() == bound.steps.size());
+  std::vector<Seconds> times(bound.steps.size());
+  for (std::size_t i = 0; i < sequence_.size(); ++i) {
+    const std::size_t step = sequence_[i];
+    if (!wanted[step]) {
+      run(bound, bound.steps[step]);
+      continue;
+    }
+    read_before(i, bound, most);
+    if (i > 0) {
+      run(bound, bound.steps[sequence_[i - 1]]);
+      stream_.wait();
+    }
+    times[step] = timed(bound, bound.steps[step]);
+  }
+  synchronize();
+  return times;
+}
+
+void PlanProgram::synchronize() {
+  stream_.wait();
+  if (failure_ != 0) {
+    throw Error(
+        Error::Kind::kInternal,
+        fmt::format("oneDNN failed to execute {} ({}): status bits {:#x}; report this with the key",
+                    spec_.op,
+                    plan_.implementation,
+                    failure_.load()));
+  }
+}
+
+std::vector<Tensor> PlanProgram::outputs(std::size_t slot) {
+  PLUMB_CHECK(slot < slots_.size());
+  std::vector<Tensor> results;
+  for (std::size_t index = 0; index < spec_.outputs.size(); ++index) {
+    const std::size_t number = plan_.outputs.at(index);
+    const Buffer& buffer = plan_.buffers[number];
+    std::byte* source = slots_[slot]->buffers[number];
+    Tensor result;
+    result.type = spec_.outputs[index];
+    result.data.resize(static_cast<std::size_t>(byte_size(result.type).value));
+    AlignedBytes dense;
+    if (is_reformatted(buffer)) {
+      dense = AlignedBytes(buffer.view.get_size());
+      reorder(dnnl::memory(buffer.layout, engine_, source),
+              dnnl::memory(buffer.view, engine_, dense.data()),
+              stream_);
+      source = dense.data();
+    }
+    if (!result.data.empty()) {
+      std::memcpy(result.data.data(), source, result.data.size());
+    }
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
+Seconds PlanProgram::time_reorder(const dnnl::memory::desc& from, const dnnl::memory::desc& to) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::size_t kAtLeast = 3;
+  constexpr std::size_t kAtMost = 25;
+  constexpr Seconds kBudget{0.004};
+  const AlignedBytes source(from.get_size());
+  const AlignedBytes destination(to.get_size());
+  const dnnl::memory input(from, engine_, source.data());
+  const dnnl::memory output(to, engine_, destination.data());
+  const dnnl::reorder primitive(input, output);
+  const std::unordered_map<int, dnnl::memory> arguments{{DNNL_ARG_FROM, input},
+                                                        {DNNL_ARG_TO, output}};
+  primitive.execute(stream_, arguments);
+  stream_.wait();
+  std::vector<Seconds> samples;
+  Seconds spent{};
+  while (samples.size() < kAtLeast || (spent < kBudget && samples.size() < kAtMost)) {
+    const auto start = Clock::now();
+    primitive.execute(stream_, arguments);
+    stream_.wait();
+    samples.emplace_back(Clock::now() - start);
+    spent += samples.back();
+  }
+  const auto middle = samples.begin() + static_cast<std::ptrdiff_t>(samples.size() / 2);
+  std::nth_element(samples.begin(), middle, samples.end());
+  return *middle;
+}
+
+std::optional<Seconds> PlanProgram::reorder_time() {
+  std::optional<Seconds> total;
+  for (const Buffer& buffer : plan_.buffers) {
+    if (buffer.weight || buffer.role == Buffer::Role::kIntermediate || !is_reformatted(buffer)) {
+      continue;
+    }
+    const Seconds one = buffer.role == Buffer::Role::kInput
+                            ? time_reorder(buffer.view, buffer.layout)
+                            : time_reorder(buffer.layout, buffer.view);
+    total = total.value_or(Seconds(0)) + one;
+  }
+  return total;
+}
+
+std::span<std::byte> PlanProgram::input_bytes(std::size_t slot, std::size_t operand) {
+  std::span<std::byte> found;
+  for (std::size_t index = 0; index < plan_.buffers.size(); ++index) {
+    const Buffer& buffer = plan_.buffers[index];
+    if (buffer.role != Buffer::Role::kInput || buffer.operand != operand) {
+      continue;
+    }
+    if (!found.empty() || buffer.weight || buffer.pack || is_reformatted(buffer)) {
+      return {};  // several copies, or one in another form
+    }
+    found = {slots_.at(slot)->buffers[index], buffer.bytes};
+  }
+  return found;
+}
+
+std::span<const std::byte> PlanProgram::output_bytes(std::size_t slot, std::size_t output) {
+  const std::size_t index = plan_.outputs.at(output);
+  if (is_reformatted(plan_.buffers[index])) {
+    return {};
+  }
+  const auto size = static_cast<std::size_t>(byte_size(spec_.outputs.at(output)).value);
+  return {slots_.at(slot)->buffers[index], size};
+}
+
+Bytes memory_needed(const ExecutionPlan& plan) {
+  const std::size_t lanes = std::max<std::size_t>(1, plan.schedule.lanes.size());
+  Bytes total = bytes_of(plan.scratchpad_bytes * lanes + plan.arena_bytes);
+  for (const Buffer& buffer : plan.buffers) {
+    total += bytes_of(buffer.arena ? 0 : buffer.bytes);
+  }
+  return total;
+}
+
+}  // namespace plumb::onednn

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <oneapi/dnnl/dnnl.hpp>
+
+namespace plumb::onednn {
+
+/// Returns whether both descriptors place the elements at the same positions in memory. Strides of
+/// extents of 1 do not count.
+[[nodiscard]] bool same_bytes(const dnnl::memory::desc& a, const dnnl::memory::desc& b);
+
+/// Place of a model's value in one layout. Two empty descriptors mean dense, in the value's own
+/// dimensions.
+struct ValueLayout {
+  std::size_t buffer = 0;
+  dnnl::memory::desc view;    ///< the dense value in the dimensions of the step that made it
+  dnnl::memory::desc layout;  ///< as it lies in memory
+
+  /// Returns whether the bytes are the dense value's.
+  [[nodiscard]] bool dense() const { return same_bytes(view, layout); }
+  /// Returns whether the elements lie without gaps, in whatever order.
+  [[nodiscard]] bool packed() const { return layout.get_size() == view.get_size(); }
+};
+
+}  // namespace plumb::onednn

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any file is refused with an error of the user, or becomes rows that the store can keep: names and
+// times within bounds, as many summaries as samples.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "harness/base/error.hpp"
+#include "harness/importers/google_benchmark_file.hpp"
+#include "harness/importers/imported_run.hpp"
+#include "harness/importers/nvbench_file.hpp"
+#include "harness/results/sample_codec.hpp"
+
+namespace {
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+void check(const plumb::ImportedResults& results) {
+  using namespace plumb;
+  const ImportedRun run =
+      make_imported_run({.format = "any", .suite = "s", .version = "", .system = "", .started = {}},
+                        {{results}},
+                        {{std::string("file")}},
+                        Timestamp{});
+  require(run.rows.size() == results.benchmarks.size());
+  for (const Measurement& row : run.rows) {
+    require(row.key.text.starts_with("external:s:"));
+    require(row.outcome.ok() == (row.summary.n > 0));
+    require(!row.outcome.ok() ||
+            (std::isfinite(row.summary.p90.count()) && row.summary.median > Seconds(0.0)));
+    if (!row.samples.empty()) {
+      require(row.summary.n == row.samples.size());
+      require(decode_samples(encode_samples(row.samples, row.repetitions), row.repetitions)
+                  .has_value());
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace plumb;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  for (const bool google : {true, false}) {
+    try {
+      check(google ? read_google_benchmark(text)
+                   : read_nvbench(text, [](const std::string& name, std::size_t bytes) {
+                       return std::string(bytes, name.empty() ? '\0' : name.front());
+                     }));
+    } catch (const Error& error) {
+      require(error.kind() == Error::Kind::kUser);
+    }
+  }
+  return 0;
+}

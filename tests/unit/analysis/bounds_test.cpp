@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/bounds.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/analysis/bounds/hardware_bound.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
+#include "tests/unit/analysis/row_builder.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
+
+namespace plumb {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+const ModelInstance kInstance{"handmade", 1, "f32"};
+
+/// One convolution, then two that join: x → conv0 → relu1 → (conv2 → relu3 | conv4) → add5 → view6.
+Graph two_branches() {
+  GraphSketch b;
+  const ValueId stem = b.relu(b.conv(b.input({1, 3, 8, 8}), 8, 3));
+  const ValueId left = b.relu(b.conv(stem, 8, 3));
+  const ValueId right = b.conv(stem, 8, 1);
+  return b.build({b.view(b.add(left, right), {1, 512})});
+}
+
+LayerKey fused_key(const Graph& graph, const std::vector<LayerId>& layers) {
+  for (const Match& match : matches(graph)) {
+    if (match.layers == layers) {
+      return match.key;
+    }
+  }
+  return {};
+}
+
+const Bound& find(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+  for (const Bound& bound : model.bounds) {
+    if (bound.kind == kind && bound.mode == mode) {
+      return bound;
+    }
+  }
+  throw std::runtime_error("no such bound");
+}
+
+double microseconds(Seconds seconds) {
+  return seconds.count() * 1e6;
+}
+
+RowBuilder plain_rows(const Graph& graph) {
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "a", 40.0);
+  b.choice(graph.layers[1].key, "a", 10.0);  // both relus: one key, one row
+  b.choice(graph.layers[2].key, "a", 100.0);
+  b.choice(graph.layers[4].key, "a", 30.0);
+  b.choice(graph.layers[5].key, "a", 20.0);
+  return b;
+}
+
+TEST(Bounds, add_up_the_hand_computed_example) {
+  const Graph graph = two_branches();
+  RowBuilder b = plain_rows(graph);
+  b.add(fused_key(graph, {0, 1}), "f", 44.0);   // saves 6
+  b.add(fused_key(graph, {2, 3}), "f", 115.0);  // dearer than 110: not used
+  b.add(fused_key(graph, {4, 5}), "f", 35.0);   // saves 15
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+
+  EXPECT_EQ(model.measured_layers, 7U);
+  EXPECT_EQ(model.total_layers, 7U);
+  EXPECT_THAT(model.unsupported, IsEmpty());
+  // 40 + 10 + 100 + 10 + 30 + 20
+  EXPECT_NEAR(microseconds(find(model, "library", "plain").seconds), 210.0, 1e-9);
+  EXPECT_NEAR(microseconds(find(model, "benanza_sequential", "plain").seconds), 210.0, 1e-9);
+  // 40 + 10 + 100 + 10 + 20
+  EXPECT_NEAR(microseconds(find(model, "library_parallel", "plain").seconds), 180.0, 1e-9);
+  EXPECT_NEAR(microseconds(find(model, "benanza_parallel", "plain").seconds), 180.0, 1e-9);
+  // 44 + 100 + 10 + 35
+  EXPECT_NEAR(microseconds(find(model, "library", "fusion").seconds), 189.0, 1e-9);
+  // The addition waits for the left branch: 44 + 110 + 20 plain, 44 + 110 + 35 fused.
+  EXPECT_NEAR(microseconds(find(model, "library_parallel", "fusion").seconds), 174.0, 1e-9);
+  EXPECT_TRUE(find(model, "library", "fusion").complete);
+
+  ASSERT_THAT(model.cover, SizeIs(4));
+  EXPECT_EQ(model.cover[0].rewrite, "conv_activation");
+  EXPECT_EQ(model.cover[3].rewrite, "conv_add");
+  EXPECT_THAT(model.critical_path, ElementsAre(0U, 1U, 2U, 3U, 5U));
+  double along = 0.0;
+  for (const PartitionStep& step : model.critical_steps) {
+    along += microseconds(step.time->time.median);
+  }
+  EXPECT_NEAR(along, 174.0, 1e-9);
+}
+
+TEST(Bounds, combine_intervals_of_one_row_linearly_and_of_different_rows_squared) {
+  GraphSketch g;
+  const ValueId x = g.input({4});
+  const Graph graph = g.build({g.eltwise(g.relu(g.relu(g.relu(x))), "exp")});
+  RowBuilder b;
+  RowBuilder::set_time(b.add(graph.layers[0].key, "a", 0), 10.0, 0.10);  // ±1, three times
+  RowBuilder::set_time(b.add(graph.layers[3].key, "a", 0), 40.0, 0.10);  // ±4
+  const Bound bound = find(bounds_of(kInstance, graph, ResultSet(b.rows())), "library", "plain");
+  EXPECT_NEAR(microseconds(bound.seconds), 70.0, 1e-9);
+  EXPECT_NEAR(microseconds(bound.interval.low), 70.0 - 5.0, 1e-9);  // √(3² + 4²)
+  EXPECT_NEAR(microseconds(bound.interval.high), 70.0 + 5.0, 1e-9);
+  EXPECT_THAT(bound.inputs, ElementsAre(1, 2));
+  EXPECT_EQ(bound.oldest_row, Timestamp(std::chrono::seconds(1'700'000'001)));
+}
+
+TEST(Bounds, are_incomplete_where_a_layer_has_no_time) {
+  const Graph graph = two_branches();
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "a", 40.0);
+  b.choice(graph.layers[1].key, "a", 10.0);
+  b.choice(graph.layers[2].key, "a", 100.0);
+  b.fail(graph.layers[4].key, Outcome::Kind::kUnsupported, "no 1x1");
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+  EXPECT_EQ(model.measured_layers, 5U);
+  EXPECT_EQ(model.total_layers, 7U);
+  ASSERT_THAT(model.unsupported, SizeIs(2));
+  EXPECT_EQ(model.unsupported[0].layer, "conv4");
+  EXPECT_EQ(model.unsupported[0].reason, "unsupported: no 1x1");
+  EXPECT_EQ(model.unsupported[1].reason, "not measured in this run");
+  for (const Bound& bound : model.bounds) {
+    EXPECT_FALSE(bound.complete) << bound.kind << " " << bound.mode;
+  }
+  EXPECT_NEAR(microseconds(find(model, "library", "plain").seconds), 160.0, 1e-9);
+}
+
+TEST(Bounds, become_complete_when_only_the_fused_layer_has_a_time) {
+  const Graph graph = two_branches();
+  RowBuilder b = plain_rows(graph);
+  std::vector<StoredMeasurement> rows = b.rows();
+  rows.pop_back();  // the addition alone
+  EXPECT_FALSE(find(bounds_of(kInstance, graph, ResultSet(rows)), "library", "fusion").complete);
+  b.add(fused_key(graph, {4, 5}), "f", 500.0);
+  rows.push_back(b.rows().back());
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows));
+  EXPECT_TRUE(find(model, "library", "fusion").complete);
+  EXPECT_FALSE(find(model, "library", "plain").complete);
+  EXPECT_TRUE(find(model, "library_parallel", "fusion").complete);
+  EXPECT_NEAR(microseconds(find(model, "library", "fusion").seconds), 660.0, 1e-9);
+}
+
+TEST(Bounds, never_count_an_unsupported_layer_as_free) {
+  GraphSketch g;
+  const ValueId x = g.relu(g.input({4}));
+  const ValueId y = g.relu(x);
+  g.unsupported("loops are not supported");
+  const Graph graph = g.build({y});
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "a", 10.0);
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+  EXPECT_FALSE(find(model, "library", "fusion").complete);
+  ASSERT_THAT(model.unsupported, SizeIs(1));
+  EXPECT_EQ(model.unsupported[0].reason, "loops are not supported");
+}
+
+TEST(Bounds, predict_from_the_choice_of_the_library_with_cold_weights) {
+  GraphSketch g;
+  const Graph graph = g.build({g.relu(g.matmul(g.input({4, 4}), 4))});
+  RowBuilder b;
+  b.add(graph.layers[0].key, "best", 10.0);
+  b.choice(graph.layers[0].key, "default", 12.0);
+  b.choice(graph.layers[0].key, "default", 15.0).cache = CacheMode::kWeights;
+  b.add(graph.layers[0].key, "best", 13.0).cache = CacheMode::kWeights;
+  b.choice(graph.layers[1].key, "default", 2.0);
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+  EXPECT_NEAR(microseconds(find(model, "library", "plain").seconds), 12.0, 1e-9);
+  EXPECT_NEAR(microseconds(find(model, "predicted", "plain").seconds), 17.0, 1e-9);
+  EXPECT_TRUE(find(model, "predicted", "plain").complete);
+}
+
+TEST(Bounds, predict_nothing_from_hot_times_alone) {
+  GraphSketch g;
+  const Graph graph = g.build({g.matmul(g.input({4, 4}), 4)});
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "default", 12.0);
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
+  for (const Bound& bound : model.bounds) {
+    EXPECT_NE(bound.kind, "predicted");
+    EXPECT_TRUE(bound.complete) << bound.kind;
+  }
+}
+
+TEST(Bounds, of_hardware_need_bytes_beyond_the_cache_or_operations) {
+  GraphSketch g;
+  const Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
+  // in 1 MiB, weights 2 MiB, out 0.5 MiB = 3.5 MiB; 2 · 256 · 512 · 1024 operations
+  EXPECT_EQ(compulsory_bytes(graph).value, 3'670'016);
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{268'435'456.0 / 1e-3};
+  calibration.memory_bandwidth = BytesPerSecond{1'048'576.0 / 1e-3};
+  calibration.last_level_cache = Bytes{2'097'152};
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet({}, calibration));
+  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1.5e-3, 1e-12);  // 1.5 MiB move
+  calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
+  EXPECT_NEAR(find(bounds_of(kInstance, graph, ResultSet({}, calibration)), "hardware", "any")
+                  .seconds.count(),
+              1.0e-3,
+              1e-12);
+  calibration.theoretical_f32 = FlopsPerSecond{2.0 * calibration.peak_f32.value};
+  EXPECT_NEAR(find(bounds_of(kInstance, graph, ResultSet({}, calibration)), "hardware", "any")
+                  .seconds.count(),
+              0.5e-3,
+              1e-12);
+}
+
+// A product of 2^28 operations that takes 0.25 ms shows four times the peak of the calibration.
+TEST(Bounds, of_hardware_take_the_peak_that_a_layer_of_the_run_reached) {
+  GraphSketch g;
+  const Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{268'435'456.0 / 1e-3};
+  calibration.memory_bandwidth = BytesPerSecond{1e12};
+  calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
+  RowBuilder rows;
+  rows.add(graph.layers[0].key, "a", 250.0);
+  rows.add(graph.layers[0].key, "b", 10.0).purpose = Purpose::kRace;
+  rows.add({"foreign:x"}, "c", 1.0);
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 0.25e-3, 1e-12);
+}
+
+TEST(Bounds, of_hardware_do_not_price_products_of_integers_by_a_peak_of_floats) {
+  GraphSketch g;
+  const Graph graph = int8_graph(g.build({g.matmul(g.input({256, 1024}), 512)})).graph;
+  ASSERT_EQ(graph.layers.back().spec.op, "matmul_integer");
+  ASSERT_EQ(graph.layers.back().spec.outputs[0].dtype, DataType::kF32);
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e9};
+  calibration.memory_bandwidth = BytesPerSecond{1'048'576.0 / 1e-3};
+  calibration.last_level_cache = Bytes{0};
+  RowBuilder rows;  // a thousand times the peak of the calibration: no peak of f32
+  rows.add(graph.layers.back().key, "vnni", 0.268435456);
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  const double bytes = 4.0 * 256 * 1024 + 4.0 + 1.0 * 1024 * 512 + 4.0 * 512 + 4.0 * 256 * 512;
+  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1'048'576.0 * 1e-3, 1e-9);
+}
+
+TEST(Bounds, of_hardware_do_not_price_products_of_8_bit_floats_by_a_peak_of_others) {
+  GraphSketch g;
+  Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
+  Layer& product = graph.layers.back();
+  for (const std::size_t operand : {0U, 1U}) {
+    product.spec.inputs[operand]->dtype = DataType::kF8E4M3;
+    graph.values[product.inputs[operand].value()].type.dtype = DataType::kF8E4M3;
+  }
+  product.key = to_key(product.spec);
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e9};
+  calibration.memory_bandwidth = BytesPerSecond{1e9};
+  RowBuilder rows;  // a thousand times the peak of the calibration: no peak of f32
+  rows.add(product.key, "fp8", 0.268435456);
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  const double bytes = 1.0 * 256 * 1024 + 1.0 * 1024 * 512 + 4.0 * 256 * 512;
+  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1e9, 1e-9);
+  EXPECT_NEAR(with_reached_peaks(calibration, rows.rows()).peak_f32.value, 1e9, 1.0);
+}
+
+TEST(Bounds, of_hardware_count_the_rows_that_a_gather_reads) {
+  GraphSketch g;
+  const ValueId rows =
+      g.layer("gather",
+              {g.weight({30000, 768}), g.input({128}, DataType::kS64)},
+              {128, 768},
+              {{"axis", std::int64_t{0}}, {"distribution", std::string("uniform")}});
+  const Graph graph = g.build({rows});
+  EXPECT_EQ(compulsory_bytes(graph).value, 128 * 8 + 2 * 128 * 768 * 4);
+}
+
+TEST(Bounds, report_a_bound_that_is_none) {
+  GraphSketch g;
+  const Graph graph = g.build({g.matmul(g.input({256, 1024}), 512)});
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "a", 900.0);
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e12};
+  calibration.memory_bandwidth = BytesPerSecond{3'670'016.0 / 1e-3};  // 1 ms to move all of it
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows(), calibration));
+  EXPECT_THAT(model.findings, Contains(HasSubstr("hardware (any) at 0.001 s lies above library")));
+  EXPECT_THAT(model.findings, Not(Contains(HasSubstr("no calibration"))));
+}
+
+TEST(Bounds, report_fall_backs_disturbance_and_instability) {
+  const Graph graph = two_branches();
+  RowBuilder b = plain_rows(graph);
+  std::vector<StoredMeasurement> rows = b.rows();
+  rows[1].measurement.reference_implementation = true;  // both relus
+  rows[2].measurement.disturbance.disturbed = true;
+  rows[3].measurement.outcome = {Outcome::Kind::kUnstable, "wide"};
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows));
+  EXPECT_THAT(
+      model.findings,
+      Contains(HasSubstr("falls back to a reference implementation for eltwise1 (2 layers): "
+                         "v1:eltwise")));
+  EXPECT_THAT(model.findings, Contains(HasSubstr("1 of 5 rows used were measured on a disturbed")));
+  EXPECT_THAT(model.findings, Contains(HasSubstr("1 of 5 rows used are unstable")));
+  EXPECT_THAT(model.findings, Contains(HasSubstr("no calibration")));
+}
+
+TEST(Bounds, of_an_empty_model_are_zero_and_complete) {
+  const ModelBounds model = bounds_of(kInstance, Graph{}, ResultSet({}));
+  EXPECT_EQ(find(model, "library", "fusion").seconds.count(), 0.0);
+  EXPECT_TRUE(find(model, "library", "fusion").complete);
+  EXPECT_THAT(model.cover, IsEmpty());
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/environment_difference.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plumb {
+namespace {
+
+TEST(EnvironmentDifference, lists_facts_and_knows_what_is_varied) {
+  const Environment left{{{"cpu.model", "A"}, {"library", "1"}, {"library.isa", "x"}},
+                         {{"kernel", "6"}}};
+  const Environment right{{{"cpu.model", "B"}, {"library", "2"}, {"library.isa", "x"}},
+                          {{"kernel", "6"}, {"load", "1"}}};
+  const auto diff = environment_diff(left, right);
+  ASSERT_EQ(diff.size(), 3U);
+  EXPECT_EQ(diff[0].name, "cpu.model");
+  EXPECT_TRUE(diff[0].identity);
+  EXPECT_EQ(diff[2].name, "load");
+  EXPECT_FALSE(diff[2].identity);
+  const std::vector<std::string> stack{"stack"};
+  EXPECT_TRUE(is_varied("library", stack));
+  EXPECT_TRUE(is_varied("library.isa", stack));
+  EXPECT_FALSE(is_varied("cpu.model", stack));
+  EXPECT_TRUE(is_varied("cpu.model", std::vector<std::string>{"cpu"}));
+  EXPECT_FALSE(is_varied("librarything", stack));
+}
+
+Environment measured_with(const std::string& fact, const std::string& value) {
+  Environment environment{
+      {{"library", "onednn-3.2.0-0011"}, {"threads", "1"}},
+      {{"worker.sha256", "aa"}, {"stack.variables", ""}, {"kernel", "6.1"}, {"load", "0.1"}}};
+  environment.facts[fact] = value;
+  return environment;
+}
+
+TEST(EnvironmentDifference, readings_and_names_do_not_make_another_software) {
+  const Environment before = measured_with("load", "0.1");
+  for (const char* const reading : {"load",
+                                    "boot.id",
+                                    "frequency.mhz_now",
+                                    "stack.name",
+                                    "measure.floor_seconds",
+                                    "library.path",
+                                    "plumb.commit",
+                                    "gpu.temperature_celsius"}) {
+    EXPECT_TRUE(is_same_software(before, measured_with(reading, "other"))) << reading;
+  }
+  for (const char* const fact : {"worker.sha256",
+                                 "stack.variables",
+                                 "kernel",
+                                 "microcode",
+                                 "governor",
+                                 "openmp.sha256",
+                                 "measured"}) {
+    EXPECT_FALSE(is_same_software(before, measured_with(fact, "other"))) << fact;
+  }
+  Environment after = before;
+  after.identity["library"] = "onednn-3.2.0-0012";
+  EXPECT_FALSE(is_same_software(before, after));
+}
+
+TEST(EnvironmentDifference, a_run_that_does_not_tell_its_worker_is_not_known_to_be_the_same) {
+  Environment old = measured_with("load", "0.1");
+  old.facts.erase("worker.sha256");
+  EXPECT_FALSE(is_same_software(old, old));
+}
+
+}  // namespace
+}  // namespace plumb

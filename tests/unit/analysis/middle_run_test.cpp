@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/middle_run.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace plumb {
+namespace {
+
+RunTimes times_of(std::vector<double> model, double layer) {
+  RunTimes times;
+  for (const double seconds : model) {
+    times.logs["models/m/end_to_end/plain/single_stream"].push_back(std::log(seconds));
+  }
+  times.logs["layers/v1:x"] = {std::log(layer)};
+  return times;
+}
+
+TEST(MiddleRun, is_that_of_the_models) {
+  const std::vector<RunTimes> runs{
+      times_of({1.0, 1.1, 9.0}, 3.0), times_of({0.9, 0.9, 0.9}, 1.0), times_of({1.3}, 2.0)};
+  EXPECT_EQ(middle_run(runs), 0U) << "its median is 1.1: one slow process does not count";
+}
+
+TEST(MiddleRun, is_that_of_the_layers_where_models_are_not_in_all_runs) {
+  const std::vector<RunTimes> runs{times_of({}, 3.0), times_of({0.9}, 1.0), times_of({1.3}, 2.0)};
+  EXPECT_EQ(middle_run(runs), 2U);
+}
+
+TEST(MiddleRun, of_two_is_the_slower) {
+  const std::vector<RunTimes> runs{times_of({2.0}, 1.0), times_of({1.0}, 1.0)};
+  EXPECT_EQ(middle_run(runs), 0U);
+  EXPECT_EQ(middle_run(std::vector<RunTimes>{times_of({2.0}, 1.0)}), 0U);
+}
+
+}  // namespace
+}  // namespace plumb

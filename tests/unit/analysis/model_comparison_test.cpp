@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/model_comparison.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumb {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Optional;
+
+ExecutionTime execution(double milliseconds, const std::string& mode = "plain") {
+  ExecutionTime time;
+  time.mode = mode;
+  time.scenario = "single_stream";
+  time.samples = 30;
+  time.median = Seconds(milliseconds * 1e-3);
+  time.interval = {time.median * 0.999, time.median * 1.001};
+  return time;
+}
+
+ModelBounds model(const std::vector<ExecutionTime>& executions) {
+  ModelBounds bounds;
+  bounds.instance = {"tiny", 1, "f32"};
+  bounds.executions = executions;
+  return bounds;
+}
+
+std::vector<ModelChange> changes(const ModelBounds& before,
+                                 const ModelBounds& after,
+                                 double deviation = 0.001) {
+  return compare_models({&before, 1}, {&after, 1}, {deviation, 20}, {}, {});
+}
+
+TEST(ModelComparison, end_to_end_times_are_compared_by_mode_and_scenario) {
+  const auto found = changes(model({execution(10), execution(5, "fusion")}),
+                             model({execution(5, "fusion"), execution(11)}));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].metric.series, "models/tiny|1|f32/end_to_end/plain/single_stream");
+  EXPECT_EQ(found[0].metric.kind, "end_to_end");
+  EXPECT_EQ(found[0].metric.verdict, ComparisonVerdict::kRegressed);
+  EXPECT_THAT(found[0].metric.ratio, Optional(testing::DoubleNear(1.1, 1e-9)));
+  EXPECT_EQ(found[1].metric.verdict, ComparisonVerdict::kEquivalent);
+}
+
+TEST(ModelComparison, changes_below_two_percent_of_an_uncalibrated_model_are_none) {
+  const MetricComparison below =
+      changes(model({execution(10)}), model({execution(10.15)}), 0.0002)[0].metric;
+  EXPECT_EQ(below.verdict, ComparisonVerdict::kEquivalent);
+  EXPECT_DOUBLE_EQ(below.floor->relative, 0.02);
+  EXPECT_EQ(below.floor->source, FloorSource::kAssumed);
+}
+
+TEST(ModelComparison, changes_below_one_percent_of_a_calibrated_model_are_none) {
+  CalibratedFloors floors;
+  floors.series[end_to_end_series("tiny|1|f32", "plain", "single_stream")] = {.process = 0.0002,
+                                                                              .floor = 0.02};
+  const ModelBounds before = model({execution(10)});
+  const auto compare = [&](double milliseconds) {
+    const ModelBounds after = model({execution(milliseconds)});
+    return compare_models({&before, 1}, {&after, 1}, {0.0002, 20}, floors, {})[0].metric;
+  };
+  EXPECT_EQ(compare(10.05).verdict, ComparisonVerdict::kEquivalent);
+  EXPECT_DOUBLE_EQ(compare(10.05).floor->relative, 0.01);
+  EXPECT_EQ(compare(10.05).floor->source, FloorSource::kFixed);
+  EXPECT_EQ(compare(10.15).verdict, ComparisonVerdict::kRegressed);
+}
+
+TEST(ModelComparison, a_model_that_was_calibrated_is_known_by_its_own_deviation) {
+  const ModelBounds before = model({execution(10)});
+  const ModelBounds after = model({execution(10.5)});
+  CalibratedFloors floors;
+  floors.series[end_to_end_series("tiny|1|f32", "plain", "single_stream")] = {.process = 0.04,
+                                                                              .floor = 0.12};
+  EXPECT_EQ(compare_models({&before, 1}, {&after, 1}, {0.001, 20}, {}, {})[0].metric.verdict,
+            ComparisonVerdict::kRegressed);
+  EXPECT_EQ(compare_models({&before, 1}, {&after, 1}, {0.001, 20}, floors, {})[0].metric.verdict,
+            ComparisonVerdict::kInconclusive);
+}
+
+TEST(ModelComparison, processes_that_differ_much_hide_a_change) {
+  EXPECT_EQ(changes(model({execution(10)}), model({execution(11)}), 0.04)[0].metric.verdict,
+            ComparisonVerdict::kInconclusive);
+}
+
+TEST(ModelComparison, an_execution_that_now_fails_is_broken_and_says_why) {
+  ExecutionTime crashed;
+  crashed.mode = "plain";
+  crashed.scenario = "single_stream";
+  crashed.outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  const auto found = changes(model({execution(10)}), model({crashed}));
+  EXPECT_EQ(found[0].metric.verdict, ComparisonVerdict::kBroken);
+  EXPECT_THAT(found[0].metric.reason, HasSubstr("crashed: signal 11"));
+  crashed.outcome.kind = Outcome::Kind::kSkipped;
+  EXPECT_EQ(changes(model({execution(10)}), model({crashed}))[0].metric.verdict,
+            ComparisonVerdict::kInconclusive);
+}
+
+TEST(ModelComparison, another_instance_is_another_model) {
+  ModelBounds batched = model({execution(10)});
+  batched.instance.batch = 8;
+  EXPECT_TRUE(changes(model({execution(10)}), batched).empty());
+}
+
+ScenarioResult load(bool valid) {
+  ScenarioResult load;
+  load.mode = "plain";
+  load.scenario = "server";
+  load.result.emplace();
+  if (!valid) {
+    load.result->shortfalls.push_back({});
+    load.result->shortfalls.back().kind = Shortfall::Kind::kLatency;
+  }
+  return load;
+}
+
+TEST(ModelComparison, a_load_that_keeps_its_limit_no_more_is_regressed) {
+  ModelBounds before = model({});
+  ModelBounds after = model({});
+  before.loads = {load(true)};
+  after.loads = {load(false)};
+  const auto found = changes(before, after);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].metric.series, "models/tiny|1|f32/load/plain/server");
+  EXPECT_EQ(found[0].metric.verdict, ComparisonVerdict::kRegressed);
+  EXPECT_EQ(changes(after, before)[0].metric.verdict, ComparisonVerdict::kImproved);
+  EXPECT_EQ(changes(before, before)[0].metric.verdict, ComparisonVerdict::kInconclusive);
+  after.loads[0].result.reset();
+  after.loads[0].outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  EXPECT_EQ(changes(before, after)[0].metric.verdict, ComparisonVerdict::kBroken);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/bounds/model_execution.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/analysis/bounds/bounds.hpp"
+
+namespace plumb {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Execution execution_of(std::vector<double> seconds, const std::string& mode = "plain") {
+  Execution execution;
+  execution.mode = mode;
+  for (const double each : seconds) {
+    execution.row.samples.emplace_back(each);
+  }
+  execution.row.summary = summarize(execution.row.samples);
+  execution.row.floor = Seconds(0.5);
+  return execution;
+}
+
+ModelBounds bounds_with(const std::string& kind, const std::string& mode, double seconds) {
+  ModelBounds model;
+  model.bounds.push_back({.kind = kind,
+                          .mode = mode,
+                          .seconds = Seconds(seconds),
+                          .interval = {Seconds(seconds - 0.1), Seconds(seconds + 0.1)},
+                          .complete = true,
+                          .oldest_row = {},
+                          .inputs = {}});
+  return model;
+}
+
+std::vector<std::string> findings(ModelBounds model, const Execution& execution) {
+  add_executions({&execution, 1}, Graph{}, ResultSet({}), model);
+  return model.findings;
+}
+
+TEST(ModelBenchmark, sums_up_with_the_floor_subtracted) {
+  const Execution execution = execution_of({1, 2, 3, 4, 5});
+  const ExecutionTime time = execution_time({&execution, {&execution}});
+  EXPECT_EQ(time.median, Seconds(2.5));
+  EXPECT_EQ(time.interval.low, Seconds(0.5));
+  EXPECT_EQ(time.interval.high, Seconds(4.5));
+  EXPECT_NEAR(time.p90.count(), 4.1, 1e-9);
+  EXPECT_NEAR(time.p99.count(), 4.46, 1e-9);
+  EXPECT_EQ(time.samples, 5U);
+}
+
+TEST(ModelBenchmark, takes_its_interval_from_the_scatter_of_processes) {
+  std::vector<Execution> executions;
+  for (const double time : {2.0, 2.2, 2.1, 2.3, 9.0}) {
+    executions.push_back(execution_of({time, time, time, time, time, time, time}));
+    executions.back().row.process = static_cast<std::int64_t>(executions.size());
+  }
+  executions.back().row.disturbance.disturbed = true;
+  const std::vector<ReplicatedExecution> replicated = replicated_executions(executions);
+  ASSERT_EQ(replicated.size(), 1U);
+  EXPECT_EQ(replicated[0].processes.size(), 4U) << "the disturbed one is left out";
+  const ExecutionTime time = execution_time(replicated[0]);
+  EXPECT_NEAR(time.median.count(), 2.15 - 0.5, 1e-9);
+  // Student's t of three degrees, 3.182, times the deviation around the median, 0.129, over 2.
+  EXPECT_NEAR((time.interval.high - time.median).count(), 0.2054, 1e-3);
+  EXPECT_EQ(time.process_logs.size(), 4U);
+  EXPECT_FALSE(time.disturbed);
+}
+
+TEST(ModelBenchmark, is_a_finding_where_a_bound_of_its_mode_lies_above_by_interval_ends) {
+  const Execution execution = execution_of({2, 2, 2, 2, 2, 2, 2});  // 1.5 s
+  EXPECT_THAT(findings(bounds_with("library", "plain", 1.7), execution),
+              ElementsAre(HasSubstr("library (plain) at 1.7 s lies above the execution")));
+  EXPECT_THAT(findings(bounds_with("hardware", "any", 1.7), execution),
+              ElementsAre(HasSubstr("wrong calibration")));
+  EXPECT_THAT(findings(bounds_with("library", "plain", 1.55), execution), IsEmpty());
+  EXPECT_THAT(findings(bounds_with("library", "fusion", 1.7), execution), IsEmpty());
+  EXPECT_THAT(findings(bounds_with("benanza_sequential", "plain", 1.7), execution), IsEmpty());
+  ModelBounds incomplete = bounds_with("library", "plain", 1.7);
+  incomplete.bounds[0].complete = false;
+  EXPECT_THAT(findings(incomplete, execution), IsEmpty());
+}
+
+TEST(ModelBenchmark, says_why_there_is_no_time) {
+  Execution execution;
+  execution.mode = "plain";
+  execution.row.outcome = {Outcome::Kind::kWrongResult, "element 3 is nan"};
+  ModelBounds model = bounds_with("library", "plain", 1.7);
+  add_executions({&execution, 1}, Graph{}, ResultSet({}), model);
+  EXPECT_EQ(model.executions.at(0).samples, 0U);
+  EXPECT_THAT(model.findings,
+              ElementsAre("not executed end to end (plain): wrong_result: element 3 is nan"));
+}
+
+TEST(ModelBenchmark, takes_the_newest_of_a_mode) {
+  std::vector<Execution> executions{execution_of({2}), execution_of({3}), execution_of({4}, "x")};
+  executions[0].row.started = Timestamp(std::chrono::microseconds(2));
+  executions[1].row.started = Timestamp(std::chrono::microseconds(1));
+  ModelBounds model;
+  add_executions(executions, Graph{}, ResultSet({}), model);
+  ASSERT_EQ(model.executions.size(), 2U);
+  EXPECT_EQ(model.executions[0].median, Seconds(1.5));
+  EXPECT_EQ(model.executions[1].mode, "x");
+}
+
+TEST(ModelBenchmark, says_that_it_was_disturbed) {
+  Execution execution = execution_of({2, 2});
+  execution.row.disturbance.disturbed = true;
+  EXPECT_THAT(findings({}, execution), ElementsAre(HasSubstr("was disturbed")));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/qualify/pinned_variant_check.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumb {
+namespace {
+
+using ::testing::HasSubstr;
+
+MetricComparison regression(double ratio) {
+  MetricComparison metric;
+  metric.ratio = ratio;
+  return metric;
+}
+
+ReplayTimes times(double replayed, double best) {
+  ReplayTimes result;
+  result.chosen = "impl=brgconv:avx512_core";
+  result.replayed = "impl=brg_conv_fwd:avx512_core";
+  result.replay = {"replay", {1.0, 1.01, 0.99}, {replayed, replayed * 1.01, replayed * 0.99}};
+  result.best = {"best", {1.0, 1.01, 0.99}, {best, best * 1.01, best * 0.99}};
+  return result;
+}
+
+TEST(PinnedVariantCheck, there_and_as_fast_means_the_heuristic_changed) {
+  const PinnedVariantCheck replay = judge_replay(times(1.02, 1.01), regression(1.4));
+  EXPECT_EQ(replay.finding, ReplayFinding::kHeuristicChanged);
+  EXPECT_EQ(replay.bound, BoundChange::kChoiceOnly);
+  EXPECT_THAT(replay.evidence, HasSubstr("still there"));
+}
+
+TEST(PinnedVariantCheck, blames_no_heuristic_where_both_choose_the_same) {
+  ReplayTimes same = times(1.02, 1.01);
+  same.candidate_chosen = same.replayed;
+  EXPECT_EQ(judge_replay(same, regression(1.4)).finding, ReplayFinding::kNotSeenAgain);
+}
+
+TEST(PinnedVariantCheck, there_but_slower_means_the_kernel_changed) {
+  const PinnedVariantCheck replay = judge_replay(times(1.38, 1.02), regression(1.4));
+  EXPECT_EQ(replay.finding, ReplayFinding::kKernelChanged);
+  EXPECT_EQ(replay.bound, BoundChange::kChoiceOnly);
+}
+
+TEST(PinnedVariantCheck, not_there_means_removed_and_the_best_tell_of_the_bound) {
+  ReplayTimes gone = times(1.0, 1.4);
+  gone.replayed.clear();
+  gone.replay = {};
+  const PinnedVariantCheck replay = judge_replay(gone, regression(1.4));
+  EXPECT_EQ(replay.finding, ReplayFinding::kRemoved);
+  EXPECT_EQ(replay.bound, BoundChange::kCapabilityLost);
+  EXPECT_THAT(replay.evidence, HasSubstr("brgconv:avx512_core"));
+}
+
+TEST(PinnedVariantCheck, says_that_it_was_not_tested_where_times_are_missing) {
+  ReplayTimes stopped = times(1.0, 1.0);
+  stopped.replay = {};
+  stopped.best = {};
+  const PinnedVariantCheck replay = judge_replay(stopped, regression(1.4));
+  EXPECT_EQ(replay.finding, ReplayFinding::kNotTested);
+  EXPECT_EQ(replay.bound, BoundChange::kNotTested);
+}
+
+TEST(PinnedVariantCheck, finds_a_renamed_implementation) {
+  EXPECT_EQ(same_variant("impl=brgconv:avx512_core;layout=any",
+                         {"impl=jit:avx512_core", "impl=brg_conv_fwd:avx512_core;layout=any"}),
+            "impl=brg_conv_fwd:avx512_core;layout=any");
+  EXPECT_EQ(same_variant("impl=jit_wino_4x3:avx512_core", {"impl=jit:avx512_core"}), "");
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/qualify/qualification.hpp"
+
+#include <gtest/gtest.h>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+TEST(Qualification, reads_back_what_it_wrote) {
+  Qualification written;
+  written.suite = "smoke";
+  written.baseline.libraries = {{"library.version", "3.1.1"}};
+  written.started = parse_timestamp("2026-11-21T10:00:00.000000Z");
+  written.criteria.maximum_error = 1e-4;
+  written.criteria.waivers.push_back({.match = "lenet*",
+                                      .reason = "retired in March",
+                                      .who = "release team",
+                                      .expires = "2027-03-01"});
+  written.results.push_back(
+      {"layer_slowdown", "at most +10%", CriterionState::kWaived, "…", {"x"}});
+  written.verdict = QualificationVerdict::kApproveWithExceptions;
+  QualifiedMetric& layer = written.layers.emplace_back();
+  layer.subject = "v1:conv;…";
+  layer.test.series = "layers/v1:conv;…";
+  layer.test.ratio = 1.25;
+  layer.test.baseline = 0.001;
+  layer.test.candidate = 0.00125;
+  layer.test.low = 1.2;
+  layer.test.high = 1.3;
+  layer.test.verdict = ComparisonVerdict::kRegressed;
+  layer.test.causes.push_back({"implementation removed", 1.0, "jit_wino_4x3 is not there"});
+  layer.baseline_seconds = {0.001, 0.0011};
+  layer.replay.finding = ReplayFinding::kRemoved;
+  layer.replay.bound = BoundChange::kCapabilityLost;
+  layer.replay.best = layer.test;
+  written.layers.emplace_back().test.reason = "the candidate crashed";  // no ratio
+  ModelAttribution& split = written.attributions.emplace_back();
+  split.subject = "lenet|1|f32|";
+  split.layers.emplace_back().layer = "v1:conv;…";
+  written.alarms = {.tests = 40, .alarms = 2, .level = 0.05, .low = 0.01, .high = 0.17};
+
+  const std::string json = to_json(written);
+  const Qualification read = qualification_from_json(json);
+  EXPECT_EQ(to_json(read), json);
+  EXPECT_EQ(read.verdict, QualificationVerdict::kApproveWithExceptions);
+  EXPECT_EQ(read.layers[0].test.ratio, 1.25);
+  EXPECT_EQ(read.layers[0].replay.bound, BoundChange::kCapabilityLost);
+  EXPECT_FALSE(read.layers[1].test.ratio.has_value());
+  EXPECT_EQ(read.criteria.maximum_error, 1e-4);
+  EXPECT_EQ(read.results[0].state, CriterionState::kWaived);
+}
+
+TEST(Qualification, refuses_what_is_none) {
+  EXPECT_THROW(static_cast<void>(qualification_from_json("{}")), Error);
+  EXPECT_THROW(static_cast<void>(qualification_from_json("[1,2")), Error);
+  std::string json = to_json(Qualification{});
+  json.replace(json.find("not_enough_evidence"), 3, "yes");
+  EXPECT_THROW(static_cast<void>(qualification_from_json(json)), Error);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/whatif/realised_saving.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plumb {
+namespace {
+
+ExecutionTime execution(const std::string& mode, double seconds) {
+  ExecutionTime time;
+  time.mode = mode;
+  time.median = Seconds(seconds);
+  time.interval = {Seconds(seconds * 0.9), Seconds(seconds * 1.1)};
+  time.samples = 9;
+  return time;
+}
+
+ExecutionTime execution(const std::string& mode, double seconds, double low, double high) {
+  ExecutionTime time = execution(mode, seconds);
+  time.interval = {Seconds(low), Seconds(high)};
+  return time;
+}
+
+Bound prediction(const std::string& mode, double seconds) {
+  return {.kind = "predicted",
+          .mode = mode,
+          .seconds = Seconds(seconds),
+          .interval = {Seconds(seconds), Seconds(seconds)},
+          .complete = true,
+          .oldest_row = {},
+          .inputs = {}};
+}
+
+ModelWhatIfs fusion_what_if() {
+  WhatIfResult fusion;
+  fusion.name = "fusion";
+  fusion.execution_mode = "fusion";
+  conclude(fusion, {Seconds(8), {Seconds(8), Seconds(8)}}, {Seconds(4), {Seconds(4), Seconds(4)}});
+  return {{}, {fusion}};
+}
+
+TEST(RealisedSaving, compares_what_was_predicted_with_what_it_brought) {
+  ModelBounds model;
+  model.executions = {execution("plain", 10), execution("fusion", 7)};
+  ModelWhatIfs whatifs = fusion_what_if();
+  add_realised_savings(model, whatifs);
+  const WhatIfResult& fusion = whatifs.whatifs[0];
+  EXPECT_EQ(fusion.realised_baseline, Seconds(10));
+  EXPECT_EQ(fusion.realised, Seconds(7));
+  EXPECT_EQ(fusion.realised_interval.high, Seconds(7 * 1.1));
+  EXPECT_NEAR(fusion.realised_speedup.value(), 10.0 / 7.0, 1e-12);
+  EXPECT_NEAR(
+      fusion.prediction_error.value().share, 0.1, 1e-12);  // 4 s predicted, 3 s realised, of 10 s
+}
+
+// Predicted 8 − 4 = 4 s, realised 10 − 7 = 3 s: a difference of 1 s. The four distances from the
+// median to the interval's end on the side that matters (Zou and Donner 2008): low end
+// √(0.3² + 0.4² + 1.2² + 0²) = 1.3, high end √(0² + 0.2² + 0.6² + 0.9²) = 1.1.
+TEST(RealisedSaving, gives_the_error_an_interval_of_all_four_times) {
+  ModelBounds model;
+  model.executions = {execution("plain", 10, 9.1, 11.2), execution("fusion", 7, 7.0, 7.6)};
+  ModelWhatIfs whatifs = fusion_what_if();
+  whatifs.whatifs[0].baseline_interval = {Seconds(7.7), Seconds(8.0)};
+  whatifs.whatifs[0].predicted_interval = {Seconds(3.8), Seconds(4.4)};
+  add_realised_savings(model, whatifs);
+  const PredictionError within = whatifs.whatifs[0].prediction_error.value();
+  EXPECT_NEAR(within.share, 0.1, 1e-12);
+  EXPECT_EQ(within.low, 0.0);  // −0.3 s to 2.1 s: both savings may be the same
+  EXPECT_NEAR(within.high, 0.21, 1e-12);
+}
+
+TEST(RealisedSaving, says_when_the_error_is_more_than_the_intervals_allow) {
+  ModelBounds model;
+  model.executions = {execution("plain", 10, 9, 11), execution("fusion", 12, 12, 12)};
+  ModelWhatIfs whatifs = fusion_what_if();
+  add_realised_savings(model, whatifs);
+  const PredictionError beyond = whatifs.whatifs[0].prediction_error.value();
+  EXPECT_NEAR(beyond.share, 0.6, 1e-12);  // 4 s predicted, 2 s lost
+  EXPECT_NEAR(beyond.low, 0.5, 1e-12);
+  EXPECT_NEAR(beyond.high, 0.7, 1e-12);
+  model.executions[1] = execution("fusion", 1, 1, 1);
+  add_realised_savings(model, whatifs);
+  const PredictionError less = whatifs.whatifs[0].prediction_error.value();
+  EXPECT_NEAR(less.share, 0.5, 1e-12);  // 4 s predicted, 9 s saved
+  EXPECT_NEAR(less.low, 0.4, 1e-12);
+  EXPECT_NEAR(less.high, 0.6, 1e-12);
+}
+
+TEST(RealisedSaving, prices_the_executed_plans_where_it_can) {
+  ModelBounds model;
+  model.executions = {execution("plain", 10), execution("fusion", 7)};
+  model.bounds = {prediction("plain", 9.5), prediction("fusion", 6.6)};
+  ModelWhatIfs whatifs = fusion_what_if();
+  whatifs.whatifs[0].why_not = "no time for a layer as written";
+  add_realised_savings(model, whatifs);
+  const WhatIfResult& fusion = whatifs.whatifs[0];
+  EXPECT_EQ(fusion.why_not, "");
+  EXPECT_EQ(fusion.baseline, Seconds(9.5));
+  EXPECT_EQ(fusion.predicted, Seconds(6.6));
+  EXPECT_NEAR(fusion.prediction_error.value().share, 0.01, 1e-12);
+}
+
+TEST(RealisedSaving, says_when_an_optimisation_made_it_slower) {
+  ModelBounds model;
+  model.executions = {execution("plain", 10), execution("fusion", 12)};
+  ModelWhatIfs whatifs = fusion_what_if();
+  add_realised_savings(model, whatifs);
+  EXPECT_LT(whatifs.whatifs[0].realised_speedup.value(), 1.0);
+  EXPECT_NEAR(whatifs.whatifs[0].prediction_error.value().share, 0.6, 1e-12);
+}
+
+TEST(RealisedSaving, is_unknown_without_both_executions) {
+  ModelBounds model;
+  model.executions = {execution("plain", 10)};
+  model.executions.push_back(execution("fusion", 7));
+  model.executions.back().samples = 0;  // failed
+  ModelWhatIfs whatifs = fusion_what_if();
+  add_realised_savings(model, whatifs);
+  EXPECT_FALSE(whatifs.whatifs[0].realised.has_value());
+  EXPECT_FALSE(whatifs.whatifs[0].prediction_error.has_value());
+  EXPECT_EQ(whatifs.whatifs[0].predicted, Seconds(4));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/compare/rounds/round_comparison.hpp"
+
+#include <gmock/gmock.h>
+
+#include "harness/analysis/qualify/criteria_judgement.hpp"
+#include "harness/analysis/qualify/qualification_evidence.hpp"
+#include "harness/analysis/qualify/qualification_findings.hpp"
+#include "tests/support/round_builder.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+const std::string kWinograd = "impl=jit_wino_4x3:avx512_core;layout=any";
+const std::string kJit = "impl=jit:avx512_core;layout=any";
+
+/// Two layers and a model of both; the first layer changes by a factor.
+RoundBuilder built(std::size_t rounds, double factor, std::uint64_t seed = 1) {
+  RoundBuilder builder(seed);
+  for (std::size_t i = 0; i < rounds; ++i) {
+    PairedRound& round = builder.add();
+    builder.layer(round.baseline, "first", kWinograd, 1e-3);
+    builder.layer(round.candidate, "first", factor > 1.0 ? kJit : kWinograd, 1e-3 * factor);
+    builder.layer(round.baseline, "second", kJit, 2e-3);
+    builder.layer(round.candidate, "second", kJit, 2e-3);
+    builder.model(round.baseline, "m", 3.1e-3, {{"first", 1e-3}, {"second", 2e-3}});
+    builder.model(
+        round.candidate, "m", 2.1e-3 + 1e-3 * factor, {{"first", 1e-3 * factor}, {"second", 2e-3}});
+  }
+  return builder;
+}
+
+const SequentialRule& rule() {
+  static const SequentialRule kRule(design_for(10));
+  return kRule;
+}
+
+Qualification judged(const std::vector<PairedRound>& rounds, QualificationCriteria criteria = {}) {
+  Qualification q;
+  q.criteria = std::move(criteria);
+  RoundComparison comparison = compare_rounds(rounds, rule(), {});
+  const bool moved = comparison.drift.moved;
+  q.complete = !comparison.open();
+  add_evidence(rounds, std::move(comparison), q);
+  q.layers.front().models = {"m"};
+  add_findings(q);
+  judge_criteria(q, moved);
+  return q;
+}
+
+const CriterionResult& result_of(const Qualification& q, const std::string& name) {
+  return *std::find_if(q.results.begin(), q.results.end(), [&](const CriterionResult& result) {
+    return result.criterion == name;
+  });
+}
+
+TEST(RoundComparison, two_equal_stacks_are_approved_after_the_screening) {
+  const Qualification q = judged(built(3, 1.0).rounds());
+  EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);  // 3 pairs: wide intervals
+  const Qualification more = judged(built(10, 1.0).rounds());
+  EXPECT_EQ(more.verdict, QualificationVerdict::kApprove) << more.reason;
+  for (const QualifiedMetric& metric : more.layers) {
+    EXPECT_EQ(metric.test.verdict, ComparisonVerdict::kEquivalent);
+  }
+  EXPECT_TRUE(more.findings.empty());
+  EXPECT_NEAR(more.geometric_means.at(0).value, 1.0, 0.005);
+}
+
+TEST(RoundComparison, a_slower_layer_is_found_named_and_attributed) {
+  const Qualification q = judged(built(10, 1.5).rounds());
+  EXPECT_EQ(q.verdict, QualificationVerdict::kReject);
+  EXPECT_EQ(q.layers[0].test.verdict, ComparisonVerdict::kRegressed);
+  EXPECT_EQ(q.layers[1].test.verdict, ComparisonVerdict::kEquivalent);
+  EXPECT_EQ(q.models[0].test.verdict, ComparisonVerdict::kRegressed);
+  ASSERT_EQ(q.findings.size(), 1U);
+  EXPECT_EQ(q.findings[0].cause, "implementation family changed: winograd → jit");
+  EXPECT_THAT(q.findings[0].models, testing::ElementsAre("m"));
+  ASSERT_EQ(q.attributions.size(), 1U);
+  EXPECT_EQ(q.attributions[0].layers[0].layer, "first");
+  EXPECT_NEAR(q.attributions[0].layers[0].seconds, 5e-4, 2e-5);
+  EXPECT_NEAR(q.attributions[0].unexplained_seconds, 0.0, 3e-5);
+  EXPECT_EQ(q.models[0].test.causes.at(0).cause, "layer first");
+  EXPECT_NEAR(q.models[0].test.causes.at(0).share, 1.0, 0.06);
+}
+
+TEST(RoundComparison, waivers_excuse_until_they_expire) {
+  QualificationCriteria criteria;
+  criteria.waivers.push_back({"first", "replaced next month", "team", "2027-01-31", false, {}});
+  criteria.waivers.push_back({"m *", "likewise", "team", "2027-01-31", false, {}});
+  criteria.waivers.push_back({"geometric mean*", "likewise", "team", "2027-01-31", false, {}});
+  const Qualification q = judged(built(10, 1.5).rounds(), criteria);
+  EXPECT_EQ(q.verdict, QualificationVerdict::kApproveWithExceptions) << q.reason;
+  EXPECT_EQ(q.layers[0].waived_by, "replaced next month");
+  EXPECT_THAT(q.criteria.waivers[1].applied_to, testing::ElementsAre("m plain"));
+  criteria.waivers[0].expired = true;
+  EXPECT_EQ(judged(built(10, 1.5).rounds(), criteria).verdict, QualificationVerdict::kReject);
+}
+
+TEST(RoundComparison, what_worked_and_does_no_more_is_broken) {
+  RoundBuilder builder = built(10, 1.0);
+  std::vector<PairedRound> rounds = builder.rounds();
+  Measurement& gone = rounds[0].candidate.layers.at(LayerKey{"second"});
+  gone = {};
+  gone.outcome = {Outcome::Kind::kWrongResult, "differs by 3"};
+  const Qualification q = judged(rounds);
+  EXPECT_EQ(q.layers[1].test.verdict, ComparisonVerdict::kBroken);
+  EXPECT_THAT(q.layers[1].test.reason, HasSubstr("differs by 3"));
+  EXPECT_EQ(result_of(q, "new_unsupported").state, CriterionState::kFailed);
+  EXPECT_EQ(result_of(q, "maximum_error").state, CriterionState::kFailed);
+}
+
+TEST(RoundComparison, one_crash_is_not_a_break_and_two_are) {
+  std::vector<PairedRound> rounds = built(10, 1.0).rounds();
+  const auto crash = [&](std::size_t round) {
+    Measurement& row = rounds[round].candidate.layers.at(LayerKey{"second"});
+    row = {};
+    row.outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  };
+  crash(4);
+  EXPECT_NE(compare_rounds(rounds, rule(), {}).layers[1].test.verdict, ComparisonVerdict::kBroken);
+  crash(7);
+  const RoundComparison twice = compare_rounds(rounds, rule(), {});
+  EXPECT_EQ(twice.layers[1].test.verdict, ComparisonVerdict::kBroken);
+  EXPECT_THAT(twice.layers[1].test.reason, StartsWith("2 of 10 processes"));
+}
+
+TEST(RoundComparison, what_the_baseline_never_did_is_no_regression) {
+  std::vector<PairedRound> rounds = built(10, 1.0).rounds();
+  for (PairedRound& round : rounds) {
+    round.baseline.layers.at(LayerKey{"second"}).outcome = {Outcome::Kind::kUnsupported, "no"};
+  }
+  const RoundComparison comparison = compare_rounds(rounds, rule(), {});
+  EXPECT_EQ(comparison.layers[1].test.verdict, ComparisonVerdict::kInconclusive);
+  EXPECT_THAT(comparison.layers[1].test.reason, HasSubstr("the candidate can"));
+  EXPECT_FALSE(comparison.open_layers.contains(LayerKey{"second"}));
+}
+
+TEST(ControlDrift, a_round_whose_controls_moved_does_not_count) {
+  std::vector<PairedRound> rounds = built(10, 1.0).rounds();
+  rounds[3].candidate.controls->product *= 1.4;
+  rounds[5].candidate.controls.reset();
+  const RoundComparison comparison = compare_rounds(rounds, rule(), {});
+  EXPECT_EQ(comparison.valid, 8U);
+  ASSERT_EQ(comparison.drift.invalid.size(), 2U);
+  EXPECT_EQ(comparison.drift.invalid[0].round, 4U);
+  EXPECT_THAT(comparison.drift.invalid[0].reason, HasSubstr("'product'"));
+  EXPECT_FALSE(comparison.drift.moved);
+}
+
+TEST(ControlDrift, no_valid_round_is_no_approval) {
+  std::vector<PairedRound> rounds = built(2, 1.0).rounds();
+  rounds[0].complete = false;
+  rounds[1].baseline.controls.reset();
+  Qualification q;
+  add_evidence(rounds, compare_rounds(rounds, rule(), {}), q);
+  judge_criteria(q, false);
+  EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);
+  EXPECT_THAT(q.reason, HasSubstr("no round is valid"));
+}
+
+TEST(ControlDrift, a_machine_that_is_slower_for_one_side_decides_nothing) {
+  std::vector<PairedRound> rounds = built(10, 1.5).rounds();
+  for (PairedRound& round : rounds) {
+    round.candidate.controls->product *= 1.05;
+  }
+  const Qualification q = judged(rounds);
+  EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);
+  EXPECT_THAT(q.reason, HasSubstr("the machine moved"));
+}
+
+TEST(AlarmControl, counts_what_a_stack_alarms_against_itself) {
+  // Thirty layers without a change, 12 rounds: six pairs of processes a side.
+  RoundBuilder builder(5);
+  for (int i = 0; i < 12; ++i) {
+    PairedRound& round = builder.add();
+    for (int layer = 0; layer < 30; ++layer) {
+      for (RoundSide* side : {&round.baseline, &round.candidate}) {
+        builder.layer(*side, std::to_string(layer), "v", 1e-3);
+      }
+    }
+  }
+  Qualification q;
+  add_evidence(
+      builder.rounds(), compare_rounds(builder.rounds(), SequentialRule(design_for(40)), {}), q);
+  EXPECT_EQ(q.alarms.tests, 60U);
+  EXPECT_LE(q.alarms.alarms, 9U);
+  EXPECT_LE(q.alarms.low, 0.05);
+  EXPECT_GE(q.alarms.high, 0.05);
+}
+
+TEST(Accuracy, tells_bits_tolerance_and_what_got_worse) {
+  std::vector<PairedRound> rounds = built(10, 1.0).rounds();
+  Measurement& after = rounds[0].candidate.layers.at(LayerKey{"second"});
+  for (PairedRound& round : rounds) {
+    round.candidate.layers.at(LayerKey{"second"}).output_hash = "other";
+  }
+  rounds[0].baseline.layers.at(LayerKey{"second"}).maximum_error = 1e-7;
+  after.maximum_error = 1.5e-7;
+  const auto verdict = [&] {
+    const Qualification q = judged(rounds);
+    return std::find_if(q.accuracy.begin(),
+                        q.accuracy.end(),
+                        [](const auto& each) { return each.subject == "second"; })
+        ->verdict;
+  };
+  EXPECT_EQ(verdict(), "within tolerance");
+  after.maximum_error = 1e-6;
+  EXPECT_EQ(verdict(), "worse");
+  QualificationCriteria criteria;
+  criteria.maximum_error = 5e-7;
+  EXPECT_EQ(result_of(judged(rounds, criteria), "maximum_error").state, CriterionState::kFailed);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/history/run_series.hpp"
+
+#include <gmock/gmock.h>
+
+namespace plumb {
+namespace {
+
+using ::testing::IsEmpty;
+
+const Environment kMachine{{{"backend", "onednn"},
+                            {"cpu.model", "Xeon"},
+                            {"library", "onednn-3.2"},
+                            {"library.isa", "AVX2"},
+                            {"method", "2"},
+                            {"threads", "1"}},
+                           {{"kernel", "6.1"},
+                            {"load", "0.1"},
+                            {"library.version", "3.2"},
+                            {"plumb.commit", "abc"},
+                            {"frequency.mhz_now", "2400"}}};
+
+Environment with(const std::string& name, const std::string& value) {
+  Environment other = kMachine;
+  (other.identity.contains(name) ? other.identity : other.facts)[name] = value;
+  return other;
+}
+
+TEST(RunSeries, the_system_is_the_machine_alone) {
+  const std::string system = system_id(kMachine);
+  EXPECT_EQ(system.size(), 16U);
+  for (const char* const name : {"library", "library.isa", "threads", "method", "backend"}) {
+    EXPECT_EQ(system_id(with(name, "other")), system) << name;
+  }
+  EXPECT_NE(system_id(with("cpu.model", "EPYC")), system);
+}
+
+TEST(RunSeries, an_upgrade_stays_comparable_and_another_method_does_not) {
+  EXPECT_TRUE(are_comparable(kMachine, with("library", "onednn-3.3")));
+  EXPECT_TRUE(are_comparable(kMachine, with("kernel", "6.2")));
+  EXPECT_FALSE(are_comparable(kMachine, with("method", "3")));
+  EXPECT_FALSE(are_comparable(kMachine, with("threads", "2")));
+}
+
+TEST(RunSeries, drift_is_neither_the_stack_nor_what_varies_anyway) {
+  for (const char* const name : {"load", "library.version", "plumb.commit", "frequency.mhz_now"}) {
+    EXPECT_THAT(environment_drift(kMachine, with(name, "other")), IsEmpty()) << name;
+  }
+  const auto drift = environment_drift(kMachine, with("kernel", "6.2"));
+  ASSERT_EQ(drift.size(), 1U);
+  EXPECT_EQ(drift[0].name, "kernel");
+  // "loader" only begins like "load".
+  EXPECT_EQ(environment_drift(kMachine, with("loader", "gold")).size(), 1U);
+}
+
+TEST(RunSeries, a_run_names_its_series) {
+  RunHeader header;
+  header.suite = "quick";
+  header.backend = "onednn";
+  header.stack = "default";
+  header.environment = kMachine;
+  const RunSeries series = run_series_of(header);
+  EXPECT_EQ(series.threads, "1");
+  EXPECT_EQ(series, run_series_of(header));
+  header.stack = "next";
+  EXPECT_NE(series, run_series_of(header));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/whatif/what_if.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/results/execution_mode.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
+#include "harness/rewrite/rewrite.hpp"
+#include "tests/unit/analysis/row_builder.hpp"
+#include "tests/unit/rewrite/graph_sketch.hpp"
+
+namespace plumb {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+
+const ModelInstance kInstance{"handmade", 1, "f32"};
+
+Graph product_and_relu() {
+  GraphSketch g;
+  return g.build({g.relu(g.gemm(g.input({4, 8}), 16))});
+}
+
+WhatIfResult ask(std::string_view name,
+                 const Graph& graph,
+                 const RowBuilder& rows,
+                 const ModelInstance& instance = kInstance) {
+  const ResultSet results(rows.rows());
+  for (WhatIfResult& result : what_ifs_of({instance, graph, results}).whatifs) {
+    if (result.name == name) {
+      return std::move(result);
+    }
+  }
+  throw std::runtime_error("no such what-if");
+}
+
+double microseconds(Seconds seconds) {
+  return seconds.count() * 1e6;
+}
+
+TEST(WhatIf, table_asks_each_question_once) {
+  ASSERT_THAT(what_ifs(), SizeIs(7));
+  EXPECT_EQ(what_ifs()[0].name, "best_variant");
+  EXPECT_EQ(what_ifs()[1].name, "fusion");
+  EXPECT_EQ(what_ifs()[2].name, "channels_last");
+  EXPECT_EQ(what_ifs()[3].name, "bf16");
+  EXPECT_EQ(what_ifs()[4].name, "int8");
+  EXPECT_EQ(what_ifs()[5].name, "parallel_branches");
+  EXPECT_EQ(what_ifs()[6].name, "all");
+  for (const WhatIf& row : what_ifs()) {
+    EXPECT_NE(execution_mode_from(row.execution_mode), ExecutionMode{}) << row.name;
+  }
+}
+
+TEST(WhatIf, parallel_branches_save_what_is_not_on_the_longest_path) {
+  GraphSketch g;
+  const auto x = g.input({4, 8});
+  const auto first = g.gemm(x, 16);
+  const auto second = g.relu(x);
+  const Graph graph = g.build({first, second});
+  RowBuilder b;
+  b.add(graph.layers[0].key, "brgemm", 20.0);
+  b.add(graph.layers[1].key, "jit", 5.0);
+  const WhatIfResult result = ask("parallel_branches", graph, b);
+  EXPECT_THAT(result.why_not, IsEmpty());
+  EXPECT_NEAR(microseconds(*result.baseline), 25.0, 1e-9);
+  EXPECT_NEAR(microseconds(*result.predicted), 20.0, 1e-9);
+  EXPECT_EQ(result.execution_mode, "parallel_branches");
+}
+
+TEST(WhatIf, parallel_branches_need_a_time_for_every_layer) {
+  const Graph graph = product_and_relu();
+  RowBuilder b;
+  b.add(graph.layers[0].key, "brgemm", 20.0);
+  const WhatIfResult result = ask("parallel_branches", graph, b);
+  EXPECT_THAT(result.why_not, HasSubstr("1 of 2 layers"));
+  EXPECT_FALSE(result.predicted);
+}
+
+TEST(WhatIf, best_variant_saves_where_the_library_chose_badly) {
+  const Graph graph = product_and_relu();
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "gemm:ref", 30.0);
+  b.add(graph.layers[0].key, "brgemm:avx512", 20.0);
+  b.choice(graph.layers[1].key, "jit", 10.0);
+  const WhatIfResult result = ask("best_variant", graph, b);
+  EXPECT_THAT(result.why_not, IsEmpty());
+  EXPECT_NEAR(microseconds(*result.baseline), 40.0, 1e-9);
+  EXPECT_NEAR(microseconds(*result.predicted), 30.0, 1e-9);
+  EXPECT_NEAR(*result.predicted_speedup, 40.0 / 30.0, 1e-12);
+  ASSERT_THAT(result.layers, SizeIs(1));
+  EXPECT_EQ(result.layers[0].layer, "gemm0");
+  EXPECT_EQ(result.layers[0].change, "gemm:ref → brgemm:avx512");
+  EXPECT_NEAR(microseconds(result.layers[0].before - result.layers[0].after), 10.0, 1e-9);
+  EXPECT_LT(result.predicted_interval.low, *result.predicted);
+  EXPECT_GT(result.predicted_interval.high, *result.predicted);
+  EXPECT_THAT(result.prerequisites, Not(IsEmpty()));
+}
+
+TEST(WhatIf, best_variant_never_predicts_a_loss) {
+  const Graph graph = product_and_relu();
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "default", 19.0);  // not confirmed, read faster
+  b.add(graph.layers[0].key, "other", 20.0).purpose = Purpose::kConfirm;
+  b.choice(graph.layers[1].key, "jit", 10.0);
+  const WhatIfResult result = ask("best_variant", graph, b);
+  EXPECT_NEAR(microseconds(*result.predicted), 29.0, 1e-9);
+  EXPECT_THAT(result.layers, IsEmpty());
+}
+
+TEST(WhatIf, best_variant_needs_the_choice_of_the_library_for_every_layer) {
+  const Graph graph = product_and_relu();
+  RowBuilder b;
+  b.add(graph.layers[0].key, "a", 30.0);
+  b.choice(graph.layers[1].key, "jit", 10.0);
+  const WhatIfResult result = ask("best_variant", graph, b);
+  EXPECT_FALSE(result.predicted.has_value());
+  EXPECT_EQ(result.why_not, "no time of the library's own choice for 1 of 2 layers, first gemm0");
+}
+
+TEST(WhatIf, fusion_compares_the_cheapest_covers) {
+  const Graph graph = product_and_relu();
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "a", 30.0);
+  b.choice(graph.layers[1].key, "a", 10.0);
+  EXPECT_EQ(ask("fusion", graph, b).why_not, "none of the fused layers has a time in this run");
+  b.add(matches(graph).at(0).key, "fused", 32.0);
+  const WhatIfResult result = ask("fusion", graph, b);
+  EXPECT_NEAR(microseconds(*result.baseline), 40.0, 1e-9);
+  EXPECT_NEAR(microseconds(*result.predicted), 32.0, 1e-9);
+  EXPECT_NEAR(*result.predicted_speedup, 1.25, 1e-12);
+  ASSERT_THAT(result.layers, SizeIs(1));
+  EXPECT_EQ(result.layers[0].layer, "gemm0 + eltwise1");
+  EXPECT_EQ(result.layers[0].change, "gemm_activation");
+  EXPECT_NEAR(microseconds(result.layers[0].before), 40.0, 1e-9);
+}
+
+TEST(WhatIf, fusion_says_when_there_is_nothing_to_fuse_or_to_compare) {
+  GraphSketch g;
+  const Graph graph = g.build({g.relu(g.input({4}))});
+  RowBuilder b;
+  EXPECT_EQ(ask("fusion", graph, b).why_not, "no time for 1 of 1 unfused layers to compare with");
+  b.choice(graph.layers[0].key, "a", 10.0);
+  EXPECT_EQ(ask("fusion", graph, b).why_not,
+            "nothing in this model can be fused by the rules there are");
+}
+
+TEST(WhatIf, bf16_compares_with_measured_keys_of_the_lower_precision) {
+  const Graph graph = product_and_relu();
+  const Graph lower = with_precision(graph, DataType::kBf16);
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "f32", 30.0);
+  b.choice(graph.layers[1].key, "f32", 10.0);
+  b.choice(lower.layers[0].key, "amx", 12.0);
+  EXPECT_EQ(ask("bf16", graph, b).why_not,
+            "no bf16 time for 1 of 2 layers, first eltwise1: not measured in this run");
+  b.choice(lower.layers[1].key, "jit", 8.0);
+  const WhatIfResult result = ask("bf16", graph, b);
+  EXPECT_THAT(result.why_not, IsEmpty());
+  EXPECT_NEAR(*result.predicted_speedup, 2.0, 1e-12);
+  ASSERT_THAT(result.layers, SizeIs(2));
+  EXPECT_EQ(result.layers[0].layer, "gemm0");
+  EXPECT_EQ(result.layers[0].change, "f32 → amx");
+}
+
+TEST(WhatIf, bf16_says_why_the_library_refuses) {
+  const Graph graph = product_and_relu();
+  const Graph lower = with_precision(graph, DataType::kBf16);
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "f32", 30.0);
+  b.choice(graph.layers[1].key, "f32", 10.0);
+  b.fail(lower.layers[0].key, Outcome::Kind::kUnsupported, "bf16 needs avx512_core");
+  const WhatIfResult result = ask("bf16", graph, b);
+  EXPECT_FALSE(result.predicted.has_value());
+  EXPECT_THAT(result.why_not, HasSubstr("first gemm0: unsupported: bf16 needs avx512_core"));
+  EXPECT_EQ(ask("bf16", lower, b, {"handmade", 1, "bf16"}).why_not,
+            "the model runs in bf16 already");
+}
+
+TEST(WhatIf, int8_compares_with_the_fused_products_in_8_bits) {
+  const Graph graph = product_and_relu();
+  const Graph lower = int8_graph(graph).graph;
+  ASSERT_THAT(lower.layers, SizeIs(2));  // rounds the input; the product with what follows it
+  RowBuilder b;
+  b.choice(graph.layers[0].key, "f32", 30.0);
+  EXPECT_EQ(ask("int8", graph, b).why_not,
+            "no f32 time for 1 of 2 layers, first eltwise1: not measured in this run");
+  b.choice(graph.layers[1].key, "f32", 10.0);
+  b.choice(lower.layers[1].key, "vnni", 8.0);
+  EXPECT_EQ(ask("int8", graph, b).why_not,
+            "no int8 time for 1 of 2 layers, first x0 (quantize): not measured in this run");
+  b.choice(lower.layers[0].key, "jit", 2.0);
+  const WhatIfResult result = ask("int8", graph, b);
+  EXPECT_THAT(result.why_not, IsEmpty());
+  EXPECT_NEAR(*result.predicted_speedup, 4.0, 1e-12);
+  ASSERT_THAT(result.layers, SizeIs(1));
+  EXPECT_EQ(result.layers[0].layer, "gemm0 + eltwise1");
+  EXPECT_NEAR(microseconds(result.layers[0].before), 40.0, 1e-9);
+  EXPECT_NEAR(microseconds(result.layers[0].after), 8.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace plumb

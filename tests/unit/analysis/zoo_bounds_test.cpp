@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <set>
+
+#include "harness/analysis/bounds/bounds.hpp"
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "suites/zoo/zoo.hpp"
+#include "tests/unit/analysis/row_builder.hpp"
+
+namespace plumb {
+namespace {
+
+/// Makes a row for every key of a model, plain and fused: 1 µs, and its operations and bytes at 10
+/// G/s.
+ResultSet synthetic_rows(const Graph& graph) {
+  RowBuilder b;
+  std::set<LayerKey> seen;
+  const auto add = [&](const LayerKey& key, const LayerCost& cost) {
+    if (seen.insert(key).second) {
+      const Bytes bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
+      const double time = 1.0 + (cost.flops.value + static_cast<double>(bytes.value)) * 1e-4;
+      b.choice(key, "a", time);
+      b.choice(key, "a", time * 1.1).cache = CacheMode::kWeights;
+    }
+  };
+  for (const Layer& layer : graph.layers) {
+    if (layer.role == Layer::Role::kCompute) {
+      add(layer.key, layer.cost);
+    }
+  }
+  for (const Match& match : matches(graph)) {
+    add(match.key, match.cost);
+  }
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e12};
+  calibration.memory_bandwidth = BytesPerSecond{1e12};
+  return ResultSet(b.rows(), calibration);
+}
+
+double seconds(const ModelBounds& model, std::string_view kind, std::string_view mode) {
+  for (const Bound& bound : model.bounds) {
+    if (bound.kind == kind && bound.mode == mode) {
+      return bound.seconds.count();
+    }
+  }
+  return -1.0;
+}
+
+TEST(ZooBounds, keep_their_order_on_every_model) {
+  for (const zoo::Entry& entry : zoo::entries()) {
+    SCOPED_TRACE(entry.name);
+    const Graph graph = graph_of(entry.build(1));
+    const ModelInstance instance{std::string(entry.name), 1, "f32"};
+    const ModelBounds model = bounds_of(instance, graph, synthetic_rows(graph));
+    EXPECT_THAT(model.findings, testing::IsEmpty());
+    EXPECT_EQ(model.measured_layers, model.total_layers);
+    for (const Bound& bound : model.bounds) {
+      EXPECT_TRUE(bound.complete) << bound.kind << " " << bound.mode;
+      EXPECT_GT(bound.seconds.count(), 0.0) << bound.kind << " " << bound.mode;
+    }
+    const double fused = seconds(model, "library", "fusion");
+    const double plain = seconds(model, "library", "plain");
+    if (entry.name == "3d-unet") {  // its convolutions end in InstanceNormalization: none is fused
+      EXPECT_EQ(fused, plain);
+    } else {
+      EXPECT_LT(fused, plain);
+    }
+    EXPECT_LE(seconds(model, "library_parallel", "fusion"), fused * (1 + 1e-12));
+    EXPECT_LE(seconds(model, "library_parallel", "fusion"),
+              seconds(model, "library_parallel", "plain") * (1 + 1e-12));
+    EXPECT_LE(seconds(model, "library_parallel", "plain"), plain * (1 + 1e-12));
+    EXPECT_LE(seconds(model, "hardware", "any"), fused);
+    EXPECT_GT(seconds(model, "predicted", "fusion"), fused);
+
+    std::vector<int> covered(graph.layers.size(), 0);
+    for (const PartitionStep& step : model.cover) {
+      for (const LayerId layer : step.layers) {
+        ++covered[layer];
+      }
+    }
+    for (LayerId id = 0; id < graph.layers.size(); ++id) {
+      EXPECT_EQ(covered[id], graph.layers[id].role == Layer::Role::kCompute ? 1 : 0);
+    }
+  }
+}
+
+TEST(ZooBounds, find_parallel_branches_only_where_there_are_some) {
+  const auto ratio = [](std::string_view name) {
+    const Graph graph = graph_of(zoo::find(name)->build(1));
+    const ModelBounds model =
+        bounds_of({std::string(name), 1, "f32"}, graph, synthetic_rows(graph));
+    return seconds(model, "library_parallel", "plain") / seconds(model, "library", "plain");
+  };
+  EXPECT_NEAR(ratio("vgg16"), 1.0, 1e-12);  // a chain
+  EXPECT_LT(ratio("inception-v1"), 0.9);    // four branches a module
+}
+
+TEST(ZooBounds, cover_resnet50_with_one_step_a_convolution) {
+  const Graph graph = graph_of(zoo::find("resnet50-v1")->build(1));
+  const ModelBounds model = bounds_of({"resnet50-v1", 1, "f32"}, graph, synthetic_rows(graph));
+  const auto steps =
+      std::count_if(model.cover.begin(), model.cover.end(), [](const PartitionStep& step) {
+        return step.key.text.starts_with("v1:conv;");
+      });
+  EXPECT_EQ(steps, 53);
+  // Max pool, global pool and the classifier stay alone; all else is part of a convolution.
+  EXPECT_EQ(model.cover.size(), 56U);
+}
+
+}  // namespace
+}  // namespace plumb

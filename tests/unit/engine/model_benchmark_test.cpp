@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/bench/model_benchmark.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <onnx/defs/parser.h>
+#include <onnx/onnx_pb.h>
+
+#include <span>
+
+#include "harness/measure/section_interval.hpp"
+#include "tests/unit/engine/listed_monitor.hpp"
+#include "tests/unit/engine/scripted_backend.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kLook = "observe impl=scripted 0";
+
+/// A model of one layer, in two modes that are timed in turns.
+class Models : public ::testing::Test {
+ protected:
+  Models() {
+    onnx::ModelProto model;
+    const auto status =
+        onnx::OnnxParser::Parse(model,
+                                "<ir_version: 8, opset_import: [\"\": 17]>"
+                                "g (float[1,64] x) => (float[1,64] y) { y = Relu(x) }");
+    EXPECT_TRUE(status.IsOK()) << status.ErrorMessage();
+    request_.name = "relu";
+    request_.model = model.SerializeAsString();
+    request_.modes = {{}, {{.fusion = true}, {}}};
+    request_.sampling = {.budget = Seconds(0.3), .samples_at_least = 3, .samples_at_most = 20};
+    variant_.variant.text = "impl=scripted";
+  }
+
+  std::vector<Execution> executed(BlockMonitor& monitor) {
+    ScriptedBackend backend({variant_});
+    LayerTiming timing(
+        backend.script.clock(), [] { return DisturbanceReading{}; }, "", &monitor);
+    std::vector<Execution> result;
+    ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
+        .run([&](Execution execution) { result.push_back(std::move(execution)); },
+             [&](const ExecuteProgress& progress) { reports_.push_back(progress); });
+    log_ = backend.script.log;
+    return result;
+  }
+
+  [[nodiscard]] std::ptrdiff_t logged(const std::string& line) const {
+    return std::count(log_.begin(), log_.end(), line);
+  }
+
+  ExecuteRequest request_;
+  ScriptedVariant variant_{};
+  std::vector<std::string> log_;
+  std::vector<ExecuteProgress> reports_;
+};
+
+TEST_F(Models, rows_have_what_is_seen_and_read_beside_all_their_blocks) {
+  variant_.observed.attributes = {{"kernels", "[]"}, {"tensor_cores", "no"}};
+  variant_.observed.readings = {{"energy_joules", {0.5, 0.4, 0.6, 3}}};
+  ListedMonitor monitor({{{{"sm_clock_hertz", {1.9e9, 1.8e9, 1.95e9, 1}}}, false, ""}});
+  const std::vector<Execution> executions = executed(monitor);
+  ASSERT_EQ(executions.size(), 2U);
+  for (const Execution& execution : executions) {
+    const Measurement& row = execution.row;
+    ASSERT_TRUE(row.outcome.timed()) << row.outcome.reason;
+    EXPECT_EQ(row.attributes, variant_.observed.attributes);
+    EXPECT_EQ(row.readings.at("energy_joules"), (Reading{0.5, 0.4, 0.6, 3}));
+    EXPECT_EQ(row.readings.at("sm_clock_hertz"), (Reading{1.9e9, 1.8e9, 1.95e9, 32}))
+        << "each of the 32 rounds of a quick model once";
+  }
+  EXPECT_EQ(logged(kLook), 2) << "once a mode";
+}
+
+// A pass over the steps takes as long as ten executions: in the seven rounds after the first
+// it is made in four parts.
+TEST_F(Models, are_timed_between_parts_of_a_pass_over_their_steps) {
+  variant_.hot = Seconds(0.01);
+  variant_.steps = 4;
+  variant_.step_in_context = Seconds(0.02);
+  ListedMonitor monitor({{{{"sm_clock_hertz", {1.9e9, 1.8e9, 1.95e9, 1}}}, false, ""}});
+  const std::vector<Execution> executions = executed(monitor);
+  ASSERT_EQ(executions.size(), 2U);
+  EXPECT_EQ(logged("in turn 4"), 2);
+  EXPECT_EQ(logged("in turn 1"), 2 * 3 * 4);
+  for (const Execution& execution : executions) {
+    EXPECT_EQ(execution.row.readings.at("sm_clock_hertz").n, 1 + 3 * 4) << "timed beside each";
+    EXPECT_GE(execution.row.samples.size(), 1U + 3U * 4U);
+    ASSERT_TRUE(execution.in_context);
+    EXPECT_NEAR(execution.in_context->median.count(), 0.08, 1e-6);
+  }
+}
+
+// Samples of a round are alike, rounds are not: their number makes the median no surer.
+TEST_F(Models, have_an_interval_as_wide_as_their_rounds_differ) {
+  constexpr std::size_t kRounds = 4;
+  constexpr std::size_t kEach = 3;
+  request_.sampling.samples_at_most = kEach;
+  variant_.hot = Seconds(0.004);
+  variant_.drift = 0.2;
+  ListedMonitor monitor({{{}, false, ""}});
+  for (const Execution& execution : executed(monitor)) {
+    const std::vector<Seconds>& samples = execution.row.samples;
+    ASSERT_EQ(samples.size(), kRounds * kEach);
+    std::vector<Seconds> of_rounds;
+    for (std::size_t round = 0; round < kRounds; ++round) {
+      of_rounds.push_back(summarize(std::span(samples).subspan(round * kEach, kEach)).median);
+    }
+    const SampleSummary by_ranks = summarize(samples);
+    const Interval by_rounds = section_interval(by_ranks.median, of_rounds);
+    EXPECT_EQ(execution.row.summary.median, by_ranks.median);
+    const Interval& interval = execution.row.summary.interval;
+    EXPECT_EQ(interval.low, std::min(by_rounds.low, by_ranks.interval.low));
+    EXPECT_EQ(interval.high, std::max(by_rounds.high, by_ranks.interval.high));
+    EXPECT_LT(interval.low, by_ranks.interval.low);
+  }
+}
+
+TEST_F(Models, tell_once_a_second_how_far_they_are) {
+  variant_.hot = Seconds(0.5);  // three in a round and mode: longer than the budget
+  ListedMonitor monitor({{{}, false, ""}});
+  static_cast<void>(executed(monitor));
+  ASSERT_EQ(reports_.size(), 2U * 4U);
+  for (std::size_t i = 0; i < reports_.size(); ++i) {
+    EXPECT_DOUBLE_EQ(reports_[i].share, static_cast<double>(i + 1) / 8.0);
+    EXPECT_GT(reports_[i].elapsed, Seconds(static_cast<double>(i)));
+  }
+}
+
+// After the first of four rounds it is known that there will be 32.
+TEST_F(Models, are_never_further_from_the_end_than_they_were) {
+  variant_.hot = Seconds(0.02);
+  variant_.scatter = 0.2;
+  request_.sampling.budget = Seconds(40.0);
+  request_.sampling.samples_at_most = 100000;
+  ListedMonitor monitor({{{}, false, ""}});
+  static_cast<void>(executed(monitor));
+  ASSERT_EQ(reports_.size(), 2U * 32U);
+  double before = 0.0;
+  for (const ExecuteProgress& report : reports_) {
+    EXPECT_GT(report.share, before);
+    before = report.share;
+  }
+  EXPECT_DOUBLE_EQ(before, 1.0);
+  EXPECT_DOUBLE_EQ(reports_[1].share, 1.0 / 4.0) << "the first round";
+}
+
+TEST_F(Models, of_a_later_process_are_timed_without_their_steps) {
+  request_.profile = false;
+  variant_.hot = Seconds(0.01);
+  variant_.steps = 4;
+  variant_.step_in_context = Seconds(0.02);
+  ListedMonitor monitor({{{}, false, ""}});
+  const std::vector<Execution> executions = executed(monitor);
+  EXPECT_EQ(logged("in turn 4"), 0);
+  for (const Execution& execution : executions) {
+    EXPECT_GE(execution.row.samples.size(), 9U) << "three rounds of three at least";
+    EXPECT_TRUE(execution.layers.empty());
+    EXPECT_FALSE(execution.in_context);
+  }
+}
+
+// The first round of both modes takes longer than two minutes: there is no second one.
+TEST_F(Models, end_after_a_minute_a_mode) {
+  variant_.hot = Seconds(30.0);
+  ListedMonitor monitor({{{{"sm_clock_hertz", {1.9e9, 1.8e9, 1.95e9, 1}}}, false, ""}});
+  for (const Execution& execution : executed(monitor)) {
+    EXPECT_EQ(execution.row.readings.at("sm_clock_hertz").n, 1);
+    EXPECT_GT(execution.row.summary.n, 0U);
+  }
+}
+
+TEST_F(Models, a_device_that_erred_is_not_believed) {
+  ListedMonitor monitor({{{}, false, "an uncorrected memory error"}});
+  const std::vector<Execution> executions = executed(monitor);
+  ASSERT_EQ(executions.size(), 2U);
+  EXPECT_EQ(executions[0].row.outcome.kind, Outcome::Kind::kCrashed);
+  EXPECT_EQ(executions[0].row.attributes.at(kDeviceFault), "an uncorrected memory error");
+  EXPECT_EQ(logged(kLook), 0);
+}
+
+}  // namespace
+}  // namespace plumb

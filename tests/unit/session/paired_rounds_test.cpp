@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/paired_rounds.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "harness/base/ulid.hpp"
+#include "harness/session/executor.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+const LayerKey kFirst{"v1:first"};
+const LayerKey kSecond{"v1:second"};
+
+/// Two stacks of the fake worker with one store.
+class PairedRoundsTest : public testing::Test {
+ protected:
+  PairedSide side(const std::string& name, const std::string& script = "") {
+    const std::filesystem::path file = folder_.path() / (name + ".toml");
+    std::ofstream(file) << script;
+    PairedSide side;
+    side.worker.stack.name = name;
+    side.worker.stack.backend = "fake";
+    side.worker.stack.variables = {{"PLUMB_FAKE_SCRIPT", file.string()}};
+    RunHeader header;
+    header.id = side.run = new_ulid();
+    header.suite = "test";
+    header.stack = name;
+    header.started = current_time();
+    store_->begin_run(header);
+    return side;
+  }
+
+  PairedRounds rounds(PairedSide baseline, PairedSide candidate) {
+    return {*store_, std::move(baseline), std::move(candidate), {}, stop_};
+  }
+
+  TemporaryFolder folder_;
+  std::unique_ptr<Store> store_ = open_store("sqlite:" + (folder_.path() / "store.db").string());
+  std::atomic<bool> stop_{false};
+  PairedWork work_{{kFirst, kSecond}, {}};
+  const std::function<void(const std::string&)> quiet_ = [](const std::string&) {};
+};
+
+TEST_F(PairedRoundsTest, measures_the_choice_of_both_in_abba_order_and_keeps_every_row) {
+  const PairedSide baseline = side("old");
+  const PairedSide candidate =
+      side("new",
+           "[[rule]]\nmatch = \"*first\"\nvariant = \"*direct\"\nseconds = 0.5\n"
+           "[[rule]]\nmatch = \"control:copy\"\nvariant = \"*direct\"\nseconds = 7e-3\n");
+  PairedRounds pairs = rounds(baseline, candidate);
+  std::vector<std::string> order;
+  std::vector<PairedRound> done;
+  for (int i = 0; i < 2; ++i) {
+    done.push_back(pairs.measure(work_, [&](const std::string& what) {
+      if (what.find("controls") != std::string::npos) {
+        order.push_back(what.substr(0, 3));
+      }
+    }));
+  }
+  EXPECT_THAT(order, ElementsAre("old", "new", "new", "old"));
+  EXPECT_TRUE(done[0].baseline_first);
+  EXPECT_FALSE(done[1].baseline_first);
+  for (const PairedRound& round : done) {
+    EXPECT_TRUE(round.complete);
+    ASSERT_EQ(round.baseline.layers.size(), 2U);
+    EXPECT_EQ(round.candidate.layers.at(kFirst).summary.median, Seconds(0.5));
+    EXPECT_LT(round.baseline.layers.at(kFirst).summary.median, Seconds(0.1));
+    EXPECT_EQ(round.baseline.layers.at(kFirst).variant, "algorithm=direct");
+    EXPECT_EQ(round.candidate.controls->copy, Seconds(7e-3));
+  }
+  std::vector<StoredMeasurement> rows = store_->measurements(candidate.run);
+  EXPECT_EQ(std::count_if(rows.begin(),
+                          rows.end(),
+                          [](const StoredMeasurement& row) {
+                            return row.measurement.key.text == kCopyKey &&
+                                   row.measurement.purpose == Purpose::kFull &&
+                                   row.measurement.variant == "algorithm=direct";
+                          }),
+            2);
+  std::erase_if(rows, [](const StoredMeasurement& row) {
+    return row.measurement.key.text.starts_with(kControlPrefix);
+  });
+  ASSERT_EQ(rows.size(), 4U);
+  EXPECT_FALSE(rows[0].measurement.samples.empty());
+  EXPECT_EQ(rows[0].measurement.process, 1);
+  EXPECT_EQ(rows[3].measurement.process, 2);
+}
+
+TEST_F(PairedRoundsTest, a_worker_that_dies_costs_its_row_and_no_more) {
+  PairedRounds pairs =
+      rounds(side("old"), side("new", "[[rule]]\nmatch = \"*first\"\naction = \"crash\"\n"));
+  const PairedRound round = pairs.measure(work_, quiet_);
+  EXPECT_TRUE(round.complete);
+  EXPECT_EQ(round.candidate.crashes, 1);
+  EXPECT_EQ(round.candidate.layers.at(kFirst).outcome.kind, Outcome::Kind::kCrashed);
+  EXPECT_TRUE(round.candidate.layers.at(kSecond).outcome.timed());
+  EXPECT_EQ(round.baseline.crashes, 0);
+}
+
+TEST_F(PairedRoundsTest, keeps_what_a_library_refuses_and_says_why) {
+  PairedRounds pairs = rounds(
+      side("old"),
+      side("new", "[[rule]]\nmatch = \"*first\"\noutcome = \"unsupported\"\nreason = \"gone\"\n"));
+  const PairedRound round = pairs.measure(work_, quiet_);
+  EXPECT_EQ(round.candidate.layers.at(kFirst).outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_THAT(round.candidate.layers.at(kFirst).outcome.reason, HasSubstr("gone"));
+}
+
+TEST_F(PairedRoundsTest, stops_within_a_round_and_says_so) {
+  const PairedSide baseline = side("old");
+  PairedRounds pairs = rounds(baseline, side("new"));
+  const PairedRound round = pairs.measure(work_, [&](const std::string& what) {
+    if (what.find("layers") != std::string::npos) {
+      stop_.store(true);
+    }
+  });
+  EXPECT_FALSE(round.complete);
+  EXPECT_TRUE(round.candidate.layers.empty());
+  std::vector<StoredMeasurement> rows = store_->measurements(baseline.run);
+  std::erase_if(rows, [](const StoredMeasurement& row) {
+    return row.measurement.key.text.starts_with(kControlPrefix);
+  });
+  EXPECT_EQ(rows.size(), 1U);
+}
+
+}  // namespace
+}  // namespace plumb

@@ -26,8 +26,8 @@ FOREIGN = [
     (r"sqlite3", ("harness/store/sqlite",)),
     (r"CLI/", ("harness/cli",)),
     (r"benchmark/", ("runners/engine/bench", "tests")),
-    (r"prometheus/", ("reporting/prometheus", "harness/cli", "tests")),
-    (r"(boost/(asio|beast)/|curl/|zlib\.h)", ("harness/cli", "tests")),
+    (r"prometheus/", ("reporting/prometheus", "harness/serve", "harness/cli", "tests")),
+    (r"(boost/(asio|beast)/|curl/|zlib\.h)", ("harness/serve", "tests")),
     (r"onnx/", ("harness/model/onnx", "suites/zoo", "harness/cli", "tests", "runners/engine")),
 ]
 HEAVY_IN_HEADERS = re.compile(r"(nlohmann/json\.hpp|toml\+\+|CLI/|onnx/|google/protobuf|(oneapi/)?dnnl|sqlite3)")

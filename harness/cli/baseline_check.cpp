@@ -9,7 +9,7 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/gate.hpp"
 #include "harness/cli/report_files.hpp"
-#include "harness/cli/stored_comparison.hpp"
+#include "harness/session/stored/stored_comparison.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 
 namespace plumb {
@@ -71,54 +71,29 @@ BaselineCheck::BaselineCheck(const BaselineOptions& options, const Store& store,
   }
 }
 
-std::optional<RunComparisonReport> BaselineCheck::check(Store& store, const RunId& run) const {
+std::optional<RunComparisonReport> BaselineCheck::check(Store& store,
+                                                        const ModelSource& models,
+                                                        const RunId& run) const {
   if (!baseline_) {
     return std::nullopt;
   }
-  RunComparisonReport report = compare_stored_runs(store, *baseline_, run, options_.varied, {});
+  RunComparisonReport report =
+      compare_stored_runs({store, models}, *baseline_, run, options_.varied, {});
   write_reports(report, comparison_formats(), options_.outputs);
   store_comparison(store, report);
   return report;
 }
 
-std::size_t BaselineCheck::confirming_processes() const {
-  constexpr std::size_t kProcesses = 5;
-  if (!baseline_ || options_.confirm == "never") {
-    return 0;
+std::optional<ConfirmationPlan> BaselineCheck::confirmation() const {
+  const bool wanted = options_.confirm == "auto" ? options_.gate : options_.confirm != "never";
+  if (!baseline_ || !wanted) {
+    return std::nullopt;
   }
-  if (options_.confirm == "auto") {
-    return options_.gate ? kProcesses : 0;
+  ConfirmationPlan plan{.baseline = *baseline_, .varied = options_.varied};
+  if (options_.confirm != "auto") {
+    plan.processes = static_cast<std::size_t>(std::stoi(options_.confirm));
   }
-  return static_cast<std::size_t>(std::stoi(options_.confirm));
-}
-
-RunHeader BaselineCheck::header(const Store& store) const {
-  return store.find_run(*baseline_).header;
-}
-
-Suspects BaselineCheck::suspects(const Store& store, const RunId& run, SuspectRule rule) const {
-  try {
-    return stored_suspects(store, *baseline_, run, options_.varied, rule);
-  } catch (const Error& error) {
-    if (error.kind() != Error::Kind::kRefused) {
-      throw;
-    }
-    return {};
-  }
-}
-
-void BaselineCheck::put(Store& store,
-                        const RunId& run,
-                        std::int64_t after_process,
-                        const Suspects& suspects) const {
-  put_confirmation(store, *baseline_, run, after_process, suspects);
-}
-
-void BaselineCheck::put(Store& store,
-                        const RunId& run,
-                        const PairedConfirmation& pairs,
-                        const Suspects& suspects) const {
-  put_confirmation(store, *baseline_, run, pairs, suspects);
+  return plan;
 }
 
 int BaselineCheck::status_of(const RunComparisonReport& report) const {
@@ -137,8 +112,9 @@ void compare_with_baseline(CommandContext& context,
   };
   try {
     for (const RunReport& report : reports) {
-      auto comparison =
-          context.stop.load() ? std::nullopt : baseline.check(store, report.run.header.id);
+      auto comparison = context.stop.load()
+                            ? std::nullopt
+                            : baseline.check(store, context.models, report.run.header.id);
       if (!comparison) {
         continue;
       }

@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/analysis/compare/rounds/confirmation.hpp"
 #include "harness/analysis/report/comparison_report.hpp"
 #include "harness/analysis/report/run_report.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/store/store.hpp"
+#include "harness/session/run/suspect_confirmation.hpp"
 
 namespace CLI {
 class App;
@@ -38,23 +37,11 @@ class BaselineCheck {
 
   /// Compares a stored run, writes its reports, and stores the comparison. Absent: there is no
   /// baseline. Throws Error{kRefused} for unlike environments or suites.
-  [[nodiscard]] std::optional<RunComparisonReport> check(Store& store, const RunId& run) const;
-  /// Returns how many fresh processes measure suspects again; 0: none.
-  [[nodiscard]] std::size_t confirming_processes() const;
-  /// Finds what a stored run must confirm. Empty if it cannot be compared, which check() reports.
-  [[nodiscard]] Suspects suspects(const Store& store, const RunId& run, SuspectRule rule) const;
-  /// Returns the baseline's header. There must be a baseline.
-  [[nodiscard]] RunHeader header(const Store& store) const;
-  /// Stores that processes after `after_process` measured the suspects again.
-  void put(Store& store,
-           const RunId& run,
-           std::int64_t after_process,
-           const Suspects& suspects) const;
-  /// Stores what pairs of processes measured of the suspects.
-  void put(Store& store,
-           const RunId& run,
-           const PairedConfirmation& pairs,
-           const Suspects& suspects) const;
+  [[nodiscard]] std::optional<RunComparisonReport> check(Store& store,
+                                                         const ModelSource& models,
+                                                         const RunId& run) const;
+  /// Returns how suspects of a run are measured again. Absent: they are not.
+  [[nodiscard]] std::optional<ConfirmationPlan> confirmation() const;
   /// Returns the gate's exit status for a comparison; 0 without a gate.
   [[nodiscard]] int status_of(const RunComparisonReport& report) const;
 

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <string>
 
+#include "harness/session/work/session_context.hpp"
+
 namespace CLI {
 class App;
 }
@@ -16,7 +18,13 @@ struct CommandContext {
   std::string store_url;          ///< `--store`, PLUMB_STORE or the default
   bool json = false;              ///< one JSON document on stdout instead of text
   const std::atomic<bool>& stop;  ///< set by Ctrl-C or TERM
-  int exit_status = 0;            ///< of the command that ran
+  const ModelSource& models;      ///< built in
+  ProgressDisplay& progress;
+  int exit_status = 0;  ///< of the command that ran
+
+  [[nodiscard]] SessionContext session(Store& store) const {
+    return {store, models, stop, progress};
+  }
 };
 
 /// Adds a command with its options to the program. Each command has a file of its own, except

@@ -7,13 +7,13 @@
 #include <memory>
 
 #include "harness/base/error.hpp"
+#include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/report_files.hpp"
-#include "harness/cli/run_analysis.hpp"
-#include "harness/cli/run_dashboard.hpp"
-#include "harness/cli/stored_comparison.hpp"
-#include "harness/cli/stored_qualification.hpp"
-#include "harness/cli/whole_file.hpp"
+#include "harness/serve/run_dashboard.hpp"
+#include "harness/session/stored/run_analysis.hpp"
+#include "harness/session/stored/stored_comparison.hpp"
+#include "harness/session/stored/stored_qualification.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/qualification/qualification_report.hpp"
 #include "reporting/content/run/documents.hpp"
@@ -37,7 +37,7 @@ void add_run_options(CLI::App& command, AnalysisOptions& options) {
 
 RunReport analyze(const CommandContext& context, const AnalysisOptions& options) {
   const auto store = open_store(context.store_url);
-  return analyze_run(*store, store->find_run(options.run), options.models);
+  return analyze_run({*store, context.models}, store->find_run(options.run), options.models);
 }
 
 void write_report(CommandContext& context, const AnalysisOptions& options) {
@@ -46,8 +46,9 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
       throw Error(Error::Kind::kUser,
                   fmt::format("a dashboard is an .html file, and not '{}'", options.output));
     }
-    Dashboard dashboard = dashboard_of(
-        *open_store(context.store_url), current_time(), Seconds(options.days * 86400.0));
+    const auto store = open_store(context.store_url);
+    Dashboard dashboard =
+        dashboard_of({*store, context.models}, current_time(), Seconds(options.days * 86400.0));
     dashboard.version = context.version;
     write_whole_file(options.output, [&](std::ostream& out) { write_dashboard(dashboard, out); });
     announce_report(options.output);
@@ -56,7 +57,8 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
     if (const auto kept = kept_qualification(*store, runs->baseline, runs->candidate)) {
       write_reports(*kept, qualification_formats(), {options.output});
     } else {
-      write_reports(kept_comparison(*store, *runs), comparison_formats(), {options.output});
+      write_reports(
+          kept_comparison({*store, context.models}, *runs), comparison_formats(), {options.output});
     }
   } else {
     static_cast<void>(format_for(report_formats(), options.output));

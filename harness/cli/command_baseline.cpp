@@ -12,11 +12,11 @@
 #include "harness/analysis/compare/middle_run.hpp"
 #include "harness/analysis/compare/run_times.hpp"
 #include "harness/base/error.hpp"
-#include "harness/cli/baseline_record.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/model_source.hpp"
-#include "harness/cli/requested_suite.hpp"
-#include "harness/cli/run_analysis.hpp"
+#include "harness/cli/run_options.hpp"
+#include "harness/session/stored/baseline_record.hpp"
+#include "harness/session/stored/run_analysis.hpp"
+#include "harness/session/work/suite_models.hpp"
 #include "reporting/content/comparison/baseline_documents.hpp"
 
 namespace plumb {
@@ -43,15 +43,15 @@ RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& option
   RunOptions run;
   run.suite = options.run;
   run.reuse = "never";
-  const ResolvedSuite suite = requested_suite(run);
-  const std::vector<PlannedModel> models = load_models(suite, {});
-  const BaselineCheck none(run.baseline, store, 1);
+  const ResolvedSuite suite = requested_suite(context.models, run);
+  const std::vector<PlannedModel> models = load_models(context.models, suite, {});
   std::vector<RunId> ids;
   std::vector<RunTimes> times;
   for (std::size_t i = 1; i <= options.runs && !context.stop.load(); ++i) {
     spdlog::info("run {} of {}", i, options.runs);
-    const RunId id = run_on_stack(context, run, suite, models, store, options.stack, none);
-    const RunReport report = analyze_run(store, store.find_run(id), {});
+    const RunId id =
+        run_suite(context.session(store), suite_run_options(run, options.stack), suite, models).run;
+    const RunReport report = analyze_run({store, context.models}, store.find_run(id), {});
     store_analysis(store, report);
     if (report.run.state != RunState::kFinished) {
       break;

@@ -7,9 +7,10 @@
 #include "harness/cli/command.hpp"
 #include "harness/cli/gate.hpp"
 #include "harness/cli/report_files.hpp"
-#include "harness/cli/sample_file.hpp"
-#include "harness/cli/stored_boots.hpp"
-#include "harness/cli/stored_comparison.hpp"
+#include "harness/session/study/sample_file.hpp"
+#include "harness/session/stored/stored_boots.hpp"
+#include "harness/session/stored/stored_comparison.hpp"
+#include "reporting/content/comparison/boot_source.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/comparison/paired_report.hpp"
@@ -48,16 +49,20 @@ std::vector<ComparisonVerdict> compare_samples(const CompareOptions& options, Ou
   return verdicts;
 }
 
-ComparisonVerdict compare_stored(const CompareOptions& options,
-                                 const std::string& store_url,
+ComparisonVerdict compare_stored(const CommandContext& context,
+                                 const CompareOptions& options,
                                  OutputMode style) {
-  const auto store = open_store(store_url);
+  const auto store = open_store(context.store_url);
+  const Archive archive{*store, context.models};
   const bool boots = names_several_runs(options.baseline) || names_several_runs(options.candidate);
-  const RunComparisonReport report =
+  RunComparisonReport report =
       boots ? compare_stored_boots(
-                  *store, options.baseline, options.candidate, options.varied, options.limits)
+                  archive, options.baseline, options.candidate, options.varied, options.limits)
             : compare_stored_runs(
-                  *store, options.baseline, options.candidate, options.varied, options.limits);
+                  archive, options.baseline, options.candidate, options.varied, options.limits);
+  if (boots) {
+    report.source = boot_source(report);
+  }
   write_run_comparison(report, style, std::cout);
   write_reports(report, comparison_formats(), options.outputs);
   if (!boots) {
@@ -128,7 +133,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
     }
     const OutputMode style = context.json ? OutputMode::kJson : OutputMode::kText;
     const std::vector<ComparisonVerdict> verdicts =
-        options->samples.empty() ? std::vector{compare_stored(*options, context.store_url, style)}
+        options->samples.empty() ? std::vector{compare_stored(context, *options, style)}
                                  : compare_samples(*options, style);
     if (options->gate) {
       context.exit_status = gate_status(verdicts);

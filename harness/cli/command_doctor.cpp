@@ -18,9 +18,9 @@
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/parallel_efficiency.hpp"
 #include "harness/measure/sampler.hpp"
-#include "harness/session/system_facts.hpp"
-#include "harness/session/user_paths.hpp"
-#include "harness/session/worker_choice.hpp"
+#include "harness/session/host/system_facts.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/host/worker_choice.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb {

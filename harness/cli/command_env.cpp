@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "harness/cli/command.hpp"
-#include "harness/session/system_facts.hpp"
-#include "harness/session/worker_choice.hpp"
+#include "harness/session/host/system_facts.hpp"
+#include "harness/session/host/worker_choice.hpp"
 #include "reporting/content/run/documents.hpp"
 
 namespace plumb {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/run_history.hpp"
-#include "harness/cli/whole_file.hpp"
+#include "harness/serve/run_history.hpp"
 #include "harness/suite/suite.hpp"
 #include "reporting/prometheus/label_text.hpp"
 #include "reporting/prometheus/open_metrics.hpp"
@@ -53,7 +53,7 @@ MetricLabels parse_labels(const std::vector<std::string>& texts) {
   return labels;
 }
 
-OpenMetricsHistory history_of(const Store& store,
+OpenMetricsHistory history_of(const Archive& archive,
                               const std::vector<RunRecord>& newest_first,
                               const ExportOptions& options) {
   const Timestamp now = current_time();
@@ -72,7 +72,7 @@ OpenMetricsHistory history_of(const Store& store,
         continue;
       }
       const Timestamp until = i == 0 ? now : std::max(*runs[i - 1].finished, from);
-      result.add(history.suites(store, std::span(runs).subspan(i)), from, until);
+      result.add(history.suites(archive, std::span(runs).subspan(i)), from, until);
     }
     spdlog::info("{} runs of suite {} on stack {}", runs.size(), name.suite, name.stack);
   }
@@ -86,7 +86,7 @@ void export_history(const CommandContext& context, const ExportOptions& options)
                 "export)");
   }
   const auto store = open_store(context.store_url);
-  OpenMetricsHistory history = history_of(*store, store->runs(), options);
+  OpenMetricsHistory history = history_of({*store, context.models}, store->runs(), options);
   std::optional<std::chrono::microseconds> step;
   if (options.step_seconds > 0.0) {
     step = std::chrono::microseconds(static_cast<std::int64_t>(options.step_seconds * 1e6));

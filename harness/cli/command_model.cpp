@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/model_source.hpp"
+#include "harness/cli/zoo_models.hpp"
 #include "harness/model/onnx/weights.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "suites/zoo/zoo.hpp"
@@ -102,7 +102,7 @@ void add_model(CLI::App& app, CommandContext& context) {
   show->add_option("--batch", options->batch, "batch size")->check(CLI::PositiveNumber);
   show->add_option("--dim", options->dims, kDimHelp);
   show->callback([&context, options] {
-    write_model(load_graph(options->model, read_options(*options)),
+    write_model(load_graph(context.models, options->model, read_options(*options)),
                 context.json ? OutputMode::kJson : OutputMode::kText,
                 std::cout);
   });

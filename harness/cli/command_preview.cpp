@@ -12,14 +12,13 @@
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/gpu_profile.hpp"
-#include "harness/cli/model_source.hpp"
-#include "harness/cli/progress_line.hpp"
-#include "harness/cli/whole_file.hpp"
 #include "harness/model/key/layer_spec.hpp"
-#include "harness/session/user_paths.hpp"
-#include "harness/session/worker_choice.hpp"
+#include "harness/session/host/gpu_profile.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/host/worker_choice.hpp"
+#include "harness/session/work/suite_models.hpp"
 #include "harness/stacks/stack_inquiry.hpp"
 #include "reporting/content/stack/preview_documents.hpp"
 
@@ -39,8 +38,8 @@ struct PreviewOptions {
 
 /// Reads the suite. A type on the command line replaces the suite's types, and each model is then
 /// read once.
-ResolvedSuite suite_in(const PreviewOptions& options) {
-  ResolvedSuite suite = resolve_suite(read_suite(find_suite(options.suite)));
+ResolvedSuite suite_in(const ModelSource& models, const PreviewOptions& options) {
+  ResolvedSuite suite = resolve_suite(models, read_suite(find_suite(options.suite)));
   if (!options.dtype.empty()) {
     std::set<std::string> seen;
     std::erase_if(suite.models, [&](ResolvedSuite::Model& model) {
@@ -60,7 +59,9 @@ LayerKey with_tf32(const LayerKey& key) {
 }
 
 /// Lists every key of the suite once, fused keys included, with the models that use it.
-std::vector<PreviewedLayer> layers_of(const PreviewOptions& options, const ResolvedSuite& suite) {
+std::vector<PreviewedLayer> layers_of(const ModelSource& models,
+                                      const PreviewOptions& options,
+                                      const ResolvedSuite& suite) {
   std::vector<PreviewedLayer> layers;
   std::map<LayerKey, std::size_t> places;
   const auto add = [&](const WorkItem& item, const std::string& model) {
@@ -75,7 +76,7 @@ std::vector<PreviewedLayer> layers_of(const PreviewOptions& options, const Resol
     }
     uses.back().nodes += item.occurrences;
   };
-  for (const PlannedModel& model : load_models(suite, options.models)) {
+  for (const PlannedModel& model : load_models(models, suite, options.models)) {
     for (const WorkItem& item : work_items(std::span(&model, 1), {}, {}, {})) {
       add(item, to_text(model.instance, ", "));
     }
@@ -102,7 +103,7 @@ Environment ask_all(const std::string& stack,
                     const CommandContext& context) {
   const auto begin = std::chrono::steady_clock::now();
   StackInquiry inquiry(worker_options(stack, 1));
-  ProgressLine line;
+  ProgressStage stage(context.progress);
   const std::size_t before = progress.done;
   const Seconds elapsed_before = progress.elapsed;
   for (PreviewedLayer& layer : layers) {
@@ -116,7 +117,7 @@ Environment ask_all(const std::string& stack,
     progress.left = here / static_cast<double>(progress.done - before) *
                     static_cast<double>(progress.total - progress.done);
     progress.current = stack;
-    line.show(progress);
+    stage.show(progress);
   }
   return inquiry.environment();
 }
@@ -133,8 +134,8 @@ void print(const PreviewReport& report, const PreviewOptions& options, OutputMod
 
 void preview(CommandContext& context, const PreviewOptions& options) {
   const GpuProfile gpu = read_gpu_profile(options.gpu);
-  const ResolvedSuite suite = suite_in(options);
-  std::vector<PreviewedLayer> layers = layers_of(options, suite);
+  const ResolvedSuite suite = suite_in(context.models, options);
+  std::vector<PreviewedLayer> layers = layers_of(context.models, options, suite);
   Progress progress{.total = 2 * layers.size(), .current = "", .left = {}};
   PreviewReport report{.suite = suite.name,
                        .gpu = gpu.name,

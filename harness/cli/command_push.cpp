@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/push_gateway.hpp"
-#include "harness/cli/run_history.hpp"
-#include "harness/cli/whole_file.hpp"
+#include "harness/serve/push_gateway.hpp"
+#include "harness/serve/run_history.hpp"
 
 namespace plumb {
 namespace {
@@ -29,7 +29,8 @@ struct PushOptions {
 
 /// Returns the state of a run's series after that run. Throws Error{kUser} if the run is not
 /// finished.
-SuiteMetrics state_after(const Store& store, const std::string& name, std::size_t layers) {
+SuiteMetrics state_after(const Archive& archive, const std::string& name, std::size_t layers) {
+  const Store& store = archive.store;
   const RunRecord run = store.find_run(name);
   if (run.state != RunState::kFinished) {
     throw Error(Error::Kind::kUser,
@@ -45,7 +46,7 @@ SuiteMetrics state_after(const Store& store, const std::string& name, std::size_
   PLUMB_CHECK(found != runs.end());
   runs.erase(runs.begin(), found);
   std::erase_if(runs, [&](const RunRecord& each) { return run_series_of(each.header) != series; });
-  return RunHistory(layers).suites(store, runs).at(0);
+  return RunHistory(layers).suites(archive, runs).at(0);
 }
 
 std::string text_of(const SuiteMetrics& suite, const std::string& version) {
@@ -81,7 +82,7 @@ void push(const CommandContext& context, const PushOptions& options) {
                 "say where to: plumb push --gateway http://HOST:9091, or --textfile FILE.prom");
   }
   const auto store = open_store(context.store_url);
-  const SuiteMetrics suite = state_after(*store, options.run, options.layers);
+  const SuiteMetrics suite = state_after({*store, context.models}, options.run, options.layers);
   const std::string text = text_of(suite, context.version);
   if (!options.text_file.empty()) {
     write_whole_file(options.text_file, [&](std::ostream& out) { out << text; });

@@ -9,12 +9,12 @@
 #include "harness/analysis/compare/rounds/sequential_comparison.hpp"
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/criteria_file.hpp"
-#include "harness/cli/model_source.hpp"
-#include "harness/cli/qualification_session.hpp"
 #include "harness/cli/report_files.hpp"
-#include "harness/cli/stored_qualification.hpp"
-#include "harness/session/user_paths.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/stored/stored_qualification.hpp"
+#include "harness/session/study/criteria_file.hpp"
+#include "harness/session/study/qualification_session.hpp"
+#include "harness/session/work/suite_models.hpp"
 #include "reporting/content/qualification/qualification_report.hpp"
 #include "reporting/content/qualification/qualification_summary.hpp"
 
@@ -46,8 +46,8 @@ int gate_status(QualificationVerdict verdict) {
   return 0;
 }
 
-ResolvedSuite wanted_suite(const QualifyOptions& options) {
-  ResolvedSuite suite = resolve_suite(read_suite(find_suite(options.suite)));
+ResolvedSuite wanted_suite(const ModelSource& models, const QualifyOptions& options) {
+  ResolvedSuite suite = resolve_suite(models, read_suite(find_suite(options.suite)));
   if (!options.models.empty()) {
     keep_models(suite, options.models);
   }
@@ -91,15 +91,18 @@ void qualify(CommandContext& context, QualifyOptions options) {
   options.upgrade.row_timeout = parse_duration(options.row_timeout);
   options.upgrade.models = options.only != "layers";
   options.upgrade.command = command_of(options);
-  const ResolvedSuite suite = wanted_suite(options);
-  const std::vector<PlannedModel> models = load_models(suite, {});
+  const ResolvedSuite suite = wanted_suite(context.models, options);
+  const std::vector<PlannedModel> models = load_models(context.models, suite, {});
   const auto store = open_store(context.store_url);
-  const Qualification qualification =
-      test_upgrade(context, *store, suite, models, criteria, options.upgrade);
+  const UpgradeOutcome outcome =
+      test_upgrade(context.session(*store), suite, models, criteria, options.upgrade);
+  const Qualification& qualification = outcome.qualification;
   write_reports(with_history(*store, qualification), qualification_formats(), options.outputs);
   write_qualification(
       qualification, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
-  if (options.gate && context.exit_status == 0) {
+  if (!outcome.stacks_unchanged) {
+    context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
+  } else if (options.gate) {
     context.exit_status = gate_status(qualification.verdict);
   }
 }

@@ -11,14 +11,13 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/load_options.hpp"
-#include "harness/cli/model_source.hpp"
-#include "harness/cli/requested_suite.hpp"
-#include "harness/cli/run_analysis.hpp"
-#include "harness/cli/scenario_runs.hpp"
-#include "harness/cli/suite_run.hpp"
+#include "harness/cli/gate.hpp"
+#include "harness/cli/run_options.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
-#include "harness/session/user_paths.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/run/scenario_loads.hpp"
+#include "harness/session/stored/run_analysis.hpp"
+#include "harness/session/work/suite_models.hpp"
 #include "reporting/content/run/documents.hpp"
 
 namespace plumb {
@@ -37,15 +36,15 @@ void warn_of_missing(const RunReport& report) {
   }
 }
 
-void run_suite(CommandContext& context, RunOptions options) {
-  const ResolvedSuite suite = requested_suite(options);
+void measure(CommandContext& context, RunOptions options) {
+  const ResolvedSuite suite = requested_suite(context.models, options);
   if (!options.shard.empty()) {
     static_cast<void>(parse_shard(options.shard));
   }
   if (options.only != "layers") {
     check_loads(suite);
   }
-  const std::vector<PlannedModel> models = load_models(suite, {});
+  const std::vector<PlannedModel> models = load_models(context.models, suite, {});
   const auto store = open_store(context.store_url);
   if (options.stacks.empty()) {
     options.stacks = {"default"};
@@ -53,11 +52,16 @@ void run_suite(CommandContext& context, RunOptions options) {
   const BaselineCheck baseline(options.baseline, *store, options.stacks.size());
   std::vector<RunReport> reports;
   for (const std::string& stack : options.stacks) {
-    const RunId id = run_on_stack(context, options, suite, models, *store, stack, baseline);
-    reports.push_back(analyze_run(*store, store->find_run(id), {}));
+    SuiteRunOptions run = suite_run_options(options, stack);
+    run.confirmation = baseline.confirmation();
+    const SuiteRunOutcome outcome = run_suite(context.session(*store), run, suite, models);
+    if (!outcome.stack_faults.empty() || !outcome.device_fault.empty()) {
+      context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
+    }
+    reports.push_back(analyze_run({*store, context.models}, store->find_run(outcome.run), {}));
     store_analysis(*store, reports.back());
     if (context.exit_status == 0 && options.only != "layers" && !context.stop.load()) {
-      context.exit_status = exit_status_of(loads_of(*store, id));
+      context.exit_status = exit_status_of(loads_of(*store, outcome.run));
     }
     if (!context.json) {
       write_bounds(reports.back(), OutputMode::kText, std::cout);
@@ -121,7 +125,7 @@ void add_run(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   add_load_options(*run, options->loads);
   add_baseline_options(*run, options->baseline);
-  run->callback([&context, options] { run_suite(context, *options); });
+  run->callback([&context, options] { measure(context, *options); });
 }
 
 }  // namespace plumb

@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "harness/cli/command.hpp"
-#include "harness/cli/http_server.hpp"
-#include "harness/cli/metrics_publisher.hpp"
-#include "harness/cli/web_pages.hpp"
+#include "harness/serve/http_server.hpp"
+#include "harness/serve/metrics_publisher.hpp"
+#include "harness/serve/web_pages.hpp"
 
 namespace plumb {
 namespace {
@@ -42,6 +42,7 @@ void serve(const CommandContext& context, const ServeOptions& options) {
        .version = context.version,
        .max_age = options.max_age_days > 0 ? std::optional(Seconds(options.max_age_days * 86400.0))
                                            : std::nullopt},
+      context.models,
       std::chrono::milliseconds(static_cast<std::int64_t>(options.refresh_seconds * 1e3)));
   WebPages* pages = nullptr;
   HttpServer server(address, [&](const HttpRequest& request, const HttpServer::Respond& respond) {
@@ -57,7 +58,7 @@ void serve(const CommandContext& context, const ServeOptions& options) {
     }
   });
   // Declared after the server and destroyed before it: no page is made for a server that is gone.
-  WebPages made(context.store_url, [&] { return publisher.snapshot(); });
+  WebPages made(context.store_url, context.models, [&] { return publisher.snapshot(); });
   pages = &made;
   if (!server.is_loopback()) {
     spdlog::warn(

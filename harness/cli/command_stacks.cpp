@@ -8,11 +8,11 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/gpu_profile.hpp"
-#include "harness/cli/model_source.hpp"
-#include "harness/session/planner.hpp"
-#include "harness/session/user_paths.hpp"
-#include "harness/session/worker_choice.hpp"
+#include "harness/session/host/gpu_profile.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/host/worker_choice.hpp"
+#include "harness/session/work/planner.hpp"
+#include "harness/session/work/suite_models.hpp"
 #include "harness/stacks/stack_contents.hpp"
 #include "harness/stacks/stack_fetch.hpp"
 #include "harness/stacks/stack_probe.hpp"
@@ -52,12 +52,12 @@ bool probe(const std::vector<std::string>& names, OutputMode style) {
 }
 
 /// Lists every key that a suite needs, fused keys included; none without a suite.
-std::vector<LayerKey> keys_of(const std::string& suite) {
+std::vector<LayerKey> keys_of(const ModelSource& models, const std::string& suite) {
   std::vector<LayerKey> keys;
   if (!suite.empty()) {
-    const ResolvedSuite resolved = resolve_suite(read_suite(find_suite(suite)));
+    const ResolvedSuite resolved = resolve_suite(models, read_suite(find_suite(suite)));
     for (const WorkItem& item :
-         work_items(load_models(resolved, {}), resolved.layers, resolved.caches, Shard{})) {
+         work_items(load_models(models, resolved, {}), resolved.layers, resolved.caches, Shard{})) {
       keys.push_back(item.key);
     }
   }
@@ -110,7 +110,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
                         sides->gpu,
                         "for CUDA stacks: count what they would offer on this GPU (see preview)");
   comparing->callback([&context, sides] {
-    const std::vector<LayerKey> keys = keys_of(sides->suite);
+    const std::vector<LayerKey> keys = keys_of(context.models, sides->suite);
     const std::string device = sides->gpu.empty() ? "" : read_gpu_profile(sides->gpu).properties;
     const WorkerOptions from = worker_options(sides->from, 1);
     const WorkerOptions to = worker_options(sides->to, 1);

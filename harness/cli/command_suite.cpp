@@ -5,21 +5,21 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/cli/command.hpp"
-#include "harness/cli/model_source.hpp"
-#include "harness/session/user_paths.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/work/suite_models.hpp"
 
 namespace plumb {
 
 void add_suite(CLI::App& app, CommandContext& context) {
-  static_cast<void>(context);  // the resolved suite is JSON with and without --json
   CLI::App* const suite = app.add_subcommand("suite", "look at suites");
   suite->require_subcommand(1);
   const auto name = std::make_shared<std::string>();
   CLI::App* const show =
       suite->add_subcommand("show", "the suite as it runs: every default explicit");
   show->add_option("SUITE", *name, "a path or an installed name")->required();
-  show->callback([name] {
-    const ResolvedSuite resolved = resolve_suite(read_suite(find_suite(*name)));
+  // The resolved suite is JSON with and without --json.
+  show->callback([&context, name] {
+    const ResolvedSuite resolved = resolve_suite(context.models, read_suite(find_suite(*name)));
     nlohmann::json document = nlohmann::json::parse(to_json(resolved));
     document["schema_version"] = 1;
     std::cout << document.dump(2) << '\n';

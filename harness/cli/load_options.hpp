@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "harness/suite/suite.hpp"
-#include "harness/worker/protocol/load_request.hpp"
 
 namespace CLI {
 class App;
@@ -36,20 +35,5 @@ void add_load_options(CLI::App& run, LoadOptions& options);
 /// others change how they are executed. Throws Error{kUser} for an option without a scenario that
 /// it applies to.
 void apply(const LoadOptions& options, ResolvedSuite& suite);
-
-/// Returns the load that a scenario of a suite asks for, without budget. Absent if its only limits
-/// are on tokens: these are not judged here.
-[[nodiscard]] std::optional<RequestedLoad> load_of(const Scenario& scenario);
-
-/// Returns the batch sizes that are prepared for a scenario: one sample and the largest batch.
-/// Where batches are of any size, the powers of two between are added.
-[[nodiscard]] std::vector<std::size_t> buckets_of(const Scenario& scenario);
-
-/// Returns the batching policy of a scenario.
-[[nodiscard]] BatchPolicy batches_of(const Scenario& scenario);
-
-/// Checks every scenario of a suite before anything is measured. Throws Error{kUser} with the model
-/// and the scenario.
-void check_loads(const ResolvedSuite& suite);
 
 }  // namespace plumb

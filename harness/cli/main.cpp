@@ -10,8 +10,10 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/session/build_facts.hpp"
-#include "harness/session/user_paths.hpp"
+#include "harness/cli/progress_line.hpp"
+#include "harness/cli/zoo_models.hpp"
+#include "harness/session/host/build_facts.hpp"
+#include "harness/session/host/user_paths.hpp"
 
 namespace {
 
@@ -40,8 +42,14 @@ int run(int argc, char** argv) {
       "4 refused to compare unlike with unlike, 75 try again, 130/143 interrupted with the partial "
       "run saved.");
 
-  CommandContext context{
-      .version = kPlumbVersion, .store_url = "", .json = false, .stop = stop_wanted};
+  const ZooModels models;
+  ProgressLine progress;
+  CommandContext context{.version = kPlumbVersion,
+                         .store_url = "",
+                         .json = false,
+                         .stop = stop_wanted,
+                         .models = models,
+                         .progress = progress};
   app.add_option("--store",
                  context.store_url,
                  "where results are kept: sqlite:PATH (default: the user's data folder)")

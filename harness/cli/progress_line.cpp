@@ -10,6 +10,8 @@
 namespace plumb {
 namespace {
 
+constexpr Seconds kNever{-1e9};
+
 std::string clock_text(Seconds time) {
   const auto seconds = static_cast<std::int64_t>(time.count() + 0.5);
   return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
@@ -22,12 +24,15 @@ std::size_t terminal_width() {
 
 }  // namespace
 
-ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1) {}
+ProgressLine::ProgressLine() : terminal_(isatty(STDERR_FILENO) == 1), last_(kNever) {}
 
-ProgressLine::~ProgressLine() {
+void ProgressLine::end() {
   if (drawn_) {
     std::fputs("\r\x1b[K", stderr);
+    std::fflush(stderr);
   }
+  drawn_ = false;
+  last_ = kNever;
 }
 
 void ProgressLine::show(const Progress& progress) {

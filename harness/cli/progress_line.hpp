@@ -1,27 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "harness/session/executor.hpp"
+#include "harness/session/work/progress.hpp"
 
 namespace plumb {
 
 /// Display of progress on stderr. On a terminal it is one line that rewrites itself, otherwise a
 /// plain line every ten seconds.
-class ProgressLine {
+class ProgressLine final : public ProgressDisplay {
  public:
   ProgressLine();
-  ~ProgressLine();
-  ProgressLine(const ProgressLine&) = delete;
-  ProgressLine& operator=(const ProgressLine&) = delete;
-  ProgressLine(ProgressLine&&) = delete;
-  ProgressLine& operator=(ProgressLine&&) = delete;
 
-  void show(const Progress& progress);
+  void show(const Progress& progress) override;
+  void end() override;
 
  private:
   bool terminal_;
   bool drawn_ = false;
-  Seconds last_{-1e9};
+  Seconds last_;
 };
 
 }  // namespace plumb

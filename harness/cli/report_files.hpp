@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cli/whole_file.hpp"
+#include "harness/base/whole_file.hpp"
 #include "reporting/formats/output_format.hpp"
 
 namespace plumb {

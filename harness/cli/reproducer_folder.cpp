@@ -9,7 +9,7 @@
 #include <system_error>
 
 #include "harness/base/error.hpp"
-#include "harness/cli/whole_file.hpp"
+#include "harness/base/whole_file.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/reproducer_documents.hpp"
 

@@ -106,4 +106,17 @@ std::optional<LoadScore> score_of(const ScenarioResult& load) {
   return std::nullopt;
 }
 
+std::optional<Seconds> latency_at(const ScenarioResult& load, double percent) {
+  if (!load.result || load.result->query_latency.count == 0) {
+    return std::nullopt;
+  }
+  const LatencySummary& latency = load.result->query_latency;
+  for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {
+    if (LatencySummary::kPercentiles[i] == percent) {
+      return latency.percentiles[i];
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace plumb

@@ -98,6 +98,10 @@ struct LoadScore {
 /// - offline: the samples a second
 [[nodiscard]] std::optional<LoadScore> score_of(const ScenarioResult& load);
 
+/// Returns a percentile of the queries' latencies, of those that a summary has. Absent: there is
+/// none.
+[[nodiscard]] std::optional<Seconds> latency_at(const ScenarioResult& load, double percent);
+
 /// Writes a load as JSON for the store. Seeds are texts, because they need 64 bits.
 [[nodiscard]] std::string to_json(const ScenarioResult& load);
 /// Reads what to_json wrote. Throws Error{kUser} that names the field at fault.

@@ -20,8 +20,8 @@
 #include <thread>
 #include <vector>
 
-#include "harness/cli/exposition.hpp"
-#include "harness/cli/http_server.hpp"
+#include "harness/serve/exposition.hpp"
+#include "harness/serve/http_server.hpp"
 #include "reporting/prometheus/metric_families.hpp"
 
 namespace plumb {

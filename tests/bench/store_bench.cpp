@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/cli/store_collector.hpp"
+#include "harness/serve/store_collector.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "harness/base/percent_encoding.hpp"
-#include "harness/cli/request_target.hpp"
+#include "harness/serve/request_target.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace plumb;

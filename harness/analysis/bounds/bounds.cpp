@@ -80,6 +80,11 @@ bool measured_cold(const ResultSet& results) {
 
 }  // namespace
 
+std::optional<Seconds> known_time(const Bound& bound) {
+  const bool known = bound.complete || bound.seconds.count() > 0.0;
+  return known ? std::optional<Seconds>(bound.seconds) : std::nullopt;
+}
+
 ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const ResultSet& results) {
   ModelBounds model;
   model.instance = instance;

@@ -29,6 +29,10 @@ struct Bound {
   std::vector<RowId> inputs;
 };
 
+/// Returns the time of a bound, or of the measured part of an incomplete one. Absent: nothing of it
+/// is measured.
+[[nodiscard]] std::optional<Seconds> known_time(const Bound& bound);
+
 /// Step of a partition or of the critical path: a layer, or several fused into one.
 struct PartitionStep {
   std::vector<LayerId> layers;

@@ -57,4 +57,13 @@ ComparisonVerdict verdict_of(const MetricComparison& metric,
                                                                  : ComparisonVerdict::kInconclusive;
 }
 
+std::string layer_key_of(const MetricComparison& metric) {
+  const bool of_layer = is_detail(metric) && metric.model.empty();
+  return of_layer ? metric.series.substr(metric.series.find('/') + 1) : std::string();
+}
+
+bool is_detail(const MetricComparison& metric) {
+  return metric.kind == "layer" || metric.kind == "capability" || metric.kind == "accuracy";
+}
+
 }  // namespace plumb

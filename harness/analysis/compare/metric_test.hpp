@@ -94,4 +94,9 @@ double test_change(MetricComparison& metric, const TrimmedMean& log_ratio, doubl
                                            double floor,
                                            double margin);
 
+/// Returns whether a metric is one of many of its kind: of a layer, or an output.
+[[nodiscard]] bool is_detail(const MetricComparison& metric);
+/// Returns the layer key that a metric is about; empty: it is about a model.
+[[nodiscard]] std::string layer_key_of(const MetricComparison& metric);
+
 }  // namespace plumb

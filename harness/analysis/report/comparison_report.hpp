@@ -34,6 +34,11 @@ struct ComparisonSource {
 
 /// Boots of both sides, where boots were compared.
 struct ComparedBoots {
+  Seconds control{};          ///< that times are scaled to
+  std::string baseline_name;  ///< as the user named the side
+  std::string candidate_name;
+  std::string baseline_left_out;  ///< "; RUN: why" for each run that is not used
+  std::string candidate_left_out;
   std::vector<Boot> baseline;
   std::vector<Boot> candidate;
 };

@@ -10,17 +10,6 @@
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb {
-namespace {
-
-constexpr double kNormal95 = 1.959964;
-
-Json term_json(double seconds, double error) {
-  return {{"seconds", seconds},
-          {"interval", {seconds - kNormal95 * error, seconds + kNormal95 * error}}};
-}
-
-}  // namespace
-
 void add_attribution(const ModelAttribution& split, Page& page) {
   page.paragraph(
       fmt::format("{} ({}): {:+.4g} s end to end (± {:.2g}), of which reorders {:+.4g} s (± "
@@ -76,40 +65,6 @@ void write_findings(std::span<const QualificationFinding> findings, std::ostream
                        finding.delta_seconds,
                        sanitize_utf8(finding.evidence));
   }
-}
-
-Json attributions_json(std::span<const ModelAttribution> attributions) {
-  Json list = Json::array();
-  for (const ModelAttribution& split : attributions) {
-    Json layers = Json::array();
-    for (const ModelAttribution::Term& term : split.layers) {
-      layers.push_back(term_json(term.seconds, term.error));
-      layers.back().update({{"layer", term.layer},
-                            {"baseline_variant", term.baseline_variant},
-                            {"candidate_variant", term.candidate_variant}});
-    }
-    list.push_back(
-        {{"model", split.subject},
-         {"mode", split.mode},
-         {"delta", term_json(split.delta_seconds, split.delta_error)},
-         {"layers", std::move(layers)},
-         {"reorders", term_json(split.reorder_seconds, split.reorder_error)},
-         {"unmatched", term_json(split.unmatched_seconds, split.unmatched_error)},
-         {"unexplained", term_json(split.unexplained_seconds, split.unexplained_error)}});
-  }
-  return list;
-}
-
-Json findings_json(std::span<const QualificationFinding> findings) {
-  Json list = Json::array();
-  for (const QualificationFinding& finding : findings) {
-    list.push_back({{"cause", finding.cause},
-                    {"evidence", finding.evidence},
-                    {"layers", finding.layers},
-                    {"models", finding.models},
-                    {"delta_seconds", finding.delta_seconds}});
-  }
-  return list;
 }
 
 }  // namespace plumb

@@ -5,7 +5,6 @@
 #include <span>
 
 #include "harness/analysis/qualify/qualification.hpp"
-#include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/page.hpp"
 
 namespace plumb {
@@ -17,9 +16,5 @@ void add_findings(std::span<const QualificationFinding> findings, Page& page);
 
 /// Writes findings for a terminal.
 void write_findings(std::span<const QualificationFinding> findings, std::ostream& out);
-
-/// Returns attributions as JSON: each term with its 95% interval.
-[[nodiscard]] Json attributions_json(std::span<const ModelAttribution> attributions);
-[[nodiscard]] Json findings_json(std::span<const QualificationFinding> findings);
 
 }  // namespace plumb

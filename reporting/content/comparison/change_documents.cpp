@@ -5,6 +5,7 @@
 
 #include <ostream>
 
+#include "harness/analysis/report/comparison_json.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"

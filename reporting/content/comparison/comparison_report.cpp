@@ -6,6 +6,7 @@
 #include <array>
 #include <ostream>
 
+#include "harness/analysis/report/comparison_json.hpp"
 #include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/comparison_page.hpp"
 #include "reporting/content/comparison/comparison_writers.hpp"
@@ -47,48 +48,6 @@ void write_text(const RunComparisonReport& report, std::ostream& out) {
   out << '\n';
   write_metrics(comparison.metrics, out);
   write_findings(comparison.findings, out);
-}
-
-Json boots_json(const std::vector<Boot>& boots) {
-  Json list = Json::array();
-  for (const Boot& boot : boots) {
-    list.push_back({{"boot", boot.id}, {"runs", boot.runs}, {"control_seconds", boot.control}});
-  }
-  return list;
-}
-
-/// Returns the fields that every comparison of runs has.
-Json run_document(const RunComparisonReport& report) {
-  const RunComparison& comparison = report.comparison;
-  Json diff = Json::array();
-  for (const EnvironmentDifference& difference : report.environment_diff) {
-    diff.push_back({{"fact", difference.name},
-                    {"baseline", difference.baseline},
-                    {"candidate", difference.candidate},
-                    {"identity", difference.identity}});
-  }
-  Json metrics = Json::array();
-  for (const MetricComparison& metric : comparison.metrics) {
-    metrics.push_back(metric_json(metric));
-    const auto place = report.places.find(layer_key_of(metric));
-    if (place != report.places.end()) {
-      metrics.back()["place"] = place->second;
-    }
-  }
-  return Json{{"schema_version", kJsonSchemaVersion},
-              {"baseline", report.baseline.header.id},
-              {"candidate", report.candidate.header.id},
-              {"verdict", to_text(comparison.verdict)},
-              {"varied", report.varied},
-              {"same_software", report.same_software},
-              {"limits",
-               {{"alpha", report.limits.alpha},
-                {"false_discovery_rate", report.limits.false_discovery_rate},
-                {"end_to_end_floor", report.limits.end_to_end_floor},
-                {"layer_floor", report.limits.layer_floor}}},
-              {"environment_diff", std::move(diff)},
-              {"calibrations", report.calibrations},
-              {"metrics", std::move(metrics)}};
 }
 
 void write_json_document(const RunComparisonReport& report, std::ostream& out) {
@@ -165,22 +124,6 @@ std::string command_text(const RunComparisonReport& report) {
     command += " --vary " + shell_quoted(name);
   }
   return command;
-}
-
-Json comparison_document(const RunComparisonReport& report) {
-  const RunComparison& comparison = report.comparison;
-  Json document = run_document(report);
-  if (report.boots) {
-    document["boots"] = {{"baseline", boots_json(report.boots->baseline)},
-                         {"candidate", boots_json(report.boots->candidate)}};
-  } else {
-    document["attributions"] = attributions_json(comparison.attributions);
-    document["findings"] = findings_json(comparison.findings);
-    document["process_deviation"] = {{"relative", comparison.deviation.relative},
-                                     {"pairs", comparison.deviation.pairs},
-                                     {"assumed", comparison.deviation.pairs < kMinDeviationPairs}};
-  }
-  return document;
 }
 
 void write_run_comparison(const RunComparisonReport& report, OutputMode style, std::ostream& out) {

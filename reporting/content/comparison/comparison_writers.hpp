@@ -23,9 +23,6 @@ void write_comparison_junit(const RunComparisonReport& report, std::ostream& out
 /// missing.
 void write_comparison_annotations(const RunComparisonReport& report, std::ostream& out);
 
-/// Returns the document of `plumb compare --json`, which the store keeps as well.
-[[nodiscard]] Json comparison_document(const RunComparisonReport& report);
-
 /// Returns a title with both sides: "CAND against BASE".
 [[nodiscard]] std::string title_text(const RunComparisonReport& report);
 /// Returns, as text, where the deviation between processes comes from.

@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::size_t kQuietDetails = 10;
 
-Json number_or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
-
 double size_of_change(const MetricComparison& metric) {
   return metric.ratio ? std::abs(std::log(*metric.ratio)) : 0.0;
 }
@@ -95,11 +91,6 @@ std::string why_text(const MetricComparison& metric) {
   return why;
 }
 
-std::string layer_key_of(const MetricComparison& metric) {
-  const bool of_layer = is_detail(metric) && metric.model.empty();
-  return of_layer ? metric.series.substr(metric.series.find('/') + 1) : std::string();
-}
-
 std::string shell_quoted(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) {
@@ -119,10 +110,6 @@ bool is_worse(const MetricComparison& metric) {
 
 bool is_changed(const MetricComparison& metric) {
   return is_worse(metric) || metric.verdict == ComparisonVerdict::kImproved;
-}
-
-bool is_detail(const MetricComparison& metric) {
-  return metric.kind == "layer" || metric.kind == "capability" || metric.kind == "accuracy";
 }
 
 MetricList changed_metrics(std::span<const MetricComparison> metrics) {
@@ -246,59 +233,6 @@ std::string floors_text(std::span<const MetricComparison> metrics) {
     parts.push_back(fmt::format("{} assumed (plumb calibrate measures them)", assumed));
   }
   return parts.empty() ? "" : fmt::format("floors of layers: {}", fmt::join(parts, ", "));
-}
-
-Json metric_json(const MetricComparison& metric) {
-  const bool compared = metric.ratio.has_value();
-  const bool timed = compared && !metric.in_bytes;
-  Json row{{"series", metric.series},
-           {"kind", metric.kind},
-           {"baseline_seconds", timed ? Json(metric.baseline) : Json()},
-           {"candidate_seconds", timed ? Json(metric.candidate) : Json()},
-           {"ratio", number_or_null(metric.ratio)},
-           {"interval", compared ? Json{metric.low, metric.high} : Json()},
-           {"q", number_or_null(metric.q)},
-           {"mde", number_or_null(metric.mde)},
-           {"verdict", to_text(metric.verdict)},
-           {"causes", Json::array()}};
-  if (metric.decides) {
-    row["decides"] = true;
-  }
-  if (metric.confirmed) {
-    row["confirmed"] = *metric.confirmed;
-  }
-  if (metric.in_bytes) {
-    row["baseline_bytes"] = metric.baseline;
-    row["candidate_bytes"] = metric.candidate;
-  }
-  for (const Cause& cause : metric.causes) {
-    row["causes"].push_back(
-        {{"cause", cause.cause}, {"share", cause.share}, {"evidence", cause.evidence}});
-  }
-  if (metric.floor) {
-    row["floor"] = metric.floor->relative;
-    row["floor_source"] = to_text(metric.floor->source);
-  }
-  if (!metric.reason.empty()) {
-    row["reason"] = metric.reason;
-  }
-  if (metric.levels) {
-    const auto count_json = [](const LevelCount& count) {
-      return Json{{"low", count.low}, {"high", count.high}};
-    };
-    row["levels"] = {{"low_seconds", metric.levels->low_seconds},
-                     {"high_seconds", metric.levels->high_seconds},
-                     {"known_processes", count_json(metric.levels->known)},
-                     {"baseline_processes", count_json(metric.levels->baseline)},
-                     {"candidate_processes", count_json(metric.levels->candidate)},
-                     {"suspected_cause", metric.levels->suspected_cause}};
-  }
-  if (metric.output) {
-    row["output"] = {{"same_bits", metric.output->same_bits},
-                     {"baseline_maximum_error", number_or_null(metric.output->baseline_error)},
-                     {"candidate_maximum_error", number_or_null(metric.output->candidate_error)}};
-  }
-  return row;
 }
 
 void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to reporting: the metrics of a comparison as texts and JSON, for every format.
+// Private to reporting: the metrics of a comparison as texts, for every format.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "harness/analysis/compare/metric_test.hpp"
-#include "reporting/content/run/json_documents.hpp"
 
 namespace plumb {
 
@@ -22,8 +21,6 @@ namespace plumb {
 /// Returns the explanation of a change: the reason and the causes with their shares, on one line.
 [[nodiscard]] std::string why_text(const MetricComparison& metric);
 
-/// Returns the layer key that a metric is about; empty: it is about a model.
-[[nodiscard]] std::string layer_key_of(const MetricComparison& metric);
 /// Quotes text for a POSIX shell.
 [[nodiscard]] std::string shell_quoted(const std::string& text);
 /// Returns the command that measures a layer again.
@@ -33,8 +30,6 @@ namespace plumb {
 [[nodiscard]] bool is_worse(const MetricComparison& metric);
 /// Returns whether a metric changed: worse or improved.
 [[nodiscard]] bool is_changed(const MetricComparison& metric);
-/// Returns whether a metric is one of many of its kind: of a layer, or an output.
-[[nodiscard]] bool is_detail(const MetricComparison& metric);
 
 using MetricList = std::vector<const MetricComparison*>;
 /// Returns what changed: broken, then regressed, then improved. Among these, models come first, and
@@ -62,7 +57,6 @@ struct VerdictCounts {
 /// Returns one sentence on the results for the outputs; empty: none was compared.
 [[nodiscard]] std::string outputs_text(std::span<const MetricComparison> metrics);
 
-[[nodiscard]] Json metric_json(const MetricComparison& metric);
 /// Writes a table for a terminal, and the causes below it.
 void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "harness/analysis/report/noise_json.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
@@ -87,56 +88,13 @@ void write_text(const NoiseReport& report, std::ostream& out) {
   }
 }
 
-Json document_of(const NoiseReport& report) {
-  const AaStudy& noise = report.noise;
-  Json metrics = Json::array();
-  for (const MetricNoise& metric : noise.metrics) {
-    metrics.push_back({{"series", metric.series},
-                       {"kind", metric.kind},
-                       {"pairs", metric.pairs},
-                       {"days", metric.days},
-                       {"median_seconds", metric.median},
-                       {"within", metric.within},
-                       {"between", metric.between},
-                       {"daily", metric.daily ? Json(*metric.daily) : Json()},
-                       {"process", metric.process},
-                       {"autocorrelation", metric.autocorrelation},
-                       {"drift", metric.drift},
-                       {"floor", metric.floor}});
-  }
-  Json alarms = Json::array();
-  for (const FalsePositiveRate& rate : noise.alarms) {
-    alarms.push_back({{"alpha", rate.alpha},
-                      {"rate", rate.rate},
-                      {"band", {rate.low, rate.high}},
-                      {"in_band", rate.in_band()}});
-  }
-  Json power = Json::array();
-  for (const PowerPoint& point : noise.power) {
-    power.push_back({{"change", point.change}, {"found", point.found}, {"least", point.least}});
-  }
-  return {{"schema_version", kJsonSchemaVersion},
-          {"suite", report.suite},
-          {"stack", report.stack},
-          {"environment", report.environment},
-          {"run", report.first},
-          {"second_run", report.second},
-          {"calibrations", report.calibrations},
-          {"comparisons", noise.comparisons},
-          {"pairs", noise.pairs},
-          {"metrics", std::move(metrics)},
-          {"alarms", std::move(alarms)},
-          {"family_alarms", noise.family_alarms},
-          {"power", std::move(power)}};
-}
-
 }  // namespace
 
 void write_noise(const NoiseReport& report, OutputMode style, std::ostream& out) {
   if (style == OutputMode::kText) {
     write_text(report, out);
   } else {
-    write_json(document_of(report), out);
+    write_json(noise_document(report), out);
   }
 }
 

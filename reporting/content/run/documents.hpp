@@ -19,8 +19,6 @@ namespace plumb {
 /// `schema_version` (docs/reference/command-line.md).
 enum class OutputMode { kText, kJson };
 
-inline constexpr int kJsonSchemaVersion = 1;
-
 /// Description of one model that a user can ask for.
 struct ModelListing {
   std::string name;

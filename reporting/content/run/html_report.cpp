@@ -150,7 +150,7 @@ Json page_data(const RunReport& report) {
             {"calibration", Json()},
             {"failures", failures_of(report)},
             {"models", Json::array()},
-            {"layers", single_layers_json(report)}};
+            {"layers", layers_json(report)}};
   if (report.calibration) {
     data["calibration"] = {{"peak_f32_flops_per_second", report.calibration->peak_f32.value},
                            {"memory_bytes_per_second", report.calibration->memory_bandwidth.value}};

@@ -3,25 +3,10 @@
 
 #include <fmt/format.h>
 
-#include "harness/loadgen/mlperf_words.hpp"
 #include "reporting/document/quantity_text.hpp"
 
 namespace plumb {
 namespace {
-
-/// Finds a percentile of the queries' latencies. Absent: there is none.
-std::optional<Seconds> latency_at(const ScenarioResult& load, double percent) {
-  if (!load.result || load.result->query_latency.count == 0) {
-    return std::nullopt;
-  }
-  const LatencySummary& latency = load.result->query_latency;
-  for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {
-    if (LatencySummary::kPercentiles[i] == percent) {
-      return latency.percentiles[i];
-    }
-  }
-  return std::nullopt;
-}
 
 std::string time_or_dash(const std::optional<Seconds>& time) {
   return time ? time_text(*time) : "–";
@@ -72,29 +57,6 @@ std::vector<std::string> load_cells(const ScenarioResult& load) {
           time_or_dash(latency_at(load, 50.0)),
           time_or_dash(latency_at(load, 99.0)),
           load.result ? std::to_string(load.result->queries_completed) : "–"};
-}
-
-Json load_json(const ScenarioResult& load) {
-  const bool known = load.result && load.result->query_latency.count > 0;
-  const auto seconds = [&](double percent) {
-    const std::optional<Seconds> time = latency_at(load, percent);
-    return time ? Json(time->count()) : Json();
-  };
-  Json row{{"mode", load.mode},
-           {"scenario", load.scenario},
-           {"outcome", to_text(load.outcome.kind)},
-           {"reason", load.outcome.reason},
-           {"median_seconds", seconds(50.0)},
-           {"low", known ? Json(Seconds(load.result->query_latency.median_low).count()) : Json()},
-           {"high", known ? Json(Seconds(load.result->query_latency.median_high).count()) : Json()},
-           {"p90_seconds", seconds(90.0)},
-           {"p99_seconds", seconds(99.0)},
-           {"samples", known ? load.result->query_latency.count : 0},
-           {"memory_bytes", load.memory.value},
-           {"reorders", load.reorders},
-           {"notice", kMlperfUnverified}};
-  row["load"] = Json::parse(to_json(load));
-  return row;
 }
 
 }  // namespace plumb

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "harness/results/scenario_result.hpp"
-#include "reporting/content/run/json_documents.hpp"
 
 namespace plumb {
 
@@ -19,9 +18,5 @@ namespace plumb {
 
 /// Returns scenario, mode, verdict, score, median, 99 % latency and queries, for a table.
 [[nodiscard]] std::vector<std::string> load_cells(const ScenarioResult& load);
-
-/// Returns an element of `executions` (docs/reference/command-line.md). Its `load` is the whole
-/// record.
-[[nodiscard]] Json load_json(const ScenarioResult& load);
 
 }  // namespace plumb

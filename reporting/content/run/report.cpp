@@ -35,11 +35,6 @@ constexpr std::array<ReportFormat, 5> kFormats{{
 
 }  // namespace
 
-std::optional<Seconds> known_time(const Bound& bound) {
-  const bool known = bound.complete || bound.seconds.count() > 0.0;
-  return known ? std::optional<Seconds>(bound.seconds) : std::nullopt;
-}
-
 std::string prediction_error_text(const WhatIfResult& result) {
   if (!result.prediction_error) {
     return "–";

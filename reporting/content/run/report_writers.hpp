@@ -10,10 +10,6 @@
 
 namespace plumb {
 
-/// Returns the time of a bound, or of the measured part of an incomplete one. Absent: nothing of it
-/// is measured.
-[[nodiscard]] std::optional<Seconds> known_time(const Bound& bound);
-
 /// Returns how far a what-if's prediction was off, with its interval: "2.7 % (0.4 to 5.0)". It is
 /// "–" if nothing was realised.
 [[nodiscard]] std::string prediction_error_text(const WhatIfResult& result);

@@ -21,30 +21,6 @@ std::string ratio_to_hardware(const SingleLayerResult& layer) {
              : "–";
 }
 
-Json single_layers_json(const RunReport& report) {
-  Json rows = Json::array();
-  for (const SingleLayerResult& result : report.layers) {
-    Json row{{"key", result.layer.key.text},
-             {"count", result.layer.count},
-             {"file", result.layer.file},
-             {"macs", result.cost.macs},
-             {"seconds", Json()},
-             {"hardware_seconds", result.hardware ? Json(result.hardware->count()) : Json()}};
-    if (result.time) {
-      row["seconds"] = result.time->time.median.count();
-      row["low"] = result.time->time.interval.low.count();
-      row["high"] = result.time->time.interval.high.count();
-      row["samples"] = result.time->time.n;
-      row["cache"] = to_text(result.cache);
-      row["variant"] = result.time->variant;
-    } else {
-      row["reason"] = result.reason;
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 void write_single_layers(const RunReport& report, std::ostream& out) {
   if (report.layers.empty()) {
     return;

@@ -4,13 +4,11 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
-#include "reporting/content/run/json_documents.hpp"
+#include "harness/analysis/report/run_report.hpp"
 
 namespace plumb {
-
-/// Returns one object for each layer. Its times are null if there are none.
-[[nodiscard]] Json single_layers_json(const RunReport& report);
 
 /// Writes a table for a terminal. Without such layers it writes nothing.
 void write_single_layers(const RunReport& report, std::ostream& out);

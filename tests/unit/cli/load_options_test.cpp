@@ -8,7 +8,6 @@
 namespace plumb {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 ResolvedSuite suite_with(std::vector<Scenario> scenarios) {
@@ -43,8 +42,8 @@ TEST(LoadOptions, replace_the_suites_scenarios_but_keep_their_limits) {
   EXPECT_EQ(scenarios[1].name, "single_stream");
   EXPECT_EQ(scenarios[1].limits.percentile, 90.0);
   EXPECT_EQ(scenarios[1].settings.target_rate, std::nullopt) << "only server has one";
-  EXPECT_EQ(batches_of(scenarios[0]).maximum_batch, 4U);
-  EXPECT_EQ(batches_of(scenarios[0]).timeout, std::chrono::milliseconds(2));
+  EXPECT_EQ(scenarios[0].settings.maximum_batch, 4);
+  EXPECT_EQ(scenarios[0].settings.batch_timeout, Seconds(0.002));
 }
 
 TEST(LoadOptions, are_refused_where_they_change_nothing) {
@@ -64,48 +63,6 @@ TEST(LoadOptions, are_refused_where_they_change_nothing) {
   options.latency_limit = "15ms";
   EXPECT_THAT(fault_of(options, suite_with({scenario("offline")})),
               HasSubstr("'--latency-limit' needs the scenario server"));
-}
-
-TEST(LoadOptions, take_mlperfs_values_where_nothing_is_said) {
-  const RequestedLoad load = load_of(scenario("single_stream")).value();
-  EXPECT_EQ(load.fixed_duration, std::nullopt);
-  EXPECT_EQ(resolve_load(load).minimum_duration, std::chrono::minutes(10));
-  EXPECT_EQ(load.warm_up, Seconds(1.0));
-  EXPECT_EQ(load.seeds.schedule, 16159082839903944936U) << "MLPerf's, of round v6.1";
-}
-
-TEST(LoadOptions, leave_limits_on_tokens_alone) {
-  Scenario interactive = scenario("interactive");
-  interactive.limits.first_token = Seconds(0.5);
-  EXPECT_FALSE(load_of(interactive));
-  interactive.limits.latency = Seconds(1.0);
-  EXPECT_EQ(load_of(interactive).value().scenario, LoadScenario::kServer);
-}
-
-TEST(LoadOptions, prepare_the_batches_that_a_scenario_can_make) {
-  EXPECT_THAT(buckets_of(scenario("single_stream")), ElementsAre(1U));
-  EXPECT_THAT(buckets_of(scenario("multi_stream")), ElementsAre(1U, 8U));
-  Scenario server = scenario("server");
-  EXPECT_THAT(buckets_of(server), ElementsAre(1U));
-  server.settings.maximum_batch = 12;
-  EXPECT_THAT(buckets_of(server), ElementsAre(1U, 2U, 4U, 8U, 12U));
-  Scenario offline = scenario("offline");
-  offline.settings.maximum_batch = 16;
-  EXPECT_THAT(buckets_of(offline), ElementsAre(1U, 16U));
-}
-
-TEST(LoadOptions, check_a_suite_before_anything_is_measured) {
-  EXPECT_NO_THROW(check_loads(suite_with({scenario("offline"), scenario("single_stream")})));
-  try {
-    check_loads(suite_with({scenario("server")}));
-    FAIL() << "server has no latency limit";
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(),
-                HasSubstr("model 'lenet', scenario server: server needs a latency limit"));
-  }
-  Scenario offline = scenario("offline");
-  offline.limits.percentile = 99.0;
-  EXPECT_THROW(check_loads(suite_with({offline})), Error);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/paired_rounds.hpp"
+#include "harness/session/paired/paired_rounds.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "harness/base/ulid.hpp"
-#include "harness/session/executor.hpp"
+#include "harness/session/work/executor.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace plumb {

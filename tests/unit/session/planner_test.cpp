@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/planner.hpp"
+#include "harness/session/work/planner.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/session/system_facts.hpp"
+#include "harness/session/host/system_facts.hpp"
 
 #include <unistd.h>
 

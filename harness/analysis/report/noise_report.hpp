@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "harness/analysis/compare/rounds/aa_study.hpp"
+#include "harness/results/run.hpp"
+
+namespace plumb {
+
+/// Contents of a report on the noise of a stack that was compared with itself.
+struct NoiseReport {
+  std::string suite;
+  std::string stack;
+  std::string environment;
+  RunId first;
+  RunId second;
+  std::size_t calibrations = 0;  ///< that went into it, this one included
+  AaStudy noise;
+};
+
+}  // namespace plumb

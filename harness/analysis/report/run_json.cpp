@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/report/run_json.hpp"
+
+#include "harness/base/timestamp.hpp"
+#include "harness/loadgen/mlperf_words.hpp"
+
+namespace plumb {
+namespace {
+
+Json differences_json(const ExecutionTime& execution) {
+  Json rows = Json::array();
+  for (const LayerInModel& layer : execution.differences) {
+    rows.push_back({{"layer", layer.name},
+                    {"key", layer.key.text},
+                    {"variant", layer.variant},
+                    {"inside_seconds", layer.inside.count()},
+                    {"alone_seconds", layer.alone.count()}});
+  }
+  return rows;
+}
+
+Json load_json(const ScenarioResult& load) {
+  const bool known = load.result && load.result->query_latency.count > 0;
+  const auto seconds = [&](double percent) {
+    const std::optional<Seconds> time = latency_at(load, percent);
+    return time ? Json(time->count()) : Json();
+  };
+  Json row{{"mode", load.mode},
+           {"scenario", load.scenario},
+           {"outcome", to_text(load.outcome.kind)},
+           {"reason", load.outcome.reason},
+           {"median_seconds", seconds(50.0)},
+           {"low", known ? Json(Seconds(load.result->query_latency.median_low).count()) : Json()},
+           {"high", known ? Json(Seconds(load.result->query_latency.median_high).count()) : Json()},
+           {"p90_seconds", seconds(90.0)},
+           {"p99_seconds", seconds(99.0)},
+           {"samples", known ? load.result->query_latency.count : 0},
+           {"memory_bytes", load.memory.value},
+           {"reorders", load.reorders},
+           {"notice", kMlperfUnverified}};
+  row["load"] = Json::parse(to_json(load));
+  return row;
+}
+
+Json executions_json(const ModelBounds& model) {
+  Json rows = Json::array();
+  for (const ExecutionTime& execution : model.executions) {
+    const bool known = execution.samples > 0;
+    const auto seconds = [&](Seconds time) { return known ? Json(time.count()) : Json(); };
+    rows.push_back({{"mode", execution.mode},
+                    {"scenario", execution.scenario},
+                    {"outcome", to_text(execution.outcome.kind)},
+                    {"reason", execution.outcome.reason},
+                    {"median_seconds", seconds(execution.median)},
+                    {"low", seconds(execution.interval.low)},
+                    {"high", seconds(execution.interval.high)},
+                    {"p90_seconds", seconds(execution.p90)},
+                    {"p99_seconds", seconds(execution.p99)},
+                    {"samples", execution.samples},
+                    {"memory_bytes", execution.memory.value},
+                    {"reorders", execution.reorders},
+                    {"differences", differences_json(execution)},
+                    {"load", Json()}});
+  }
+  for (const ScenarioResult& load : model.loads) {
+    rows.push_back(load_json(load));
+  }
+  return rows;
+}
+
+}  // namespace
+
+Json new_document() {
+  return Json{{"schema_version", kJsonSchemaVersion}};
+}
+
+std::string document_text(const Json& document) {
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+Json seconds_or_null(const std::optional<Seconds>& value) {
+  return value ? Json(value->count()) : Json();
+}
+
+Json environments_json(const Environment& environment) {
+  return Json{
+      {environment.id(), {{"identity", environment.identity}, {"facts", environment.facts}}}};
+}
+
+Json bounds_json(const ModelBounds& model, Timestamp now) {
+  Json bounds = Json::array();
+  for (const Bound& bound : model.bounds) {
+    const bool known = known_time(bound).has_value();
+    Json row{{"kind", bound.kind},
+             {"mode", bound.mode},
+             {"seconds", known ? Json(bound.seconds.count()) : Json()},
+             {"low", known ? Json(bound.interval.low.count()) : Json()},
+             {"high", known ? Json(bound.interval.high.count()) : Json()},
+             {"complete", bound.complete},
+             {"oldest_row_seconds", Json()}};
+    if (bound.oldest_row) {
+      row["oldest_row_seconds"] = Seconds(now - *bound.oldest_row).count();
+    }
+    bounds.push_back(std::move(row));
+  }
+  Json unsupported = Json::array();
+  for (const auto& layer : model.unsupported) {
+    unsupported.push_back({{"layer", layer.layer}, {"key", layer.key}, {"reason", layer.reason}});
+  }
+  Json path = Json::array();
+  for (const PartitionStep& step : model.critical_steps) {
+    path.push_back({{"key", step.key.text},
+                    {"layers", step.layers},
+                    {"rewrite", step.rewrite},
+                    {"seconds", step.time ? Json(step.time->time.median.count()) : Json()}});
+  }
+  return Json{{"model", model.instance.model},
+              {"batch", model.instance.batch},
+              {"dtype", model.instance.dtype},
+              {"dims", model.instance.dims},
+              {"measured_layers", model.measured_layers},
+              {"total_layers", model.total_layers},
+              {"unsupported", unsupported},
+              {"bounds", bounds},
+              {"executions", executions_json(model)},
+              {"critical_path", path},
+              {"findings", model.findings}};
+}
+
+Json what_if_json(const WhatIfResult& result) {
+  Json layers = Json::array();
+  for (const auto& saving : result.layers) {
+    layers.push_back({{"layer", saving.layer},
+                      {"key", saving.key.text},
+                      {"before_seconds", saving.before.count()},
+                      {"after_seconds", saving.after.count()},
+                      {"change", saving.change}});
+  }
+  Json row{
+      {"name", result.name},
+      {"mode", result.mode},
+      {"baseline_seconds", seconds_or_null(result.baseline)},
+      {"predicted_seconds", seconds_or_null(result.predicted)},
+      {"predicted_speedup", result.predicted_speedup ? Json(*result.predicted_speedup) : Json()},
+      {"execution_mode", result.execution_mode},
+      {"realised_baseline_seconds", seconds_or_null(result.realised_baseline)},
+      {"realised_seconds", seconds_or_null(result.realised)},
+      {"realised_speedup", result.realised_speedup ? Json(*result.realised_speedup) : Json()},
+      {"prediction_error", result.prediction_error ? Json(result.prediction_error->share) : Json()},
+      {"layers", layers},
+      {"prerequisites", result.prerequisites}};
+  const auto add_interval = [&](const std::string& prefix, auto known, double low, double high) {
+    if (known) {
+      row[prefix + "low"] = low;
+      row[prefix + "high"] = high;
+    }
+  };
+  const auto add_times = [&](const std::string& prefix, const auto& time, const Interval& within) {
+    add_interval(prefix, time.has_value(), within.low.count(), within.high.count());
+  };
+  add_times("baseline_", result.baseline, result.baseline_interval);
+  add_times("", result.predicted, result.predicted_interval);
+  add_times("realised_baseline_", result.realised_baseline, result.realised_baseline_interval);
+  add_times("realised_", result.realised, result.realised_interval);
+  const PredictionError error = result.prediction_error.value_or(PredictionError{});
+  add_interval("prediction_error_", result.prediction_error.has_value(), error.low, error.high);
+  if (!result.why_not.empty()) {
+    row["why_not"] = result.why_not;
+  }
+  return row;
+}
+
+Json layers_json(const RunReport& report) {
+  Json rows = Json::array();
+  for (const SingleLayerResult& result : report.layers) {
+    Json row{{"key", result.layer.key.text},
+             {"count", result.layer.count},
+             {"file", result.layer.file},
+             {"macs", result.cost.macs},
+             {"seconds", Json()},
+             {"hardware_seconds", result.hardware ? Json(result.hardware->count()) : Json()}};
+    if (result.time) {
+      row["seconds"] = result.time->time.median.count();
+      row["low"] = result.time->time.interval.low.count();
+      row["high"] = result.time->time.interval.high.count();
+      row["samples"] = result.time->time.n;
+      row["cache"] = to_text(result.cache);
+      row["variant"] = result.time->variant;
+    } else {
+      row["reason"] = result.reason;
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json run_json(const RunRecord& run) {
+  return Json{
+      {"run", run.header.id},
+      {"suite", run.header.suite},
+      {"suite_hash", run.header.suite_hash},
+      {"environment", run.header.environment.id()},
+      {"backend", run.header.backend},
+      {"stack", run.header.stack},
+      {"shard", run.header.shard},
+      {"tags", run.tags},
+      {"started", to_text(run.header.started)},
+      {"finished", run.finished ? Json(to_text(*run.finished)) : Json()},
+      {"state", to_text(run.state)},
+      {"rows", {{"ok", run.rows_ok}, {"failed", run.rows_failed}, {"reused", run.rows_reused}}}};
+}
+
+Json bounds_document(const RunReport& report) {
+  Json result = new_document();
+  result["run"] = report.run.header.id;
+  result["environment"] = report.run.header.environment.id();
+  result["environments"] = environments_json(report.run.header.environment);
+  result["models"] = Json::array();
+  for (const ModelReport& model : report.models) {
+    result["models"].push_back(bounds_json(model.bounds, report.now));
+  }
+  result["layers"] = layers_json(report);
+  return result;
+}
+
+Json what_ifs_document(const RunReport& report) {
+  Json result = new_document();
+  result["run"] = report.run.header.id;
+  result["environment"] = report.run.header.environment.id();
+  result["environments"] = environments_json(report.run.header.environment);
+  result["models"] = Json::array();
+  for (const ModelReport& model : report.models) {
+    Json rows = Json::array();
+    for (const WhatIfResult& whatif : model.whatifs.whatifs) {
+      rows.push_back(what_if_json(whatif));
+    }
+    const ModelInstance& instance = model.whatifs.instance;
+    result["models"].push_back({{"model", instance.model},
+                                {"batch", instance.batch},
+                                {"dtype", instance.dtype},
+                                {"dims", instance.dims},
+                                {"whatifs", rows}});
+  }
+  return result;
+}
+
+}  // namespace plumb

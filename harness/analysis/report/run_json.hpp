@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "harness/analysis/report/run_report.hpp"
+
+namespace plumb {
+
+using Json = nlohmann::ordered_json;
+
+inline constexpr int kJsonSchemaVersion = 1;
+
+/// Returns a document with its `schema_version` and nothing else.
+[[nodiscard]] Json new_document();
+/// Returns the text of a document, indented, with a newline at its end. Bytes that are not UTF-8
+/// are replaced.
+[[nodiscard]] std::string document_text(const Json& document);
+/// Returns seconds, or null if they are absent.
+[[nodiscard]] Json seconds_or_null(const std::optional<Seconds>& value);
+/// Returns the facts of an environment under its id, for a document that names the id.
+[[nodiscard]] Json environments_json(const Environment& environment);
+
+[[nodiscard]] Json bounds_json(const ModelBounds& model, Timestamp now);
+[[nodiscard]] Json what_if_json(const WhatIfResult& result);
+/// Returns one object for each layer that the suite lists by itself. Its times are null if there
+/// are none.
+[[nodiscard]] Json layers_json(const RunReport& report);
+[[nodiscard]] Json run_json(const RunRecord& run);
+
+/// Returns bounds and executions of a run's models, and its single layers. The store keeps it for
+/// each model, and `plumb bound --json` prints it.
+[[nodiscard]] Json bounds_document(const RunReport& report);
+/// Returns what-ifs of a run's models. The store keeps it for each model, and `plumb whatif --json`
+/// prints it.
+[[nodiscard]] Json what_ifs_document(const RunReport& report);
+
+}  // namespace plumb

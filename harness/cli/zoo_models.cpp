@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/zoo_models.hpp"
+
+#include <fmt/format.h>
+#include <onnx/onnx_pb.h>
+
+#include "harness/base/error.hpp"
+#include "suites/zoo/zoo.hpp"
+
+namespace plumb {
+namespace {
+
+const zoo::Entry& find_entry(const std::string& name) {
+  const zoo::Entry* const entry = zoo::find(name);
+  if (entry == nullptr) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format(
+            "there is no model '{}': neither a file nor a built-in name; did you mean '{}'? "
+            "(`plumb model list` shows all)",
+            name,
+            zoo::nearest_name(name)));
+  }
+  return *entry;
+}
+
+}  // namespace
+
+onnx::ModelProto build_zoo_model(const std::string& name, const ReadOptions& options) {
+  return find_entry(name).build(options.batch.value_or(1), options.dims);
+}
+
+std::map<std::string, std::int64_t> ZooModels::axes(const std::string& name,
+                                                    const ReadOptions& options) const {
+  const zoo::Sizes sizes = find_entry(name).sizes(options.batch.value_or(1), options.dims);
+  return {sizes.axes.begin(), sizes.axes.end()};
+}
+
+Graph ZooModels::graph(const std::string& name, const ReadOptions& options) const {
+  Graph graph = graph_of(build_zoo_model(name, options));
+  graph.name = name;
+  return graph;
+}
+
+std::string ZooModels::onnx(const std::string& name, const ReadOptions& options) const {
+  return build_zoo_model(name, options).SerializeAsString();
+}
+
+}  // namespace plumb

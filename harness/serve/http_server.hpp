@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "harness/serve/exposition.hpp"
+#include "harness/serve/listen_address.hpp"
+
+namespace plumb {
+
+/// A GET or HEAD request.
+struct HttpRequest {
+  std::string target;  ///< path and query as sent; not to be trusted
+  bool accepts_gzip = false;
+};
+
+/// Reply to a request.
+struct HttpReply {
+  unsigned status = 200;
+  std::string type = "text/plain; charset=utf-8";
+  bool gzip = false;   ///< `body` is compressed
+  std::string policy;  ///< content security policy; empty: nothing may be loaded or run
+  BodyPieces body;
+};
+[[nodiscard]] HttpReply text_reply(unsigned status, std::string text);
+
+/// Limits on what a client may ask for.
+struct HttpLimits {
+  std::uint32_t header_bytes = 8192;
+  std::size_t connections = 512;     ///< more are closed at once
+  std::chrono::seconds request{10};  ///< from connecting, or the last answer, to the last header
+  std::chrono::seconds answer{30};   ///< to receive the whole answer
+};
+
+/// Server for GET and HEAD requests: HTTP/1.1 with keep-alive, no bodies, no files. All connections
+/// share one thread that waits for none of them. So a slow or broken client holds up only itself.
+class HttpServer {
+ public:
+  /// Callback that answers a request, at once or later and from any thread.
+  using Respond = std::function<void(HttpReply)>;
+  /// Handler of a request. It is called in the server's thread, so it must be quick. What it throws
+  /// becomes status 500.
+  using Handler = std::function<void(const HttpRequest&, const Respond&)>;
+
+  /// Begins to listen. Throws Error{kEnvironment} if the address is in use or not this machine's,
+  /// Error{kUser} for an unknown host.
+  HttpServer(const ListenAddress& address, Handler handler, const HttpLimits& limits = {});
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+  HttpServer(HttpServer&&) = delete;
+  HttpServer& operator=(HttpServer&&) = delete;
+  ~HttpServer();
+
+  /// Returns the address that it listens on, with the port that was found.
+  [[nodiscard]] ListenAddress address() const;
+  /// Returns whether only this machine can reach the server.
+  [[nodiscard]] bool is_loopback() const;
+  /// Serves in the calling thread until `stop` is set, which is checked ten times a second.
+  void run(const std::atomic<bool>& stop);
+
+ private:
+  struct Listener;
+  std::unique_ptr<Listener> listener_;
+};
+
+}  // namespace plumb

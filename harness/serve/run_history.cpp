@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/serve/run_history.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+
+#include "harness/session/stored/run_analysis.hpp"
+
+namespace plumb {
+namespace {
+
+bool has_tag(const RunRecord& run, const std::string& tag) {
+  return std::find(run.tags.begin(), run.tags.end(), tag) != run.tags.end();
+}
+
+/// Finds the newest run that is tagged as the baseline of its suite, or else as that of all suites.
+/// The runs must be comparable.
+const RunRecord* tagged_baseline(std::span<const RunRecord* const> newest_first) {
+  for (const bool for_suite : {true, false}) {
+    for (const RunRecord* run : newest_first) {
+      if (has_tag(*run, for_suite ? "baseline/" + run->header.suite : "baseline")) {
+        return run;
+      }
+    }
+  }
+  return nullptr;
+}
+
+ComparableRun comparable(const RunMetrics& run) {
+  return {run.models, run.deviation};
+}
+
+}  // namespace
+
+std::shared_ptr<const RunMetrics> RunHistory::analysed(const Archive& archive, const RunId& run) {
+  const auto [place, added] = analysed_.try_emplace(run);
+  Entry& entry = place->second;
+  entry.used = true;
+  if (!added) {
+    return entry.metrics;
+  }
+  try {
+    RunReport report;
+    const RunRecord record = archive.store.find_run(run);
+    try {
+      report = analyze_run(archive, record, {});
+      entry.readable = true;
+    } catch (const std::exception& error) {
+      spdlog::warn("run {} has row counts only: {}", run, error.what());
+      report = {};
+      report.run = record;
+      report.rows = archive.store.measurements(run);
+    }
+    entry.metrics =
+        std::make_shared<const RunMetrics>(run_metrics(std::move(report), slowest_layers_));
+  } catch (...) {
+    analysed_.erase(place);  // The store is at fault, not the run: try again the next time.
+    throw;
+  }
+  return entry.metrics;
+}
+
+void RunHistory::judge(const Archive& archive,
+                       std::span<const RunRecord* const> newest_first,
+                       SuiteMetrics& suite) {
+  const RunRecord& newest = *newest_first.front();
+  std::vector<const RunRecord*> alike;
+  for (const RunRecord* run : newest_first) {
+    if (are_comparable(run->header.environment, newest.header.environment)) {
+      alike.push_back(run);
+    }
+  }
+  std::optional<ComparableRun> baseline;
+  std::shared_ptr<const RunMetrics> kept;
+  if (const RunRecord* const tagged = tagged_baseline(alike); tagged != nullptr) {
+    alike.erase(std::find(alike.begin(), alike.end(), tagged), alike.end());
+    kept = analysed(archive, tagged->header.id);
+    baseline = comparable(*kept);
+  }
+  if (alike.empty()) {
+    return;  // The newest run is the baseline: there is nothing to judge it by.
+  }
+  // After a baseline, the newest two runs confirm a regression (regressions_of()).
+  alike.resize(std::min(alike.size(), baseline ? std::size_t{2} : kRunsLookedAt));
+  std::vector<std::shared_ptr<const RunMetrics>> runs;
+  std::vector<ComparableRun> compared;
+  for (const RunRecord* run : alike) {
+    runs.push_back(analysed(archive, run->header.id));
+    compared.push_back(comparable(*runs.back()));
+  }
+  suite.regressions = regressions_of(compared, baseline);
+}
+
+std::vector<SuiteMetrics> RunHistory::suites(const Archive& archive,
+                                             std::span<const RunRecord> runs) {
+  for (auto& [run, entry] : analysed_) {
+    entry.used = false;
+  }
+  std::map<RunSeries, std::vector<const RunRecord*>> series;
+  for (const RunRecord& run : runs) {
+    series[run_series_of(run.header)].push_back(&run);
+  }
+  std::vector<SuiteMetrics> suites;
+  suites.reserve(series.size());
+  for (auto& [name, newest_first] : series) {
+    SuiteMetrics& suite = suites.emplace_back();
+    suite.series = name;
+    suite.device = device_name(newest_first.front()->header.environment);
+    if (newest_first.front()->state != RunState::kFinished) {
+      suite.unfinished = newest_first.front()->header.started;
+    }
+    std::erase_if(newest_first,
+                  [](const RunRecord* run) { return run->state != RunState::kFinished; });
+    if (newest_first.empty()) {
+      continue;
+    }
+    suite.newest = analysed(archive, newest_first.front()->header.id);
+    if (newest_first.size() > 1) {
+      suite.environment_changed = !environment_drift(newest_first[1]->header.environment,
+                                                     newest_first[0]->header.environment)
+                                       .empty();
+    }
+    judge(archive, newest_first, suite);
+  }
+  std::erase_if(analysed_, [](const auto& entry) { return !entry.second.used; });
+  return suites;
+}
+
+std::size_t RunHistory::unreadable() const {
+  return static_cast<std::size_t>(
+      std::count_if(analysed_.begin(), analysed_.end(), [](const auto& entry) {
+        return !entry.second.readable;
+      }));
+}
+
+}  // namespace plumb

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/session/stored/archive.hpp"
+#include "reporting/prometheus/metric_families.hpp"
+
+namespace plumb {
+
+/// History of a store's runs, as the present state of each series. A finished run never changes, so
+/// each is analysed once and remembered while it is needed. For one thread.
+class RunHistory {
+ public:
+  /// Number of comparable runs that regressions look back over, the newest included.
+  static constexpr std::size_t kRunsLookedAt = 10;
+
+  explicit RunHistory(std::size_t slowest_layers) : slowest_layers_(slowest_layers) {}
+
+  /// Returns the state after `runs`, which are newest first as Store::runs() gives them. The
+  /// baseline of a series is the newest comparable run of its suite tagged `baseline/SUITE`, else
+  /// `baseline`. A run that cannot be analysed any more (its models changed) has its row counts
+  /// only. Throws what the store throws.
+  [[nodiscard]] std::vector<SuiteMetrics> suites(const Archive& archive,
+                                                 std::span<const RunRecord> runs);
+
+  /// Returns how many of the runs looked at last could not be analysed.
+  [[nodiscard]] std::size_t unreadable() const;
+
+ private:
+  struct Entry {
+    std::shared_ptr<const RunMetrics> metrics;
+    bool readable = false;
+    bool used = false;  ///< by the call of suites() in progress
+  };
+  [[nodiscard]] std::shared_ptr<const RunMetrics> analysed(const Archive& archive,
+                                                           const RunId& run);
+  void judge(const Archive& archive,
+             std::span<const RunRecord* const> newest_first,
+             SuiteMetrics& suite);
+
+  std::size_t slowest_layers_;
+  std::map<RunId, Entry> analysed_;
+};
+
+}  // namespace plumb

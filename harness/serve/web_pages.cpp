@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/serve/web_pages.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <list>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/session/stored/run_analysis.hpp"
+#include "harness/session/stored/stored_comparison.hpp"
+#include "reporting/content/comparison/comparison_page.hpp"
+#include "reporting/content/run/report.hpp"
+#include "reporting/content/store/store_pages.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMaxWaiting = 16;
+constexpr std::size_t kReportsKept = 8;
+constexpr std::size_t kLargestReportKept = 16U << 20U;
+constexpr std::chrono::seconds kPatience{5};
+constexpr const char* kHtml = "text/html; charset=utf-8";
+constexpr const char* kPage =
+    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'";
+// The report draws itself with the script inside it. It may load nothing and send nothing.
+constexpr const char* kReport =
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
+    "form-action 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+HttpReply page_reply(unsigned status, const char* policy, std::shared_ptr<const std::string> text) {
+  HttpReply reply;
+  reply.status = status;
+  reply.type = kHtml;
+  reply.policy = policy;
+  reply.body = {std::move(text)};
+  return reply;
+}
+
+template <typename Write>
+HttpReply page_of(unsigned status, Write&& write) {
+  std::ostringstream out;
+  write(out);
+  return page_reply(status, kPage, std::make_shared<const std::string>(std::move(out).str()));
+}
+
+HttpReply message(unsigned status, const std::string& title, const std::string& text) {
+  return page_of(status, [&](std::ostream& out) { write_message_page(title, text, out); });
+}
+
+}  // namespace
+
+struct WebPages::Worker {
+  explicit Worker(const ModelSource& source) : models(source) {}
+
+  struct Kept {
+    RunId run;
+    std::shared_ptr<const std::string> report;
+  };
+
+  [[nodiscard]] std::unique_ptr<Store> open() const {
+    if (!store_identity(store_url)) {
+      throw Error(Error::Kind::kEnvironment, "there is no store");
+    }
+    return open_store(store_url, {.migrate = false, .read_only = true, .patience = kPatience});
+  }
+
+  HttpReply report(const std::string& name) {
+    const auto store = open();
+    const RunRecord run = store->find_run(name);
+    const auto found = std::find_if(
+        kept.begin(), kept.end(), [&](const Kept& each) { return each.run == run.header.id; });
+    if (found != kept.end()) {
+      kept.splice(kept.begin(), kept, found);
+      return page_reply(200, kReport, found->report);
+    }
+    std::ostringstream out;
+    format_for(report_formats(), "report.html").write(analyze_run({*store, models}, run, {}), out);
+    const auto text = std::make_shared<const std::string>(std::move(out).str());
+    if (run.state == RunState::kFinished && text->size() <= kLargestReportKept) {
+      kept.push_front({run.header.id, text});
+      kept.resize(std::min(kept.size(), kReportsKept));
+    }
+    return page_reply(200, kReport, text);
+  }
+
+  HttpReply comparison(const RequestTarget& target) const {
+    const std::string base = target.value("base");
+    const std::string candidate = target.value("cand");
+    if (base.empty() || candidate.empty()) {
+      return message(400, "Two runs are compared", "Name them: /compare?base=RUN&cand=RUN");
+    }
+    std::vector<std::string> varied;
+    for (auto [each, end] = target.query.equal_range("vary"); each != end; ++each) {
+      varied.push_back(each->second);
+    }
+    const auto store = open();
+    const RunComparisonReport compared =
+        compare_stored_runs({*store, models}, base, candidate, varied, {});
+    return page_of(
+        200, [&](std::ostream& out) { write_comparison_page(compared, PagePlace::kServer, out); });
+  }
+
+  HttpReply page(const RequestTarget& target) {
+    const auto& path = target.path;
+    const std::shared_ptr<const MetricsSnapshot> now = newest();
+    if (path.empty()) {
+      return page_of(200, [&](std::ostream& out) {
+        write_overview_page(*now->runs, *now->suites, now->up, out);
+      });
+    }
+    if (path.size() == 2 && path[0] == "runs") {
+      return report(path[1]);
+    }
+    if (path.size() == 2 && path[0] == "models") {
+      bool found = false;
+      HttpReply reply = page_of(
+          200, [&](std::ostream& out) { found = write_model_page(path[1], *now->suites, out); });
+      return found ? reply
+                   : message(404, "No such model", "No newest run has a model of this name.");
+    }
+    if (path.size() == 1 && path[0] == "compare") {
+      return comparison(target);
+    }
+    return message(404, "Nothing here", "There is no such page.");
+  }
+
+  HttpReply safe_page(const RequestTarget& target) {
+    try {
+      return page(target);
+    } catch (const Error& error) {
+      if (error.kind() == Error::Kind::kUser) {
+        return message(404, "Not found", error.what());
+      }
+      if (error.kind() == Error::Kind::kRefused) {
+        return message(
+            409,
+            "These runs are unlike",
+            std::string(error.what()) + "; here: add &vary=stack (or another name) to the address");
+      }
+      spdlog::warn("a page could not be made: {}", error.what());
+      return message(
+          503, "The store cannot be read", "The server's log says why. Try again later.");
+    } catch (const std::exception& error) {
+      spdlog::error("a page could not be made: {}", error.what());
+      return message(500, "This page could not be made", "The server's log says why.");
+    }
+  }
+
+  std::string store_url;
+  const ModelSource& models;
+  Newest newest;
+  std::list<Kept> kept;  ///< last used first
+  std::atomic<std::size_t> waiting{0};
+  boost::asio::thread_pool thread{1};
+};
+
+WebPages::WebPages(std::string store_url, const ModelSource& models, Newest newest)
+    : worker_(std::make_unique<Worker>(models)) {
+  worker_->store_url = std::move(store_url);
+  worker_->newest = std::move(newest);
+}
+
+WebPages::~WebPages() {
+  worker_->thread.stop();
+  worker_->thread.join();
+}
+
+void WebPages::answer(RequestTarget target, const HttpServer::Respond& respond) {
+  if (worker_->waiting >= kMaxWaiting) {
+    respond(text_reply(503, "too many pages are wanted at once; try again\n"));
+    return;
+  }
+  ++worker_->waiting;
+  boost::asio::post(worker_->thread, [this, target = std::move(target), respond] {
+    respond(worker_->safe_page(target));
+    --worker_->waiting;
+  });
+}
+
+}  // namespace plumb

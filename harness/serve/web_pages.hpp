@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "harness/serve/http_server.hpp"
+#include "harness/serve/metrics_publisher.hpp"
+#include "harness/serve/request_target.hpp"
+
+namespace plumb {
+
+/// Pages of the server beside the metrics, made one after the other in a thread of their own:
+///
+///   /                       models and runs
+///   /runs/RUN               the HTML report of a run
+///   /models/MODEL           a model as the newest runs have it
+///   /compare?base=RUN&cand=RUN[&vary=FACT…]
+///
+/// They read the store and never write to it.
+class WebPages {
+ public:
+  using Newest = std::function<std::shared_ptr<const MetricsSnapshot>()>;
+
+  /// Keeps a reference to the models.
+  WebPages(std::string store_url, const ModelSource& models, Newest newest);
+  WebPages(const WebPages&) = delete;
+  WebPages& operator=(const WebPages&) = delete;
+  WebPages(WebPages&&) = delete;
+  WebPages& operator=(WebPages&&) = delete;
+  /// Ends after the page in progress. Those that wait are never answered.
+  ~WebPages();
+
+  /// Answers later, or at once with status 503 if too many wait. Call it from the server's thread.
+  void answer(RequestTarget target, const HttpServer::Respond& respond);
+
+ private:
+  struct Worker;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace plumb

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/host/worker_choice.hpp"
+
+#include "harness/session/host/user_paths.hpp"
+#include "harness/worker/protocol/stack.hpp"
+
+namespace plumb {
+
+WorkerOptions worker_options(const std::string& stack, int threads) {
+  WorkerOptions options;
+  options.stack = load_stack(stack, data_folder() / "stacks");
+  options.threads = threads;
+  // Each stack has a cache of its own: one version must not find what another has compiled.
+  options.stack.variables.try_emplace("CUDA_CACHE_PATH",
+                                      (data_folder() / "kernels" / options.stack.name).string());
+  options.search_path = {executable_folder().parent_path() / "libexec/plumb"};
+  return options;
+}
+
+}  // namespace plumb

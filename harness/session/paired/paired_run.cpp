@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/paired/paired_run.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "harness/base/ulid.hpp"
+#include "harness/session/host/system_facts.hpp"
+#include "harness/session/host/worker_choice.hpp"
+#include "harness/session/work/suite_models.hpp"
+
+namespace plumb {
+
+PairedRun paired_run(const std::string& stack,
+                     int threads,
+                     const ResolvedSuite& suite,
+                     std::span<const PlannedModel> models,
+                     std::vector<std::string> command) {
+  PairedRun run;
+  run.side = {worker_options(stack, threads), new_ulid()};
+  RunHeader& header = run.header;
+  header.id = run.side.run;
+  header.suite = suite.name;
+  header.resolved_suite = suite_for_store(suite, models);
+  header.suite_hash = sha256(header.resolved_suite);
+  header.backend = run.side.worker.stack.backend;
+  header.stack = stack;
+  header.environment =
+      join_environment(read_system(), WorkerProcess(run.side.worker).describe(), threads, stack);
+  header.environment.identity["method"] += " paired";
+  header.command = std::move(command);
+  header.started = current_time();
+  return run;
+}
+
+void refuse_unlike(const PairedRun& baseline, const PairedRun& candidate) {
+  std::vector<std::string> varied{"stack"};
+  for (const PairedRun* run : {&baseline, &candidate}) {
+    for (const auto& [name, value] : run->side.worker.stack.variables) {
+      varied.push_back(name);
+    }
+  }
+  std::string unlike;
+  for (const EnvironmentDifference& each :
+       environment_diff(baseline.header.environment, candidate.header.environment)) {
+    if (each.identity && !is_varied(each.name, varied)) {
+      unlike += fmt::format("\n  {}: '{}' and '{}'", each.name, each.baseline, each.candidate);
+    }
+  }
+  if (!unlike.empty()) {
+    throw Error(Error::Kind::kRefused,
+                "the stacks differ in more than their libraries:" + unlike +
+                    "\nonly stacks of one backend on one device are compared in pairs");
+  }
+}
+
+PairedSession::PairedSession(Store& store, PairedRun baseline, PairedRun candidate)
+    : baseline_(std::move(baseline)),
+      candidate_(std::move(candidate)),
+      baseline_session_(store, baseline_.side.worker.stack),
+      candidate_session_(store, candidate_.side.worker.stack) {
+  baseline_.side.before_worker_ends = baseline_session_.watcher();
+  candidate_.side.before_worker_ends = candidate_session_.watcher();
+  baseline_session_.begin(baseline_.header);
+  candidate_session_.begin(candidate_.header);
+  for (const PairedRun* each : {&baseline_, &candidate_}) {
+    spdlog::info("run {}: {}", each->header.id, each->header.stack);
+  }
+}
+
+std::vector<std::string> PairedSession::stack_faults() const {
+  std::vector<std::string> faults = baseline_session_.stack_faults();
+  for (std::string& fault : candidate_session_.stack_faults()) {
+    if (std::find(faults.begin(), faults.end(), fault) == faults.end()) {
+      faults.push_back(std::move(fault));
+    }
+  }
+  return faults;
+}
+
+void PairedSession::finish(RunState state) {
+  baseline_session_.finish(state);
+  candidate_session_.finish(state);
+}
+
+}  // namespace plumb

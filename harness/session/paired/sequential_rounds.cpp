@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/paired/sequential_rounds.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace plumb {
+namespace {
+
+Seconds now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+void keep_open(PairedWork& work, const RoundComparison& comparison) {
+  std::erase_if(work.layers,
+                [&](const LayerKey& key) { return !comparison.open_layers.contains(key); });
+  // All modes of an open model stay: only modes that are timed in turns can be compared.
+  std::erase_if(work.models, [&](const PairedWork::Model& model) {
+    return std::none_of(comparison.open_models.begin(),
+                        comparison.open_models.end(),
+                        [&](const ModelMode& mode) { return mode.first == model.subject; });
+  });
+}
+
+}  // namespace
+
+SequentialRounds measure_in_sequence(PairedRounds& pairs,
+                                     PairedWork work,
+                                     const SequentialRule& rule,
+                                     const RoundLimits& limits,
+                                     std::optional<Seconds> budget,
+                                     const std::function<void(const Progress&)>& report) {
+  const std::vector<std::size_t>& looks = rule.looks();
+  const std::size_t wanted = looks.back();
+  // Invalid rounds do not count, so more are allowed than the rule wants.
+  const std::size_t most = wanted + wanted / 2;
+  const Seconds start = now();
+  SequentialRounds result;
+  Progress progress;
+  progress.unit = "pairs";
+  progress.total = wanted;
+  while (result.rounds.size() < most) {
+    result.rounds.push_back(pairs.measure(work, [&](const std::string& current) {
+      progress.current = current;
+      progress.elapsed = now() - start;
+      report(progress);
+    }));
+    const std::size_t before = result.comparison.valid;
+    result.comparison = compare_rounds(result.rounds, rule, limits);
+    const std::size_t valid = result.comparison.valid;
+    progress.done = valid;
+    progress.elapsed = now() - start;
+    progress.left = progress.elapsed * (static_cast<double>(wanted - valid) /
+                                        static_cast<double>(result.rounds.size()));
+    if (valid != before && std::find(looks.begin(), looks.end(), valid) != looks.end()) {
+      const RoundComparison& comparison = result.comparison;
+      result.looks.push_back(
+          {valid, comparison.open_models.size() + comparison.open_layers.size()});
+      if (!comparison.open()) {
+        break;
+      }
+      keep_open(work, comparison);
+    }
+    result.budget_ended = budget && progress.elapsed >= *budget && valid < wanted;
+    if (!result.rounds.back().complete || valid >= wanted || result.budget_ended) {
+      break;
+    }
+  }
+  return result;
+}
+
+}  // namespace plumb

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/run/model_runs.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "harness/base/error.hpp"
+#include "harness/results/execution.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
+#include "harness/session/stored/run_record.hpp"
+#include "harness/session/work/mode_requests.hpp"
+#include "harness/session/work/random_order.hpp"
+#include "harness/session/work/suite_models.hpp"
+
+namespace plumb {
+namespace {
+
+// For each mode. Many processes follow the first, so each of them may be less exact.
+constexpr SamplingPlan kFirstSampling{.budget = Seconds(0.6)};
+constexpr SamplingPlan kRepeatedSampling{.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.1)};
+
+/// Lists the processes of a run that timed a model, by mode.
+std::map<std::string, std::set<std::int64_t>> processes_by_mode(const Store& store,
+                                                                const RunId& run,
+                                                                const std::string& subject) {
+  std::map<std::string, std::set<std::int64_t>> processes;
+  for (const DerivedRecord& record : store.derived(run, kExecutionRecord)) {
+    if (record.subject == subject) {
+      const Execution execution = execution_from_json(record.payload);
+      if (execution.row.outcome.timed()) {
+        processes[execution.mode].insert(execution.row.process);
+      }
+    }
+  }
+  return processes;
+}
+
+/// Returns whether enough processes of a run have timed every mode. A process times all modes in
+/// turns.
+bool has_all(const std::map<std::string, std::set<std::int64_t>>& done,
+             const std::vector<ModeRequest>& modes,
+             std::size_t processes) {
+  return std::all_of(modes.begin(), modes.end(), [&](const ModeRequest& request) {
+    const auto found = done.find(to_text(request.mode));
+    return found != done.end() && found->second.size() >= processes;
+  });
+}
+
+}  // namespace
+
+ModelRuns::ModelRuns(const SessionContext& context,
+                     Executor& executor,
+                     const RunId& run,
+                     const ResolvedSuite& suite,
+                     std::span<const PlannedModel> models,
+                     const Shard& shard,
+                     std::vector<ExecutionMode> modes)
+    : context_(context),
+      executor_(executor),
+      run_(run),
+      suite_(suite),
+      models_(models),
+      modes_(std::move(modes)) {
+  PLUMB_CHECK(suite.models.size() == models.size());
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    // An int8 model is executed as a mode of the f32 model, from which its scales are made.
+    if (i % shard.count == shard.index - 1 && models[i].instance.dtype != kInt8) {
+      mine_.push_back(i);
+    }
+  }
+}
+
+bool ModelRuns::execute(std::size_t processes, const std::function<bool()>& stopped) {
+  std::vector<std::size_t> order = mine_;
+  if (processes > 1) {
+    // A new order in each process spreads the times of a model over the run.
+    shuffle_for(run_, processes, order);
+  }
+  return std::all_of(order.begin(), order.end(), [&](std::size_t index) {
+    return execute_one(index, processes, stopped);
+  });
+}
+
+bool ModelRuns::execute_again(const std::set<std::string>& subjects,
+                              std::size_t round,
+                              const std::function<bool()>& stopped) {
+  std::vector<std::size_t> order = mine_;
+  shuffle_for(run_, round, order);
+  return std::all_of(order.begin(), order.end(), [&](std::size_t index) {
+    return !subjects.contains(subject_of(models_[index].instance)) ||
+           (!stopped() && execute_once(index, request_for(index, false)));
+  });
+}
+
+ExecuteRequest ModelRuns::request_for(std::size_t index, bool first) {
+  if (!requests_.contains(index)) {
+    requests_[index] = mode_requests(models_[index], results_of(context_.store, run_), modes_);
+  }
+  ExecuteRequest request = execute_request_of(context_.models, suite_.models[index]);
+  request.modes = requests_.at(index);
+  request.profile = first;
+  request.sampling = first ? kFirstSampling : kRepeatedSampling;
+  return request;
+}
+
+bool ModelRuns::execute_one(std::size_t index,
+                            std::size_t processes,
+                            const std::function<bool()>& stopped) {
+  const ModelInstance& instance = models_[index].instance;
+  const ExecuteRequest request = request_for(index, processes == 1);
+  if (has_all(processes_by_mode(context_.store, run_, subject_of(instance)),
+              request.modes,
+              processes)) {
+    return true;
+  }
+  if (stopped()) {
+    return false;
+  }
+  spdlog::info("end to end {}/{}: {}, {} modes, process {}",
+               index + 1,
+               models_.size(),
+               to_text(instance, ", "),
+               request.modes.size(),
+               processes);
+  return execute_once(index, request);
+}
+
+bool ModelRuns::execute_once(std::size_t index, const ExecuteRequest& request) {
+  const std::vector<Execution> executions = executed_model(request);
+  for (const Execution& execution : executions) {
+    put_run_record(context_.store,
+                   run_,
+                   kExecutionRecord,
+                   subject_of(models_[index].instance),
+                   to_json(execution));
+  }
+  return !executions.empty();  // stopped by the user: the model begins anew when it is resumed
+}
+
+/// Executes a model and shows its progress. Empty: the user stopped it.
+std::vector<Execution> ModelRuns::executed_model(const ExecuteRequest& request) {
+  ProgressStage stage(context_.progress);
+  return executor_.execute_model(request, [&](const ExecuteProgress& progress) {
+    std::optional<Seconds> left;
+    if (progress.share > 0.0) {
+      left = progress.elapsed * ((1.0 - progress.share) / progress.share);
+    }
+    stage.show({.done = static_cast<std::size_t>(progress.share * 100.0),
+                .total = 100,
+                .unit = "% of " + request.name,
+                .current = {},
+                .elapsed = progress.elapsed,
+                .left = left});
+  });
+}
+
+}  // namespace plumb

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "harness/session/work/executor.hpp"
+#include "harness/session/work/planner.hpp"
+#include "harness/session/work/session_context.hpp"
+
+namespace plumb {
+
+/// Models of one run, executed end to end in several restarted processes each.
+class ModelRuns {
+ public:
+  /// Keeps references to the context, executor, run and suite, and the span of models. Models of
+  /// other shards are left out.
+  ModelRuns(const SessionContext& context,
+            Executor& executor,
+            const RunId& run,
+            const ResolvedSuite& suite,
+            std::span<const PlannedModel> models,
+            const Shard& shard,
+            std::vector<ExecutionMode> modes);
+
+  /// Executes each model in one more worker process, unless `processes` processes of the run have
+  /// timed it. Returns false if `stopped`, asked before each model, or the user ended the work.
+  ///
+  /// The modes are those of mode_requests(). Results are stored as records of kind "execution". The
+  /// first process of a model also times the steps of its plan. Later ones take less time, and the
+  /// models in a random order.
+  bool execute(std::size_t processes, const std::function<bool()>& stopped);
+  /// Executes the models of these subjects once more, each in a fresh process, as execute() does
+  /// after the first. Returns false if the work was ended as there.
+  bool execute_again(const std::set<std::string>& subjects,
+                     std::size_t round,
+                     const std::function<bool()>& stopped);
+
+ private:
+  bool execute_one(std::size_t index, std::size_t processes, const std::function<bool()>& stopped);
+  bool execute_once(std::size_t index, const ExecuteRequest& request);
+  [[nodiscard]] std::vector<Execution> executed_model(const ExecuteRequest& request);
+  [[nodiscard]] ExecuteRequest request_for(std::size_t index, bool first);
+
+  const SessionContext& context_;
+  Executor& executor_;
+  const RunId& run_;
+  const ResolvedSuite& suite_;
+  std::span<const PlannedModel> models_;
+  std::vector<std::size_t> mine_;  ///< indices of the models of this shard
+  std::vector<ExecutionMode> modes_;
+  std::map<std::size_t, std::vector<ModeRequest>> requests_;  ///< of models executed, by index
+};
+
+}  // namespace plumb

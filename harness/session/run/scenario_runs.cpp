@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/run/scenario_runs.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/analysis/bounds/model_load.hpp"
+#include "harness/base/error.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
+#include "harness/session/run/mlperf_logs.hpp"
+#include "harness/session/run/scenario_loads.hpp"
+#include "harness/session/stored/run_analysis.hpp"
+#include "harness/session/stored/run_record.hpp"
+#include "harness/session/work/mode_requests.hpp"
+#include "harness/session/work/suite_models.hpp"
+
+namespace plumb {
+namespace {
+
+/// One scenario of one model in one mode, to be executed.
+struct WantedLoad {
+  const ResolvedSuite::Model& model;
+  const PlannedModel& planned;
+  const Scenario& scenario;
+  ExecutionMode mode;
+
+  [[nodiscard]] const ModelInstance& instance() const { return planned.instance; }
+};
+
+std::string name_of(const WantedLoad& wanted) {
+  return fmt::format(
+      "{}, {}, {}", to_text(wanted.instance(), ", "), wanted.scenario.name, to_text(wanted.mode));
+}
+
+ScenarioResult refused(const WantedLoad& wanted, std::string reason) {
+  ScenarioResult load;
+  load.mode = to_text(wanted.mode);
+  load.model = wanted.model.name;
+  load.outcome = {Outcome::Kind::kUnsupported, std::move(reason)};
+  load.started = current_time();
+  return load;
+}
+
+/// Returns the mode with its steps. Absent if the run lacks a time for a layer, or if batches of
+/// several sizes would need variants that were measured at one size.
+std::optional<ModeRequest> mode_of(const WantedLoad& wanted, const ResultSet& results) {
+  if (wanted.mode.best_variant && buckets_of(wanted.scenario).size() > 1) {
+    return std::nullopt;
+  }
+  std::vector<ModeRequest> modes = mode_requests(wanted.planned, results, {wanted.mode});
+  return modes.empty() ? std::nullopt : std::optional(std::move(modes.front()));
+}
+
+LoadRequest request_of(const ModelSource& models,
+                       const WantedLoad& wanted,
+                       const ModeRequest& mode,
+                       const RequestedLoad& load,
+                       std::optional<Seconds> budget,
+                       Seconds row_timeout) {
+  LoadRequest request;
+  for (const std::size_t samples : buckets_of(wanted.scenario)) {
+    ResolvedSuite::Model joined = wanted.model;
+    joined.batch *= static_cast<std::int64_t>(samples);
+    request.buckets.push_back({samples, execute_request_of(models, joined)});
+    request.buckets.back().model.modes = {mode};
+  }
+  request.inputs_per_sample = wanted.model.batch;
+  request.load = load;
+  // The worker must find a stalled system before this side takes the worker for hanging.
+  request.load.stall_limit = row_timeout * 0.5;
+  request.batches = batches_of(wanted.scenario);
+  request.budget = budget;
+  return request;
+}
+
+/// Returns whether a run has a load whose verdict more time would not change.
+bool is_conclusive(std::span<const ScenarioResult> loads,
+                   const std::string& scenario,
+                   const std::string& mode) {
+  return std::any_of(loads.begin(), loads.end(), [&](const ScenarioResult& load) {
+    const LoadVerdict verdict = verdict_of(load);
+    return load.scenario == scenario && load.mode == mode &&
+           (verdict == LoadVerdict::kValid || verdict == LoadVerdict::kFailed);
+  });
+}
+
+/// Lists the scenarios of this shard for which the run has no conclusive load.
+std::vector<WantedLoad> wanted_loads(const ResolvedSuite& suite,
+                                     std::span<const PlannedModel> models,
+                                     const Shard& shard,
+                                     const std::vector<ExecutionMode>& modes,
+                                     std::map<std::string, std::vector<ScenarioResult>> done) {
+  std::vector<WantedLoad> wanted;
+  for (std::size_t i = shard.index - 1; i < models.size(); i += shard.count) {
+    const std::vector<ScenarioResult>& known = done[subject_of(models[i].instance)];
+    for (const Scenario& scenario : suite.models[i].scenarios) {
+      for (const ExecutionMode& mode : modes) {
+        if (!is_conclusive(known, scenario.name, to_text(mode))) {
+          wanted.push_back({suite.models[i], models[i], scenario, mode});
+        }
+      }
+    }
+  }
+  return wanted;
+}
+
+ScenarioResult execute(const ModelSource& models,
+                       Executor& executor,
+                       const WantedLoad& wanted,
+                       const ResultSet& results,
+                       std::optional<Seconds> budget,
+                       const LoadLimits& limits,
+                       const std::function<void(const LoadProgress&)>& report) {
+  if (wanted.instance().dtype == kInt8) {
+    return refused(wanted,
+                   "in 8 bits a model is loaded as its f32 instance in a mode: --mode fusion+int8");
+  }
+  const std::optional<RequestedLoad> load = load_of(wanted.scenario);
+  if (!load) {
+    return refused(wanted, "limits on tokens are not judged: give a latency limit of the query");
+  }
+  const std::optional<ModeRequest> mode = mode_of(wanted, results);
+  if (!mode) {
+    return refused(wanted,
+                   "best_variant needs a time for every layer in this run, and a maximum batch of "
+                   "1: variants are measured at one batch");
+  }
+  LoadRequest request;
+  try {
+    request = request_of(models, wanted, *mode, *load, budget, limits.row_timeout);
+  } catch (const Error& error) {
+    return refused(wanted, fmt::format("no larger batch can be made: {}", error.what()));
+  }
+  if (limits.accuracy) {
+    request.accuracy_log =
+        mlperf_accuracy_file(limits.mlperf_logs, wanted.instance(), wanted.scenario.name);
+  }
+  return executor.run_scenario(request, report);
+}
+
+void log_verdict(const WantedLoad& wanted, const ScenarioResult& load) {
+  const LoadVerdict verdict = verdict_of(load);
+  if (verdict == LoadVerdict::kValid) {
+    return;
+  }
+  for (const std::string& reason : reasons_of(load)) {
+    spdlog::warn("{}: {}: {}",
+                 name_of(wanted),
+                 verdict == LoadVerdict::kNotExecuted ? to_text(load.outcome.kind) : "INVALID",
+                 reason);
+  }
+}
+
+}  // namespace
+
+bool execute_loads(const SessionContext& context,
+                   Executor& executor,
+                   const RunId& run,
+                   const ResolvedSuite& suite,
+                   std::span<const PlannedModel> models,
+                   const Shard& shard,
+                   const std::vector<ExecutionMode>& modes,
+                   const LoadLimits& limits,
+                   const std::function<bool()>& stopped) {
+  PLUMB_CHECK(suite.models.size() == models.size());
+  const std::vector<WantedLoad> wanted =
+      wanted_loads(suite,
+                   models,
+                   shard,
+                   modes.empty() ? std::vector<ExecutionMode>{{}} : modes,
+                   loads_of(context.store, run));
+  if (wanted.empty()) {
+    return true;
+  }
+  const ResultSet results = results_of(context.store, run);
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    if (stopped()) {
+      return false;
+    }
+    spdlog::info("scenario {}/{}: {}", i + 1, wanted.size(), name_of(wanted[i]));
+    std::optional<Seconds> budget = limits.left();
+    if (budget) {
+      *budget /= static_cast<double>(wanted.size() - i);
+    }
+    ScenarioResult load;
+    {
+      ProgressStage stage(context.progress);
+      load = execute(
+          context.models,
+          executor,
+          wanted[i],
+          results,
+          budget,
+          limits,
+          [&](const LoadProgress& progress) {
+            stage.show(
+                {.done = i,
+                 .total = wanted.size(),
+                 .unit = "scenarios",
+                 .current = fmt::format(
+                     "{}: {}, {} batches", name_of(wanted[i]), progress.phase, progress.batches),
+                 .elapsed = progress.elapsed,
+                 .left = std::nullopt});
+          });
+    }
+    if (load.outcome.kind == Outcome::Kind::kSkipped) {
+      return false;  // stopped by the user: what there was of it says nothing
+    }
+    load.scenario = wanted[i].scenario.name;
+    put_run_record(context.store, run, "load", subject_of(wanted[i].instance()), to_json(load));
+    log_verdict(wanted[i], load);
+    if (!limits.mlperf_logs.empty() && load.result) {
+      write_mlperf_logs(limits.mlperf_logs, wanted[i].instance(), load);
+    }
+  }
+  return true;
+}
+
+}  // namespace plumb

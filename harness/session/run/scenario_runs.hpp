@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/session/work/executor.hpp"
+#include "harness/session/work/planner.hpp"
+#include "harness/session/work/session_context.hpp"
+
+namespace plumb {
+
+/// Limits and log options for the scenarios of a run.
+struct LoadLimits {
+  std::function<std::optional<Seconds>()> left;  ///< of the run's budget; absent: no budget
+  Seconds row_timeout{60.0};                     ///< of silence from a worker
+  std::filesystem::path mlperf_logs;             ///< empty: no logs
+  bool accuracy = false;                         ///< log the answer to every sample, too
+};
+
+/// Runs each scenario of a suite's models in each mode (none given: plain). Each takes a worker
+/// process of its own, and its result is stored as the run's record of kind "load". Scenarios with
+/// a conclusive load in the run are left out. The others share what is left of the budget equally.
+/// Returns false if `stopped`, asked before each, or the user ended the work.
+bool execute_loads(const SessionContext& context,
+                   Executor& executor,
+                   const RunId& run,
+                   const ResolvedSuite& suite,
+                   std::span<const PlannedModel> models,
+                   const Shard& shard,
+                   const std::vector<ExecutionMode>& modes,
+                   const LoadLimits& limits,
+                   const std::function<bool()>& stopped);
+
+}  // namespace plumb

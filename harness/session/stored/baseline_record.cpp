@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/stored/baseline_record.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "harness/base/error.hpp"
+#include "harness/session/stored/run_record.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kRecordKind = "baseline";
+
+bool has_tag(const RunRecord& run, const std::string& tag) {
+  return std::find(run.tags.begin(), run.tags.end(), tag) != run.tags.end();
+}
+
+BaselineEntry entry_of(const RunRecord& run, const DerivedRecord& record) {
+  const auto payload = nlohmann::json::parse(record.payload);
+  BaselineEntry entry;
+  entry.name = record.subject;
+  entry.run = run.header;
+  entry.current = has_tag(run, record.subject);
+  entry.accepted = parse_timestamp(payload.at("accepted").get<std::string>());
+  entry.who = payload.at("who").get<std::string>();
+  entry.reason = payload.at("reason").get<std::string>();
+  entry.previous = payload.at("previous").get<std::string>();
+  return entry;
+}
+
+}  // namespace
+
+void accept_baseline(Store& store,
+                     const RunRecord& run,
+                     const std::string& name,
+                     const std::string& who,
+                     const std::string& reason) {
+  if (run.state != RunState::kFinished) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("run {} is {}: only a finished run can be a baseline; `plumb run "
+                            "--resume` goes on with it",
+                            run.header.id,
+                            to_text(run.state)));
+  }
+  std::string previous;
+  for (const RunRecord& other : store.runs()) {
+    if (has_tag(other, name)) {
+      previous = other.header.id;
+    }
+  }
+  store.tag(run.header.id, name);
+  put_run_record(store,
+                 run.header.id,
+                 kRecordKind,
+                 name,
+                 nlohmann::json{{"accepted", to_text(current_time())},
+                                {"who", who},
+                                {"reason", reason},
+                                {"previous", previous}}
+                     .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+std::vector<BaselineEntry> baselines_in(const Store& store) {
+  std::vector<BaselineEntry> entries;
+  for (const RunRecord& run : store.runs()) {
+    std::vector<std::string> unrecorded = run.tags;
+    std::erase_if(unrecorded, [](const std::string& tag) {
+      return tag != "baseline" && !tag.starts_with("baseline/");
+    });
+    for (const DerivedRecord& record : store.derived(run.header.id, kRecordKind)) {
+      entries.push_back(entry_of(run, record));
+      std::erase(unrecorded, record.subject);
+    }
+    for (const std::string& tag : unrecorded) {
+      BaselineEntry& entry = entries.emplace_back();
+      entry.name = tag;
+      entry.run = run.header;
+      entry.current = true;
+    }
+  }
+  std::stable_sort(entries.begin(), entries.end(), [](const auto& one, const auto& other) {
+    return one.accepted > other.accepted;
+  });
+  return entries;
+}
+
+}  // namespace plumb

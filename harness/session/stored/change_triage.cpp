@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/stored/change_triage.hpp"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "harness/base/error.hpp"
+#include "harness/results/json_object.hpp"
+#include "harness/session/stored/run_record.hpp"
+
+namespace plumb {
+
+std::vector<ChangeRecord> read_changes(const Store& store, std::span<const RunRecord> runs) {
+  std::vector<ChangeRecord> changes;
+  for (const RunRecord& run : runs) {
+    for (const DerivedRecord& record : store.derived(run.header.id, "change")) {
+      const nlohmann::json document = parse_json(record.payload);
+      const JsonObject entry(document);
+      const auto state = parse_change_state(entry.text("state"));
+      if (!state) {
+        throw Error(Error::Kind::kEnvironment,
+                    "run " + record.run + " has a change in the state '" + entry.text("state") +
+                        "', which this version does not know: use a newer plumb");
+      }
+      changes.push_back({.series = record.subject,
+                         .run = record.run,
+                         .state = *state,
+                         .reason = entry.text_or_empty("reason"),
+                         .before = entry.number("before_seconds"),
+                         .after = entry.number("after_seconds")});
+    }
+  }
+  return changes;
+}
+
+void enter_changes(Store& store, std::span<const ChangeRecord> changes, const RunId& newest) {
+  for (const ChangeRecord& change : changes) {
+    put_run_record(store,
+                   change.run,
+                   "change",
+                   change.series,
+                   nlohmann::json{{"state", to_text(change.state)},
+                                  {"reason", change.reason},
+                                  {"before_seconds", change.before},
+                                  {"after_seconds", change.after},
+                                  {"judged_with", newest}}
+                       .dump());
+  }
+}
+
+}  // namespace plumb

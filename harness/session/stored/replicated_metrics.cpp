@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/stored/replicated_metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "harness/results/execution.hpp"
+#include "harness/results/json_object.hpp"
+#include "harness/session/stored/stored_noise.hpp"
+
+namespace plumb {
+namespace {
+
+using Process = ReplicatedMetric::Process;
+using Rounds = std::map<std::int64_t, Process>;
+
+/// One metric of one run: its kind, its processes by round, and the resolution.
+struct Side {
+  std::string kind;
+  Rounds rounds;
+  double resolution = 0.0;
+};
+
+double tick_of(const Environment& environment) {
+  double tick = 0.0;
+  const auto fact = environment.facts.find("measure.timer_tick_seconds");
+  if (fact != environment.facts.end()) {
+    const std::string& text = fact->second;
+    std::from_chars(text.data(), text.data() + text.size(), tick);
+  }
+  return tick;
+}
+
+Process process_of(const Measurement& row, const std::string& day) {
+  Process process{day, {}};
+  if (row.outcome.timed()) {
+    for (const Seconds sample : row.samples) {
+      process.samples.push_back((sample - row.floor).count());
+    }
+  }
+  return process;
+}
+
+std::map<std::string, Side> sides_of(const Store& store, const RunRecord& run) {
+  std::map<std::string, Side> sides;
+  const std::string day = to_text(run.header.started).substr(0, 10);
+  const double tick = tick_of(run.header.environment);
+  for (const StoredMeasurement& stored : store.measurements(run.header.id)) {
+    const Measurement& row = stored.measurement;
+    if (row.purpose == Purpose::kFull && row.cache == CacheMode::kNone && !stored.reused) {
+      Side& side = sides["layers/" + row.key.text];
+      side.kind = "layer";
+      side.rounds[row.process] = process_of(row, day);
+      side.resolution = std::max(
+          side.resolution, tick / static_cast<double>(std::max<std::int64_t>(1, row.repetitions)));
+    }
+  }
+  for (const DerivedRecord& record : store.derived(run.header.id, "paired_execution")) {
+    const Execution execution = execution_from_json(record.payload);
+    Side& side = sides[fmt::format(
+        "models/{}/end_to_end/{}/{}", record.subject, execution.mode, execution.scenario)];
+    side.kind = "end_to_end";
+    side.rounds[execution.row.process] = process_of(execution.row, day);
+  }
+  return sides;
+}
+
+}  // namespace
+
+std::vector<SelfComparison> stored_calibrations(const Store& store, const RunHeader& like) {
+  std::vector<SelfComparison> found;
+  for (const RunRecord& run : store.runs()) {
+    if (run.header.suite == like.suite && run.header.environment.id() == like.environment.id()) {
+      for (const DerivedRecord& record : store.derived(run.header.id, kNoiseRecord)) {
+        const nlohmann::json document = parse_json(record.payload);
+        const std::string& second = JsonObject(document).text("second_run");
+        found.push_back({store.find_run(run.header.id), store.find_run(second)});
+      }
+    }
+  }
+  std::erase_if(found, [&](const SelfComparison& each) {
+    return each.first.header.suite_hash != like.suite_hash;
+  });
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+std::vector<ReplicatedMetric> replicated_metrics(const Store& store,
+                                                 std::span<const SelfComparison> calibrations) {
+  std::map<std::string, ReplicatedMetric> metrics;
+  for (const SelfComparison& calibration : calibrations) {
+    std::map<std::string, Side> second = sides_of(store, calibration.second);
+    for (auto& [series, side] : sides_of(store, calibration.first)) {
+      ReplicatedMetric& metric = metrics[series];
+      metric.series = series;
+      metric.kind = side.kind;
+      metric.resolution = std::max({metric.resolution, side.resolution, second[series].resolution});
+      for (auto& [round, process] : side.rounds) {
+        metric.pairs.emplace_back(std::move(process), std::move(second[series].rounds[round]));
+      }
+    }
+  }
+  std::vector<ReplicatedMetric> result;
+  for (auto& [series, metric] : metrics) {
+    result.push_back(std::move(metric));
+  }
+  return result;
+}
+
+}  // namespace plumb

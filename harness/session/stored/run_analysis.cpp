@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/stored/run_analysis.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/analysis/compare/run_times.hpp"
+#include "harness/analysis/report/run_json.hpp"
+#include "harness/analysis/whatif/realised_saving.hpp"
+#include "harness/base/error.hpp"
+#include "harness/results/results_json.hpp"
+#include "harness/session/work/suite_models.hpp"
+
+namespace plumb {
+namespace {
+
+/// Adds a finding to a model with the wanted scenarios that the run has not executed.
+void add_missing_scenarios(const std::vector<std::string>& wanted, ModelBounds& model) {
+  std::vector<std::string> missing;
+  for (const std::string& name : wanted) {
+    if (std::none_of(model.loads.begin(), model.loads.end(), [&](const ScenarioResult& load) {
+          return load.scenario == name;
+        })) {
+      missing.push_back(name);
+    }
+  }
+  if (!missing.empty()) {
+    model.findings.push_back(fmt::format("not executed in this run, of the suite's scenarios: {}",
+                                         fmt::join(missing, ", ")));
+  }
+}
+
+std::vector<SingleLayer> single_layers_of(const RunRecord& run) {
+  std::vector<SingleLayer> layers;
+  const auto document = nlohmann::json::parse(run.header.resolved_suite, nullptr, false);
+  if (document.is_object() && document.contains("layers")) {
+    for (const auto& entry : document["layers"]) {
+      layers.push_back({.key = {entry.at("key").get<std::string>()},
+                        .count = entry.at("count").get<std::int64_t>(),
+                        .file = entry.at("file").get<std::string>()});
+    }
+  }
+  return layers;
+}
+
+}  // namespace
+
+RunResults read_results(const Store& store, const RunId& run, std::optional<double> fastest) {
+  RunResults results;
+  results.rows = store.measurements(run);
+  for (const DerivedRecord& record : store.derived(run, kExecutionRecord)) {
+    results.executions[record.subject].push_back(execution_from_json(record.payload));
+  }
+  if (const auto own = fastest_pace(results.rows, results.executions)) {
+    mark_slow_host(std::min(*own, fastest.value_or(*own)), results.rows, results.executions);
+  }
+  return results;
+}
+
+std::map<std::string, std::vector<ScenarioResult>> loads_of(const Store& store, const RunId& run) {
+  std::map<std::string, std::vector<ScenarioResult>> loads;
+  for (const DerivedRecord& record : store.derived(run, "load")) {
+    loads[record.subject].push_back(scenario_result_from_json(record.payload));
+  }
+  return loads;
+}
+
+RunReport analyze_run(const Archive& archive,
+                      const RunRecord& run,
+                      const std::vector<std::string>& only) {
+  return analyze_run(archive, run, only, read_results(archive.store, run.header.id));
+}
+
+RunReport analyze_run(const Archive& archive,
+                      const RunRecord& run,
+                      const std::vector<std::string>& only,
+                      const RunResults& run_results) {
+  RunReport report;
+  report.run = run;
+  report.now = current_time();
+  report.rows = run_results.rows;
+  if (const auto record = archive.store.latest_calibration(run.header.environment.id())) {
+    report.calibration = calibration_from_json(record->payload);
+  }
+  const ResultSet results(report.rows, report.calibration);
+  const std::map<ModelInstance, std::vector<std::string>> wanted = scenarios_of_run(run);
+  std::map<std::string, std::vector<ScenarioResult>> loads = loads_of(archive.store, run.header.id);
+  for (PlannedModel& model : models_of_run(archive.models, run)) {
+    if (!only.empty() && std::find(only.begin(), only.end(), model.instance.model) == only.end()) {
+      continue;
+    }
+    ModelReport entry;
+    entry.bounds = bounds_of(model.instance, model.graph, results);
+    const auto executed = run_results.executions.find(subject_of(model.instance));
+    if (executed != run_results.executions.end()) {
+      add_executions(executed->second, model.graph, results, entry.bounds);
+    }
+    add_loads(loads[subject_of(model.instance)], entry.bounds);
+    if (const auto found = wanted.find(model.instance); found != wanted.end()) {
+      add_missing_scenarios(found->second, entry.bounds);
+    }
+    entry.whatifs = what_ifs_of(WhatIfInput{model.instance, model.graph, results});
+    add_realised_savings(entry.bounds, entry.whatifs);
+    entry.graph = std::move(model.graph);
+    report.models.push_back(std::move(entry));
+  }
+  if (only.empty()) {
+    report.layers = single_layer_results(single_layers_of(run), results);
+  }
+  if (report.models.empty() && !only.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("run {} has no model '{}'", run.header.id, fmt::join(only, "', '")));
+  }
+  return report;
+}
+
+void store_analysis(Store& store, const RunReport& report) {
+  std::vector<DerivedRecord> records;
+  for (const ModelReport& model : report.models) {
+    RunReport one;
+    one.run = report.run;
+    one.now = report.now;
+    one.models.push_back(model);
+    std::set<RowId> inputs;
+    for (const Bound& bound : model.bounds.bounds) {
+      inputs.insert(bound.inputs.begin(), bound.inputs.end());
+    }
+    const auto add = [&](const char* kind, const Json& document) {
+      records.push_back({.run = report.run.header.id,
+                         .kind = kind,
+                         .subject = subject_of(model.bounds.instance),
+                         .analysis_version = std::string(kAnalysisVersion),
+                         .inputs = {inputs.begin(), inputs.end()},
+                         .payload = document_text(document),
+                         .computed = report.now});
+    };
+    add("bound", bounds_document(one));
+    add("whatif", what_ifs_document(one));
+  }
+  const ResultSet results(report.rows, report.calibration);
+  std::vector<ModelBounds> bounds;
+  for (const ModelReport& model : report.models) {
+    bounds.push_back(model.bounds);
+  }
+  records.push_back({.run = report.run.header.id,
+                     .kind = kRunTimesRecord,
+                     .subject = report.run.header.environment.id(),
+                     .analysis_version = std::string(kAnalysisVersion),
+                     .inputs = {},
+                     .payload = to_json(collect_run_times(results, bounds)),
+                     .computed = report.now});
+  store.put_derived(records);
+}
+
+}  // namespace plumb

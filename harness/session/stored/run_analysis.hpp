@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/analysis/bounds/slow_host.hpp"
+#include "harness/analysis/report/run_report.hpp"
+#include "harness/session/stored/archive.hpp"
+
+namespace plumb {
+
+/// A run's rows and executions, with what was measured on a slowed-down host marked as disturbed.
+struct RunResults {
+  std::vector<StoredMeasurement> rows;
+  ModelExecutions executions;
+};
+
+/// Reads a run's results. A host is slow against the fastest pace of the run, or against `fastest`,
+/// the pace of another run, if that is less.
+[[nodiscard]] RunResults read_results(const Store& store,
+                                      const RunId& run,
+                                      std::optional<double> fastest = std::nullopt);
+
+/// Reads the loads that a run has stored, by subject, in the order stored.
+[[nodiscard]] std::map<std::string, std::vector<ScenarioResult>> loads_of(const Store& store,
+                                                                          const RunId& run);
+
+/// Analyses a stored run: bounds and what-ifs of each model. `only` names some models; empty: all.
+/// Throws Error{kUser} if the run has none of them.
+[[nodiscard]] RunReport analyze_run(const Archive& archive,
+                                    const RunRecord& run,
+                                    const std::vector<std::string>& only,
+                                    const RunResults& run_results);
+[[nodiscard]] RunReport analyze_run(const Archive& archive,
+                                    const RunRecord& run,
+                                    const std::vector<std::string>& only);
+
+/// Stores the bounds and what-ifs of a report as derived records, with the analysis version and
+/// their input rows. Stores the times of the run's processes too, from which noise is learned.
+void store_analysis(Store& store, const RunReport& report);
+
+}  // namespace plumb

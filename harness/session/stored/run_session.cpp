@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/stored/run_session.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/ulid.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/stored/run_record.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kStackChange = "stack_change";
+
+std::optional<RunLock> lock_of(const RunId& run) {
+  return RunLock::try_acquire(data_folder() / "locks", run);
+}
+
+}  // namespace
+
+RunSession::~RunSession() {
+  if (!running_) {
+    return;
+  }
+  try {
+    finish(RunState::kInterrupted);
+  } catch (const std::exception& error) {
+    // The run says "running" without a process that holds its lock: it can be resumed all the same.
+    spdlog::warn("run {} could not be marked as interrupted: {}", header_.id, error.what());
+  }
+}
+
+std::function<void(int)> RunSession::watcher() {
+  return [this](int pid) { watch_.look(pid); };
+}
+
+void RunSession::begin(RunHeader header) {
+  header_ = std::move(header);
+  if (header_.id.empty()) {
+    header_.id = new_ulid();
+  }
+  std::optional<RunLock> lock = lock_of(header_.id);
+  PLUMB_CHECK(lock.has_value());
+  lock_.emplace(std::move(*lock));
+  store_.begin_run(header_);
+  running_ = true;
+}
+
+bool RunSession::resume(const RunHeader& header) {
+  const std::string environment = header.environment.id();
+  for (const RunRecord& run : store_.runs()) {
+    const RunHeader& old = run.header;
+    if (run.state == RunState::kFinished || old.suite_hash != header.suite_hash ||
+        old.shard != header.shard || old.environment.id() != environment ||
+        !store_.derived(old.id, kStackChange).empty() ||
+        !store_.derived(old.id, kDeviceFault).empty()) {
+      continue;
+    }
+    if (std::optional<RunLock> lock = lock_of(old.id)) {
+      lock_.emplace(std::move(*lock));
+      spdlog::info("resuming run {} of {}", old.id, to_text(old.started));
+      header_ = header;
+      header_.id = old.id;
+      running_ = true;
+      return true;
+    }
+  }
+  return false;
+}
+
+void RunSession::keep_stack_faults(const std::vector<std::string>& faults) {
+  put_run_record(store_, header_.id, kStackChange, header_.stack, nlohmann::json(faults).dump());
+}
+
+void RunSession::keep_device_fault(const std::string& fault) {
+  put_run_record(store_, header_.id, kDeviceFault, header_.stack, nlohmann::json(fault).dump());
+}
+
+void RunSession::finish(RunState state) {
+  running_ = false;
+  store_.finish_run(header_.id, state, current_time());
+}
+
+}  // namespace plumb

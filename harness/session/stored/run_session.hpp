@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/session/stored/run_lock.hpp"
+#include "harness/session/work/stack_watch.hpp"
+#include "harness/store/store.hpp"
+
+namespace plumb {
+
+/// One run while it is measured: its header and lock, the watch over its stack, and its end. A run
+/// that began and is not finished when the session ends is kept as interrupted.
+class RunSession {
+ public:
+  /// Watches the files of a stack. Keeps a reference to the store.
+  RunSession(Store& store, const Stack& stack) : store_(store), watch_(stack) {}
+  RunSession(const RunSession&) = delete;
+  RunSession& operator=(const RunSession&) = delete;
+  RunSession(RunSession&&) = delete;
+  RunSession& operator=(RunSession&&) = delete;
+  ~RunSession();
+
+  /// Returns what to call with each worker of the run before it ends. The session must outlive it.
+  [[nodiscard]] std::function<void(int pid)> watcher();
+
+  /// Begins a new run in the store. Its id is the header's, or a new one if that is empty.
+  void begin(RunHeader header);
+  /// Takes over the newest unfinished run of the same suite, environment and shard that no process
+  /// works on. A run whose stack changed or whose device erred is left alone. Returns false if
+  /// there is none.
+  [[nodiscard]] bool resume(const RunHeader& header);
+
+  [[nodiscard]] const RunHeader& header() const { return header_; }
+  [[nodiscard]] const RunId& id() const { return header_.id; }
+
+  /// Returns a line for each file of the stack that changed while the run was measured.
+  [[nodiscard]] std::vector<std::string> stack_faults() const { return watch_.faults(); }
+  /// Stores faults of the stack with the run, so that it is never resumed.
+  void keep_stack_faults(const std::vector<std::string>& faults);
+  /// Stores the fault of a device with the run, so that it is never resumed.
+  void keep_device_fault(const std::string& fault);
+
+  /// Ends the run in this state.
+  void finish(RunState state);
+
+ private:
+  Store& store_;
+  StackWatch watch_;
+  RunHeader header_;
+  std::optional<RunLock> lock_;
+  bool running_ = false;
+};
+
+}  // namespace plumb

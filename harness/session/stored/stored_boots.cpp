@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/stored/stored_boots.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "harness/analysis/compare/model_comparison.hpp"
+#include "harness/analysis/compare/rounds/boot_comparison.hpp"
+#include "harness/base/error.hpp"
+#include "harness/results/paired_round.hpp"
+#include "harness/session/stored/run_analysis.hpp"
+#include "harness/session/stored/stored_comparison.hpp"
+#include "harness/session/stored/stored_noise.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::string_view kAllBelow = "/*";
+
+/// One side of a comparison: its runs, the usable ones, and why others were left out.
+struct BootSide {
+  std::string name;
+  std::vector<RunRecord> records;
+  std::vector<BootRun> runs;
+  std::string left_out;  ///< "; RUN: why" for each
+};
+
+std::vector<RunRecord> runs_named(const Store& store, const std::string& name) {
+  std::vector<RunRecord> found;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find(',', begin), name.size());
+    const std::string one = name.substr(begin, end - begin);
+    begin = end + 1;
+    if (!one.ends_with(kAllBelow)) {
+      found.push_back(store.find_run(one));
+      continue;
+    }
+    const std::string prefix = one.substr(0, one.size() - 1);
+    const std::size_t before = found.size();
+    for (const RunRecord& run : store.runs()) {
+      if (std::any_of(run.tags.begin(), run.tags.end(), [&](const std::string& tag) {
+            return tag.starts_with(prefix);
+          })) {
+        found.push_back(store.find_run(run.header.id));
+      }
+    }
+    if (found.size() == before) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("no run has a tag that begins with '{}'", prefix));
+    }
+  }
+  std::set<RunId> seen;
+  std::erase_if(found, [&](const RunRecord& run) { return !seen.insert(run.header.id).second; });
+  return found;
+}
+
+/// Reads the times that a run measured itself.
+void read_times(const Archive& archive, const RunRecord& record, BootRun& run) {
+  RunReport report = analyze_run(archive, record, {});
+  std::erase_if(report.rows, [](const StoredMeasurement& row) { return row.reused; });
+  const ResultSet results(report.rows, report.calibration);
+  std::set<LayerKey> keys;
+  for (const StoredMeasurement& row : results.rows()) {
+    keys.insert(row.measurement.key);
+  }
+  for (const LayerKey& key : keys) {
+    const std::string series = "layers/" + key.text;
+    const auto time = served_time(results, key);
+    if (time && time->time.median > Seconds(0.0)) {
+      run.times[series] = time->time.median.count();
+    } else if (const auto failure = results.failure(key);
+               failure && failure->kind != Outcome::Kind::kSkipped) {
+      run.failures[series] = fmt::format("{}: {}", to_text(failure->kind), failure->reason);
+    }
+  }
+  for (const ModelReport& model : report.models) {
+    const std::string subject = subject_of(model.bounds.instance);
+    for (const ExecutionTime& execution : model.bounds.executions) {
+      const std::string series = end_to_end_series(subject, execution.mode, execution.scenario);
+      if (execution.samples > 0 && execution.median > Seconds(0.0)) {
+        run.times[series] = execution.median.count();
+      } else if (execution.outcome.kind != Outcome::Kind::kSkipped) {
+        run.failures[series] =
+            fmt::format("{}: {}", to_text(execution.outcome.kind), execution.outcome.reason);
+      }
+    }
+  }
+}
+
+BootSide read_side(const Archive& archive, const std::string& name) {
+  const Store& store = archive.store;
+  BootSide side{name, runs_named(store, name), {}, {}};
+  for (const RunRecord& record : side.records) {
+    const auto leave_out = [&](const std::string& why) {
+      side.left_out += fmt::format("; {}: {}", record.header.id, why);
+    };
+    if (record.state != RunState::kFinished) {
+      leave_out("not finished");
+      continue;
+    }
+    BootRun run;
+    run.run = record.header.id;
+    std::set<std::string> boots;
+    // The control is a geometric mean, since times are compared by their ratio to it.
+    double logs = 0.0;
+    const std::vector<DerivedRecord> controls = store.derived(run.run, kControlsRecord);
+    for (const DerivedRecord& each : controls) {
+      boots.insert(each.subject);
+      logs += std::log(controls_from_json(each.payload).product.count());
+    }
+    if (controls.empty() || !std::isfinite(logs)) {
+      leave_out("it did not measure the machine's controls");
+    } else if (boots.size() > 1) {
+      leave_out("it was resumed in another boot");
+    } else {
+      run.boot = *boots.begin();
+      run.control = std::exp(logs / static_cast<double>(controls.size()));
+      read_times(archive, record, run);
+      side.runs.push_back(std::move(run));
+    }
+  }
+  return side;
+}
+
+/// Checks that the runs of one side are of one environment and suite. Throws Error{kRefused}.
+void check_one_side(const BootSide& side) {
+  for (const RunRecord& run : side.records) {
+    check_alike(side.records.front(), run, {});
+  }
+}
+
+}  // namespace
+
+bool names_several_runs(const std::string& name) {
+  return name.find(',') != std::string::npos || name.ends_with(kAllBelow);
+}
+
+RunComparisonReport compare_stored_boots(const Archive& archive,
+                                         const std::string& baseline,
+                                         const std::string& candidate,
+                                         std::span<const std::string> varied,
+                                         const ComparisonLimits& limits) {
+  const BootSide before = read_side(archive, baseline);
+  const BootSide after = read_side(archive, candidate);
+  check_one_side(before);
+  check_one_side(after);
+  check_alike(before.records.front(), after.records.front(), varied);
+  const std::size_t boots_before = boots_of(before.runs).size();
+  const std::size_t boots_after = boots_of(after.runs).size();
+  if (std::min(boots_before, boots_after) < kMinBoots) {
+    throw Error(
+        Error::Kind::kTryAgain,
+        fmt::format("not enough evidence: {} boots of '{}' and {} of '{}'; {} a side are the "
+                    "least: boot again, and run the suite{}{}",
+                    boots_before,
+                    baseline,
+                    boots_after,
+                    candidate,
+                    kMinBoots,
+                    before.left_out,
+                    after.left_out));
+  }
+  RunComparisonReport report;
+  report.baseline = before.records.front();
+  report.candidate = after.records.front();
+  report.varied.assign(varied.begin(), varied.end());
+  report.limits = limits;
+  report.environment_diff =
+      environment_diff(report.baseline.header.environment, report.candidate.header.environment);
+  const CalibratedFloors floors = calibrated_floors(
+      archive.store, report.baseline.header.environment, report.candidate.header.environment);
+  report.calibrations = floors.runs;
+  BootComparison boots = compare_boots(before.runs, after.runs, floors, limits);
+  report.comparison.verdict = boots.verdict;
+  report.comparison.metrics = std::move(boots.metrics);
+  report.boots = ComparedBoots{.control = Seconds(boots.control),
+                               .baseline_name = baseline,
+                               .candidate_name = candidate,
+                               .baseline_left_out = before.left_out,
+                               .candidate_left_out = after.left_out,
+                               .baseline = std::move(boots.baseline),
+                               .candidate = std::move(boots.candidate)};
+  return report;
+}
+
+}  // namespace plumb

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/stored/stored_comparison.hpp"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/analysis/bounds/process_pool.hpp"
+#include "harness/analysis/compare/model_comparison.hpp"
+#include "harness/analysis/history/run_series.hpp"
+#include "harness/analysis/report/comparison_json.hpp"
+#include "harness/base/error.hpp"
+#include "harness/session/stored/run_analysis.hpp"
+#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_confirmation.hpp"
+#include "harness/session/stored/stored_noise.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::string_view kRecordKind = "comparison";
+constexpr std::string_view kBetween = "..";
+
+std::vector<ModelBounds> bounds_in(const RunReport& report) {
+  std::vector<ModelBounds> bounds;
+  for (const ModelReport& model : report.models) {
+    bounds.push_back(model.bounds);
+  }
+  return bounds;
+}
+
+/// Returns a description of where each key occurs in the models of both runs.
+std::map<std::string, std::string> places_in(const RunReport& left, const RunReport& right) {
+  struct Place {
+    std::string first;
+    std::size_t count = 0;
+  };
+  std::map<std::string, Place> found;
+  std::set<ModelInstance> seen;
+  const auto add = [&](const std::string& key, const Layer& layer, const ModelReport& model) {
+    Place& place = found[key];
+    if (place.count++ == 0) {
+      place.first = fmt::format("{} of {}",
+                                layer.name.empty() ? layer.onnx_op : layer.name,
+                                to_text(model.bounds.instance, ", "));
+    }
+  };
+  for (const RunReport* report : {&left, &right}) {
+    for (const ModelReport& model : report->models) {
+      if (!seen.insert(model.bounds.instance).second) {
+        continue;
+      }
+      for (const Layer& layer : model.graph.layers) {
+        if (layer.role == Layer::Role::kCompute) {
+          add(layer.key.text, layer, model);
+        }
+      }
+      for (const PartitionStep& step : model.bounds.cover) {
+        if (!step.rewrite.empty()) {
+          add(step.key.text, model.graph.layers[step.layers.front()], model);
+        }
+      }
+    }
+  }
+  std::map<std::string, std::string> places;
+  for (const auto& [key, place] : found) {
+    places[key] =
+        place.first + (place.count > 1 ? fmt::format(", and {} more", place.count - 1) : "");
+  }
+  return places;
+}
+
+std::vector<Seconds> layer_samples(const ResultSet& results, const LayerKey& key) {
+  std::vector<Seconds> samples;
+  if (const auto time = served_time(results, key)) {
+    for (const StoredMeasurement* const row :
+         deciding_rows(results.rows_of(key), time->variant, CacheMode::kNone)) {
+      const std::vector<Seconds>& of_process = row->measurement.samples;
+      samples.insert(samples.end(), of_process.begin(), of_process.end());
+    }
+  }
+  return samples;
+}
+
+std::vector<Seconds> execution_samples(
+    const std::map<std::string, std::vector<Execution>>& executions,
+    const MetricComparison& metric) {
+  std::vector<Seconds> samples;
+  const auto found = executions.find(metric.model);
+  if (found != executions.end()) {
+    for (const ReplicatedExecution& execution : replicated_executions(found->second)) {
+      const Execution& told = *execution.told;
+      if (metric.series == end_to_end_series(metric.model, told.mode, told.scenario)) {
+        for (const Execution* const process : execution.processes) {
+          samples.insert(samples.end(), process->row.samples.begin(), process->row.samples.end());
+        }
+      }
+    }
+  }
+  return samples;
+}
+
+/// Sources of the raw times of one run.
+struct Measured {
+  const ResultSet& results;
+  const ModelExecutions& executions;
+};
+
+/// Collects the raw times of the metrics that changed, if both sides have any.
+std::vector<MetricSamples> samples_of_changes(const RunComparisonReport& report,
+                                              const Measured& left,
+                                              const Measured& right) {
+  std::vector<MetricSamples> all;
+  for (const MetricComparison& metric : report.comparison.metrics) {
+    const bool changed = metric.verdict == ComparisonVerdict::kRegressed ||
+                         metric.verdict == ComparisonVerdict::kImproved;
+    if (!changed || !metric.ratio) {
+      continue;
+    }
+    MetricSamples samples{metric.series, {}, {}};
+    if (metric.kind == "end_to_end") {
+      samples.baseline = execution_samples(left.executions, metric);
+      samples.candidate = execution_samples(right.executions, metric);
+    } else if (metric.kind == "layer") {
+      const LayerKey key{metric.series.substr(metric.series.find('/') + 1)};
+      samples.baseline = layer_samples(left.results, key);
+      samples.candidate = layer_samples(right.results, key);
+    }
+    if (!samples.baseline.empty() && !samples.candidate.empty()) {
+      all.push_back(std::move(samples));
+    }
+  }
+  return all;
+}
+
+/// Reads both runs' results. If they are of one machine, a host that was slow all through one run
+/// shows against the other.
+std::pair<RunResults, RunResults> read_both(const Store& store,
+                                            const RunRecord& baseline,
+                                            const RunRecord& candidate) {
+  RunResults left = read_results(store, baseline.header.id);
+  RunResults right = read_results(store, candidate.header.id);
+  const auto left_pace = fastest_pace(left.rows, left.executions);
+  const auto right_pace = fastest_pace(right.rows, right.executions);
+  if (left_pace && right_pace &&
+      system_id(baseline.header.environment) == system_id(candidate.header.environment)) {
+    const double fastest = std::min(*left_pace, *right_pace);
+    mark_slow_host(fastest, left.rows, left.executions);
+    mark_slow_host(fastest, right.rows, right.executions);
+  }
+  return {std::move(left), std::move(right)};
+}
+
+void keep_processes_after(std::int64_t last, RunResults& results) {
+  std::erase_if(results.rows, [&](const StoredMeasurement& row) {
+    return row.measurement.process <= last || row.measurement.purpose != Purpose::kConfirm;
+  });
+  for (auto& [subject, executions] : results.executions) {
+    std::erase_if(executions, [&](const Execution& each) { return each.row.process <= last; });
+  }
+}
+
+/// Evidence that a comparison uses in addition to the rows of both runs.
+enum class Judged {
+  kAlone,               ///< nothing: to find suspects
+  kWithAllThatIsKnown,  ///< what was confirmed, and that the same software ran
+};
+
+/// Returns the limits for two runs. Between runs of the same software, a difference within the
+/// margins of runs comes from the machine.
+ComparisonLimits limits_between(const RunRecord& baseline,
+                                const RunRecord& candidate,
+                                ComparisonLimits limits) {
+  if (is_same_software(baseline.header.environment, candidate.header.environment)) {
+    limits.end_to_end_floor = std::max(limits.end_to_end_floor, limits.run_margin);
+    limits.layer_floor = std::max(limits.layer_floor, limits.run_layer_margin);
+  }
+  return limits;
+}
+
+RunComparisonReport compare(const Archive& archive,
+                            const std::string& baseline,
+                            const std::string& candidate,
+                            std::span<const std::string> varied,
+                            const ComparisonLimits& limits,
+                            const std::optional<Timestamp>& until,
+                            Judged judged) {
+  const Store& store = archive.store;
+  RunComparisonReport report;
+  report.baseline = store.find_run(baseline);
+  report.candidate = store.find_run(candidate);
+  report.varied.assign(varied.begin(), varied.end());
+  report.limits = limits;
+  report.environment_diff =
+      environment_diff(report.baseline.header.environment, report.candidate.header.environment);
+  check_alike(report.baseline, report.candidate, varied);
+  const auto [left_run, right_run] = read_both(store, report.baseline, report.candidate);
+  const RunReport left = analyze_run(archive, report.baseline, {}, left_run);
+  const RunReport right = analyze_run(archive, report.candidate, {}, right_run);
+  const ResultSet left_results(left.rows, left.calibration);
+  const ResultSet right_results(right.rows, right.calibration);
+  const std::vector<ModelBounds> left_bounds = bounds_in(left);
+  const std::vector<ModelBounds> right_bounds = bounds_in(right);
+  CalibratedFloors floors = calibrated_floors(
+      store, report.baseline.header.environment, report.candidate.header.environment, until);
+  floors.learned = learned_noise(store, report.baseline, report.candidate, until);
+  report.calibrations = floors.runs;
+  const RunSide left_side{left_results, left_bounds, left_run.executions};
+  const ComparisonLimits effective =
+      judged == Judged::kAlone ? limits : limits_between(report.baseline, report.candidate, limits);
+  report.comparison = compare_runs(
+      left_side, {right_results, right_bounds, right_run.executions}, floors, effective);
+  if (judged == Judged::kAlone) {
+    return report;
+  }
+  report.same_software =
+      is_same_software(report.baseline.header.environment, report.candidate.header.environment);
+  const auto confirmation =
+      read_confirmation(store, report.baseline.header.id, report.candidate.header.id);
+  if (confirmation && confirmation->pairs) {
+    conclude_pairs(confirmation->suspects, *confirmation->pairs, limits, report.comparison);
+  } else if (confirmation) {
+    RunResults fresh = right_run;
+    keep_processes_after(confirmation->after_process, fresh);
+    const RunReport again = analyze_run(archive, report.candidate, {}, fresh);
+    const ResultSet again_results(again.rows, again.calibration);
+    const std::vector<ModelBounds> again_bounds = bounds_in(again);
+    conclude_confirmation(
+        confirmation->suspects,
+        compare_runs(left_side, {again_results, again_bounds, fresh.executions}, floors, effective),
+        report.comparison);
+  }
+  report.places = places_in(left, right);
+  report.samples = samples_of_changes(
+      report, {left_results, left_run.executions}, {right_results, right_run.executions});
+  return report;
+}
+
+}  // namespace
+
+Suspects stored_suspects(const Archive& archive,
+                         const std::string& baseline,
+                         const std::string& candidate,
+                         std::span<const std::string> varied,
+                         SuspectRule rule) {
+  // The rows alone: what these runs confirmed earlier must not raise a suspicion.
+  const RunComparisonReport report =
+      compare(archive, baseline, candidate, varied, {}, std::nullopt, Judged::kAlone);
+  const RunResults results = read_results(archive.store, report.candidate.header.id);
+  const RunReport analysis = analyze_run(archive, report.candidate, {}, results);
+  const ResultSet set(analysis.rows, analysis.calibration);
+  const std::vector<ModelBounds> bounds = bounds_in(analysis);
+  return find_suspects(report.comparison, {set, bounds, results.executions}, rule);
+}
+
+void check_alike(const RunRecord& baseline,
+                 const RunRecord& candidate,
+                 std::span<const std::string> varied) {
+  const RunHeader& left = baseline.header;
+  const RunHeader& right = candidate.header;
+  std::string unlike;
+  for (const EnvironmentDifference& difference :
+       environment_diff(left.environment, right.environment)) {
+    if (difference.identity && !is_varied(difference.name, varied)) {
+      unlike += fmt::format(
+          "\n  {}: '{}' and '{}'", difference.name, difference.baseline, difference.candidate);
+    }
+  }
+  if (!unlike.empty()) {
+    throw Error(Error::Kind::kRefused,
+                "the runs were measured in unlike environments:" + unlike +
+                    "\nname what differs on purpose: --vary stack, --vary driver, --vary FACT");
+  }
+  if (left.suite_hash != right.suite_hash && !is_varied("suite", varied)) {
+    throw Error(Error::Kind::kRefused,
+                fmt::format("the runs are of different suites: '{}' ({:.12}) and '{}' ({:.12}); "
+                            "--vary suite compares what both have",
+                            left.suite,
+                            left.suite_hash,
+                            right.suite,
+                            right.suite_hash));
+  }
+}
+
+RunComparisonReport compare_stored_runs(const Archive& archive,
+                                        const std::string& baseline,
+                                        const std::string& candidate,
+                                        std::span<const std::string> varied,
+                                        const ComparisonLimits& limits,
+                                        const std::optional<Timestamp>& until) {
+  return compare(archive, baseline, candidate, varied, limits, until, Judged::kWithAllThatIsKnown);
+}
+
+void store_comparison(Store& store, const RunComparisonReport& report) {
+  put_run_record(store,
+                 report.candidate.header.id,
+                 std::string(kRecordKind),
+                 report.baseline.header.id,
+                 document_text(comparison_document(report)));
+}
+
+std::optional<ComparedRuns> compared_runs(const std::string& name) {
+  const std::size_t between = name.find(kBetween);
+  if (between == std::string::npos) {
+    return std::nullopt;
+  }
+  return ComparedRuns{name.substr(0, between), name.substr(between + kBetween.size())};
+}
+
+RunComparisonReport kept_comparison(const Archive& archive, const ComparedRuns& runs) {
+  const Store& store = archive.store;
+  const std::string baseline = store.find_run(runs.baseline).header.id;
+  const std::string candidate = store.find_run(runs.candidate).header.id;
+  std::optional<DerivedRecord> newest;
+  for (DerivedRecord& record : store.derived(candidate, std::string(kRecordKind))) {
+    if (record.subject == baseline && (!newest || newest->computed <= record.computed)) {
+      newest = std::move(record);
+    }
+  }
+  std::vector<std::string> varied;
+  ComparisonLimits limits;
+  if (newest) {
+    const auto document = nlohmann::json::parse(newest->payload);
+    varied = document.at("varied").get<std::vector<std::string>>();
+    const auto& kept = document.at("limits");
+    kept.at("alpha").get_to(limits.alpha);
+    kept.at("false_discovery_rate").get_to(limits.false_discovery_rate);
+    kept.at("end_to_end_floor").get_to(limits.end_to_end_floor);
+    kept.at("layer_floor").get_to(limits.layer_floor);
+  }
+  return compare_stored_runs(archive,
+                             baseline,
+                             candidate,
+                             varied,
+                             limits,
+                             newest ? std::optional(newest->computed) : std::nullopt);
+}
+
+}  // namespace plumb

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/stored/stored_history.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "harness/analysis/compare/model_comparison.hpp"
+#include "harness/base/error.hpp"
+#include "harness/results/execution.hpp"
+#include "harness/results/json_object.hpp"
+#include "harness/session/stored/run_analysis.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMaxBounds = 1000;
+
+/// Returns whether a run is one side of pairs. The short samples of such a run are not points of a
+/// history.
+bool is_paired(const RunHeader& header) {
+  const Facts& identity = header.environment.identity;
+  const auto method = identity.find("method");
+  return method != identity.end() && method->second.ends_with(" paired");
+}
+
+/// Returns the finished runs of the newest run's series that the query allows, oldest first.
+std::vector<RunRecord> runs_of(const Store& store, const HistoryQuery& query) {
+  std::vector<RunRecord> runs;
+  for (RunRecord& run : store.runs()) {  // newest first
+    const bool wanted = run.state == RunState::kFinished && !is_paired(run.header) &&
+                        (query.suite.empty() || run.header.suite == query.suite) &&
+                        (query.stack.empty() || run.header.stack == query.stack);
+    if (wanted &&
+        (runs.empty() || run_series_of(run.header) == run_series_of(runs.front().header))) {
+      runs.push_back(std::move(run));
+    }
+  }
+  if (runs.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the store has no finished run{}{}: see 'plumb runs'",
+                            query.suite.empty() ? "" : " of suite '" + query.suite + "'",
+                            query.stack.empty() ? "" : " with stack '" + query.stack + "'"));
+  }
+  std::reverse(runs.begin(), runs.end());
+  return runs;
+}
+
+bool is_wanted(const std::string& id, const std::vector<std::string>& names) {
+  return names.empty() || std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+           return id.starts_with(name) || id == "layers/" + name;
+         });
+}
+
+/// Reader of the series of a history, in order of id.
+class HistoryReader {
+ public:
+  HistoryReader(const Store& store, const StoredHistory& history, const HistoryQuery& query)
+      : store_(store), runs_(history.runs), names_(query.series) {
+    for (const RunRecord& run : runs_) {
+      ids_.insert(run.header.id);
+    }
+  }
+
+  std::vector<SeriesHistory> read() {
+    for (const RunRecord& run : runs_) {
+      read_executions(run.header.id);
+      read_bounds(run.header.id);
+    }
+    // A series without a point of the newest run has ended.
+    std::erase_if(points_, [&](const auto& series) {
+      return series.second.back().run != runs_.back().header.id;
+    });
+    read_layers();
+    std::vector<SeriesHistory> result;
+    for (auto& [id, points] : points_) {
+      result.push_back({id, std::move(points)});
+    }
+    return result;
+  }
+
+ private:
+  void add(const std::string& id, const RunId& run, double seconds) {
+    if (seconds > 0.0 && is_wanted(id, names_)) {
+      points_[id].push_back({run, seconds});
+    }
+  }
+
+  void read_layers() {
+    std::set<std::string> keys;
+    for (const StoredMeasurement& row : store_.measurements(runs_.back().header.id)) {
+      keys.insert(row.measurement.key.text);
+    }
+    for (const std::string& key : keys) {
+      if (!is_wanted("layers/" + key, names_)) {
+        continue;
+      }
+      for (const SeriesPoint& point :
+           store_.series({.key = key, .cache = CacheMode::kNone, .environment = {}})) {
+        if (ids_.contains(point.run)) {
+          add("layers/" + key, point.run, point.corrected.median.count());
+        }
+      }
+    }
+  }
+
+  void read_executions(const RunId& run) {
+    std::map<std::string, double> times;
+    for (const auto& [subject, executions] : read_results(store_, run).executions) {
+      for (const ReplicatedExecution& execution : replicated_executions(executions)) {
+        const ExecutionTime time = execution_time(execution);
+        if (time.samples > 0) {
+          times[end_to_end_series(subject, time.mode, time.scenario)] = time.median.count();
+        }
+      }
+    }
+    add_all(times, run);
+  }
+
+  /// Reads the complete bounds of a run. The last record of a model is that of the newest analysis.
+  void read_bounds(const RunId& run) {
+    std::map<std::string, std::string> newest;
+    for (DerivedRecord& record : store_.derived(run, "bound")) {
+      newest[record.subject] = std::move(record.payload);
+    }
+    std::map<std::string, double> times;
+    for (const auto& [subject, payload] : newest) {
+      const nlohmann::json document = parse_json(payload);
+      for (const nlohmann::json& model : JsonObject(document).array("models", 1)) {
+        for (const nlohmann::json& entry : JsonObject(model).array("bounds", kMaxBounds)) {
+          const JsonObject bound(entry);
+          if (bound.boolean("complete") && bound.has("seconds")) {
+            times[fmt::format("models/{}/{}/{}", subject, bound.text("kind"), bound.text("mode"))] =
+                bound.number("seconds");
+          }
+        }
+      }
+    }
+    add_all(times, run);
+  }
+
+  void add_all(const std::map<std::string, double>& times, const RunId& run) {
+    for (const auto& [id, seconds] : times) {
+      add(id, run, seconds);
+    }
+  }
+
+  const Store& store_;
+  const std::vector<RunRecord>& runs_;
+  const std::vector<std::string>& names_;
+  std::set<RunId> ids_;
+  std::map<std::string, std::vector<SeriesHistory::Point>> points_;
+};
+
+}  // namespace
+
+StoredHistory read_history(const Store& store, const HistoryQuery& query) {
+  StoredHistory history;
+  history.runs = runs_of(store, query);
+  history.name = run_series_of(history.runs.back().header);
+  history.series = HistoryReader(store, history, query).read();
+  if (history.series.empty() && !query.series.empty()) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("the newest run of {} is no point of '{}': without SERIES all are listed",
+                    history.name.suite,
+                    fmt::join(query.series, "', '")));
+  }
+  return history;
+}
+
+}  // namespace plumb

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/stored/stored_noise.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "harness/analysis/compare/run_times.hpp"
+#include "harness/results/json_object.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::string_view kPaired = " paired";
+constexpr std::size_t kMaxSeries = 1'000'000;
+
+/// Returns the environment's id without the mark of pairs, which measure the same thing.
+std::string unpaired_id(Environment environment) {
+  const auto method = environment.identity.find("method");
+  if (method != environment.identity.end() && method->second.ends_with(kPaired)) {
+    method->second.resize(method->second.size() - kPaired.size());
+  }
+  return environment.id();
+}
+
+/// Adds the series of one run's calibrations that `floors` does not have yet.
+void add_missing(const Store& store,
+                 const RunId& run,
+                 const std::optional<Timestamp>& until,
+                 CalibratedFloors& floors) {
+  std::map<std::string, CalibratedNoise> found;
+  for (const DerivedRecord& record : store.derived(run, kNoiseRecord)) {
+    if (until && record.computed > *until) {
+      continue;
+    }
+    const nlohmann::json document = parse_json(record.payload);
+    for (const nlohmann::json& row : JsonObject(document).array("metrics", kMaxSeries)) {
+      const JsonObject metric(row);
+      found[metric.text("series")] = {metric.number("process"), metric.number("floor")};
+    }
+  }
+  const std::size_t before = floors.series.size();
+  floors.series.merge(found);
+  if (floors.series.size() > before) {
+    floors.runs.push_back(run);
+  }
+}
+
+CalibratedFloors newest_of(const Store& store,
+                           const std::string& environment,
+                           const std::optional<Timestamp>& until) {
+  CalibratedFloors floors;
+  for (const RunRecord& run : store.runs()) {  // newest first
+    if (unpaired_id(run.header.environment) == environment) {
+      add_missing(store, run.header.id, until, floors);
+    }
+  }
+  return floors;
+}
+
+}  // namespace
+
+CalibratedFloors calibrated_floors(const Store& store,
+                                   const Environment& baseline,
+                                   const Environment& candidate,
+                                   const std::optional<Timestamp>& until) {
+  const std::string left = unpaired_id(baseline);
+  const std::string right = unpaired_id(candidate);
+  CalibratedFloors floors = newest_of(store, left, until);
+  if (right != left) {
+    floors.join(newest_of(store, right, until));
+  }
+  return floors;
+}
+
+LearnedNoise learned_noise(const Store& store,
+                           const RunRecord& baseline,
+                           const RunRecord& candidate,
+                           const std::optional<Timestamp>& until) {
+  constexpr std::size_t kMaxRuns = 20;
+  const std::string environment = baseline.header.environment.id();
+  std::vector<RunTimes> times;
+  for (const RunRecord& run : store.runs()) {  // newest first
+    if (run.state != RunState::kFinished || run.header.environment.id() != environment ||
+        run.header.id == candidate.header.id || (until && run.header.started > *until)) {
+      continue;
+    }
+    const std::vector<DerivedRecord> records = store.derived(run.header.id, kRunTimesRecord);
+    if (!records.empty()) {
+      times.push_back(run_times_from_json(records.back().payload));
+    }
+    if (times.size() == kMaxRuns) {
+      break;
+    }
+  }
+  std::reverse(times.begin(), times.end());
+  return LearnedNoise(times);
+}
+
+}  // namespace plumb

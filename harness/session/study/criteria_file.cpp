@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/study/criteria_file.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <limits>
+#include <regex>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "harness/suite/toml_section.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr double kMaxGrowth = 1000.0;
+// Both limits of TomlSection::real() are excluded, and 0 is allowed.
+constexpr double kBelowZero = -std::numeric_limits<double>::denorm_min();
+constexpr std::array<std::string_view, 2> kUnsupported{"none", "allowed"};
+
+void read_limits(TomlSection& section, QualificationCriteria& criteria) {
+  const auto growth = [&](std::string_view key, double& limit) {
+    limit = section.real(key, kBelowZero, kMaxGrowth).value_or(limit);
+  };
+  growth("model_slowdown", criteria.model_slowdown);
+  growth("layer_slowdown", criteria.layer_slowdown);
+  growth("memory_growth", criteria.memory_growth);
+  growth("creation_growth", criteria.creation_growth);
+  growth("first_call_growth", criteria.first_call_growth);
+  growth("control_drift", criteria.control_drift);
+  criteria.geometric_mean =
+      section.real("geometric_mean", 0.0, 2.0).value_or(criteria.geometric_mean);
+  criteria.maximum_error = section.real("maximum_error", 0.0, kMaxGrowth);
+  if (const auto words = section.choices("new_unsupported", kUnsupported)) {
+    if (words->size() != 1) {
+      section.fail("'new_unsupported' is one of none, allowed");
+    }
+    criteria.new_unsupported = words->front() == "allowed";
+  }
+}
+
+Waiver read_waiver(TomlSection& section, const std::string& today) {
+  static const std::regex kDate("[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])");
+  const auto needed = [&](std::string_view key) {
+    const auto text = section.text(key);
+    if (!text || text->empty()) {
+      section.fail(fmt::format("[[waiver]] needs '{}': case, reason, who and expires", key));
+    }
+    return *text;
+  };
+  Waiver waiver;
+  waiver.match = needed("case");
+  waiver.reason = needed("reason");
+  waiver.who = needed("who");
+  waiver.expires = needed("expires");
+  if (!std::regex_match(waiver.expires, kDate)) {
+    section.fail(fmt::format("'expires' is no date such as \"2027-01-31\": '{}'",
+                             waiver.expires.substr(0, 64)));
+  }
+  waiver.expired = today > waiver.expires;
+  return waiver;
+}
+
+}  // namespace
+
+QualificationCriteria read_criteria(const std::filesystem::path& file, const std::string& today) {
+  const toml::table table = parse_toml_file(file, "criteria");
+  QualificationCriteria criteria;
+  criteria.file = file.string();
+  criteria.sha256 = sha256_of_file(file);
+  TomlSection top(file, table, "criteria");
+  top.one("criteria", "[criteria]", [&](TomlSection& section) { read_limits(section, criteria); });
+  top.each("waiver",
+           [&](TomlSection& section) { criteria.waivers.push_back(read_waiver(section, today)); });
+  top.finish();
+  return criteria;
+}
+
+}  // namespace plumb

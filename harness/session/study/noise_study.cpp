@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/study/noise_study.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <chrono>
+
+#include "harness/analysis/report/noise_json.hpp"
+#include "harness/base/error.hpp"
+#include "harness/session/paired/paired_run.hpp"
+#include "harness/session/stored/replicated_metrics.hpp"
+#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_noise.hpp"
+#include "harness/session/study/qualification_session.hpp"
+
+namespace plumb {
+namespace {
+
+Seconds now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+/// Measures the pairs, up to the end of the budget. Returns false if the user stopped it.
+bool measure(const SessionContext& context,
+             const PairedSession& session,
+             const PairedWork& work,
+             const NoiseStudyOptions& options) {
+  PairedOptions limits;
+  limits.row_timeout = options.row_timeout;
+  PairedRounds rounds(context.store, session.baseline(), session.candidate(), limits, context.stop);
+  ProgressStage stage(context.progress);
+  Progress progress;
+  progress.unit = "pairs";
+  progress.total = options.pairs;
+  const Seconds start = now();
+  while (progress.done < options.pairs) {
+    static_cast<void>(rounds.measure(work, [&](const std::string& current) {
+      progress.current = current;
+      progress.elapsed = now() - start;
+      stage.show(progress);
+    }));
+    if (context.stop.load()) {
+      return false;
+    }
+    ++progress.done;
+    progress.elapsed = now() - start;
+    progress.left = progress.elapsed * (static_cast<double>(options.pairs - progress.done) /
+                                        static_cast<double>(progress.done));
+    if (options.budget && progress.elapsed >= *options.budget) {
+      spdlog::warn("the budget ended after {} of {} pairs", progress.done, options.pairs);
+      return true;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+NoiseReport study_noise(const SessionContext& context,
+                        const ResolvedSuite& suite,
+                        std::span<const PlannedModel> models,
+                        const NoiseStudyOptions& options) {
+  const auto side = [&] {
+    return paired_run(options.stack, options.threads, suite, models, options.command);
+  };
+  const PairedRun first = side();
+  const PairedRun second = side();
+  PairedSession session(context.store, first, second);
+  const bool whole =
+      measure(context, session, work_of(context.models, suite, models, options.models), options);
+  session.finish(whole ? RunState::kFinished : RunState::kInterrupted);
+  if (const std::vector<std::string> faults = session.stack_faults(); !faults.empty()) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        "the stack changed while it was measured, so nothing is calibrated: " + faults.front());
+  }
+  std::vector<SelfComparison> calibrations = stored_calibrations(context.store, first.header);
+  calibrations.push_back(
+      {context.store.find_run(first.header.id), context.store.find_run(second.header.id)});
+  NoiseReport report{
+      .suite = suite.name,
+      .stack = options.stack,
+      .environment = first.header.environment.id(),
+      .first = first.header.id,
+      .second = second.header.id,
+      .calibrations = calibrations.size(),
+      .noise = calibrate_noise(replicated_metrics(context.store, calibrations), options.plan)};
+  put_run_record(context.store,
+                 first.header.id,
+                 kNoiseRecord,
+                 suite.name,
+                 document_text(noise_document(report)));
+  return report;
+}
+
+}  // namespace plumb

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/study/qualification_session.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/analysis/qualify/criteria_judgement.hpp"
+#include "harness/analysis/qualify/qualification_evidence.hpp"
+#include "harness/analysis/qualify/qualification_findings.hpp"
+#include "harness/base/error.hpp"
+#include "harness/session/paired/layer_replay.hpp"
+#include "harness/session/paired/paired_run.hpp"
+#include "harness/session/paired/sequential_rounds.hpp"
+#include "harness/session/stored/run_record.hpp"
+#include "harness/session/stored/stored_noise.hpp"
+#include "harness/session/stored/stored_qualification.hpp"
+#include "harness/session/work/suite_models.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMaxReplayed = 24;
+
+/// One qualification session, from its first worker to its verdict.
+class QualificationSession {
+ public:
+  QualificationSession(const SessionContext& context,
+                       const ResolvedSuite& suite,
+                       std::span<const PlannedModel> models,
+                       const QualificationCriteria& criteria,
+                       const UpgradeOptions& options)
+      : context_(context), suite_(suite), models_(models), options_(options) {
+    q_.criteria = criteria;
+    q_.suite = suite.name;
+    q_.command = options.command;
+    q_.started = current_time();
+  }
+
+  UpgradeOutcome run() {
+    const PairedRun baseline = side(options_.baseline, q_.baseline);
+    const PairedRun candidate = side(options_.candidate, q_.candidate);
+    refuse_unlike(baseline, candidate);
+    compare_environments(baseline.header.environment, candidate.header.environment);
+    PairedSession session(context_.store, baseline, candidate);
+    floors_ = calibrated_floors(
+        context_.store, baseline.header.environment, candidate.header.environment);
+    if (!floors_.runs.empty()) {
+      q_.notes.push_back(fmt::format("floors calibrated by {}", fmt::join(floors_.runs, ", ")));
+    }
+    SequentialRounds measured = measure(session);
+    const bool moved = measured.comparison.drift.moved;
+    q_.complete = !measured.comparison.open();
+    q_.looks = std::move(measured.looks);
+    if (measured.budget_ended) {
+      q_.notes.emplace_back("the budget ended before everything was decided");
+    }
+    add_evidence(measured.rounds, std::move(measured.comparison), q_);
+    name_models();
+    if (!context_.stop.load()) {
+      replay(session);
+    }
+    add_findings(q_);
+    check_stacks(session);
+    judge_criteria(q_, moved);
+    if (!unchanged_) {
+      q_.verdict = QualificationVerdict::kNotEnoughEvidence;
+      q_.reason = "a stack changed while it was measured";
+    }
+    q_.finished = current_time();
+    finish(session);
+    return {std::move(q_), unchanged_};
+  }
+
+ private:
+  PairedRun side(const std::string& stack, QualifiedStack& side) {
+    PairedRun run = paired_run(stack, options_.threads, suite_, models_, options_.command);
+    side.name = stack;
+    side.run = run.header.id;
+    side.environment = run.header.environment.id();
+    for (const Facts* facts : {&run.header.environment.identity, &run.header.environment.facts}) {
+      for (const auto& [name, value] : *facts) {
+        if (name.rfind("library", 0) == 0) {
+          side.libraries[name] = value;
+        }
+      }
+    }
+    q_.suite_hash = run.header.suite_hash;
+    return run;
+  }
+
+  void compare_environments(const Environment& baseline, const Environment& candidate) {
+    for (const EnvironmentDifference& each : environment_diff(baseline, candidate)) {
+      q_.differences.push_back({each.name, each.baseline, each.candidate, each.identity});
+    }
+    for (const auto& [name, value] : baseline.identity) {
+      const auto other = candidate.identity.find(name);
+      if (other != candidate.identity.end() && other->second == value) {
+        q_.unchanged.push_back({name, value, value, true});
+      }
+    }
+  }
+
+  SequentialRounds measure(const PairedSession& session) {
+    PairedOptions options;
+    options.row_timeout = options_.row_timeout;
+    PairedRounds pairs(
+        context_.store, session.baseline(), session.candidate(), options, context_.stop);
+    RoundLimits limits;
+    limits.control_drift = q_.criteria.control_drift;
+    limits.floors = floors_;
+    ProgressStage stage(context_.progress);
+    return measure_in_sequence(pairs,
+                               work_of(context_.models, suite_, models_, options_.models),
+                               SequentialRule(design_for(options_.pairs)),
+                               limits,
+                               options_.budget,
+                               [&](const Progress& progress) { stage.show(progress); });
+  }
+
+  /// Looks for stacks that changed while they were measured: their results decide nothing.
+  void check_stacks(const PairedSession& session) {
+    for (std::string& fault : session.stack_faults()) {
+      spdlog::error("{}", fault);
+      q_.notes.push_back(std::move(fault));
+      q_.complete = false;
+      unchanged_ = false;
+    }
+  }
+
+  /// Adds to each layer the models that it occurs in.
+  void name_models() {
+    std::map<std::string, std::set<std::string>> models;
+    for (const PlannedModel& model : models_) {
+      for (const Layer& layer : model.graph.layers) {
+        models[layer.key.text].insert(subject_of(model.instance));
+      }
+    }
+    for (QualifiedMetric& layer : q_.layers) {
+      const auto& found = models[layer.subject];
+      layer.models.assign(found.begin(), found.end());
+    }
+  }
+
+  void replay(const PairedSession& session) {
+    std::vector<QualifiedMetric*> regressed;
+    for (QualifiedMetric& layer : q_.layers) {
+      if (layer.test.verdict == ComparisonVerdict::kRegressed) {
+        regressed.push_back(&layer);
+      }
+    }
+    std::stable_sort(regressed.begin(), regressed.end(), [](const auto* one, const auto* other) {
+      return one->test.delta > other->test.delta;
+    });
+    if (regressed.size() > kMaxReplayed) {
+      q_.notes.push_back(
+          fmt::format("cross-replay tried the {} layers that lost the most time, of {}",
+                      kMaxReplayed,
+                      regressed.size()));
+      regressed.resize(kMaxReplayed);
+    }
+    if (regressed.empty()) {
+      return;
+    }
+    std::vector<ReplayRequest> requests;
+    for (const QualifiedMetric* layer : regressed) {
+      requests.push_back({{layer->subject}, layer->baseline_variant});
+    }
+    LayerReplay replay(context_.store,
+                       session.baseline(),
+                       session.candidate(),
+                       options_.row_timeout,
+                       static_cast<std::int64_t>(q_.rounds) + 1,
+                       context_.stop);
+    std::vector<ReplayTimes> times =
+        replay.run(requests, [](const std::string& what) { spdlog::info("{}", what); });
+    for (std::size_t i = 0; i < times.size() && !context_.stop.load(); ++i) {
+      times[i].candidate_chosen = regressed[i]->candidate_variant;
+      regressed[i]->replay = judge_replay(times[i], regressed[i]->test);
+    }
+  }
+
+  void finish(PairedSession& session) {
+    const bool stopped = context_.stop.load() || !unchanged_;
+    session.finish(stopped ? RunState::kInterrupted : RunState::kFinished);
+    put_run_record(context_.store,
+                   q_.candidate.run,
+                   kQualificationRecord,
+                   q_.baseline.name + " → " + q_.candidate.name,
+                   to_json(q_));
+  }
+
+  const SessionContext& context_;
+  const ResolvedSuite& suite_;
+  std::span<const PlannedModel> models_;
+  const UpgradeOptions& options_;
+  bool unchanged_ = true;
+  Qualification q_;
+  CalibratedFloors floors_;
+};
+
+}  // namespace
+
+PairedWork work_of(const ModelSource& source,
+                   const ResolvedSuite& suite,
+                   std::span<const PlannedModel> models,
+                   bool end_to_end) {
+  PLUMB_CHECK(suite.models.size() == models.size());
+  PairedWork work;
+  std::set<LayerKey> seen;
+  const auto add = [&](const LayerKey& key) {
+    if (seen.insert(key).second) {
+      work.layers.push_back(key);
+    }
+  };
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    for (const Layer& layer : models[i].graph.layers) {
+      if (layer.role == Layer::Role::kCompute) {
+        add(layer.key);
+      }
+    }
+    if (end_to_end) {
+      PairedWork::Model model{subject_of(models[i].instance),
+                              execute_request_of(source, suite.models[i])};
+      model.request.modes = {ModeRequest{}, ModeRequest{.mode = {.fusion = true}, .steps = {}}};
+      model.request.sampling.budget = Seconds(0.3);
+      work.models.push_back(std::move(model));
+    }
+  }
+  for (const ResolvedSuite::LayerEntry& layer : suite.layers) {
+    add(layer.key);
+  }
+  return work;
+}
+
+UpgradeOutcome test_upgrade(const SessionContext& context,
+                            const ResolvedSuite& suite,
+                            std::span<const PlannedModel> models,
+                            const QualificationCriteria& criteria,
+                            const UpgradeOptions& options) {
+  return QualificationSession(context, suite, models, criteria, options).run();
+}
+
+}  // namespace plumb

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/study/sample_file.hpp"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uintmax_t kMaxFile = std::uintmax_t{256} << 20;
+constexpr std::size_t kMaxEntries = 100'000;
+constexpr std::size_t kMaxValues = 20'000;
+
+/// A place in a file, for messages. fail() throws an error that names the place and what is wrong.
+struct Place {
+  std::string text;
+  [[noreturn]] void fail(const std::string& what) const {
+    throw Error(Error::Kind::kUser, text + ": " + what);
+  }
+  [[nodiscard]] Place at(const std::string& step) const { return {text + "/" + step}; }
+};
+
+Json read_json(const std::filesystem::path& file) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(file, error);
+  std::ifstream in(file, std::ios::binary);
+  if (error || !in) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("cannot read '{}': check the path and its permissions", file.string()));
+  }
+  if (size > kMaxFile) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format(
+            "'{}' has {} bytes; at most {} are read: split it", file.string(), size, kMaxFile));
+  }
+  try {
+    return Json::parse(in);
+  } catch (const Json::exception& fault) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' is no JSON: {}", file.string(), fault.what()));
+  }
+}
+
+const Json& list_in(const Json& document, const char* name, const Place& place) {
+  const auto found = document.is_object() ? document.find(name) : document.end();
+  if (found == document.end() || !found->is_array()) {
+    place.fail(fmt::format("expected an object with a list '{}'", name));
+  }
+  if (found->size() > kMaxEntries) {
+    place.fail(fmt::format("{} entries in '{}'; at most {}", found->size(), name, kMaxEntries));
+  }
+  return *found;
+}
+
+std::string id_in(const Json& entry, const Place& place) {
+  const auto found = entry.is_object() ? entry.find("id") : entry.end();
+  if (found == entry.end() || !found->is_string()) {
+    place.fail("expected an object with a text 'id'");
+  }
+  return found->get<std::string>();
+}
+
+std::vector<double> numbers(const Json& entry,
+                            const char* name,
+                            bool may_be_null,
+                            const Place& place) {
+  const auto found = entry.is_object() ? entry.find(name) : entry.end();
+  if (found == entry.end() || !found->is_array()) {
+    place.fail(fmt::format("expected a list of numbers '{}'", name));
+  }
+  if (found->size() > kMaxValues) {
+    place.fail(fmt::format("{} values in '{}'; at most {}", found->size(), name, kMaxValues));
+  }
+  std::vector<double> result;
+  for (const Json& value : *found) {
+    if (value.is_null() && may_be_null) {
+      result.push_back(std::numeric_limits<double>::quiet_NaN());
+    } else if (value.is_number()) {
+      result.push_back(value.get<double>());
+    } else {
+      place.fail(fmt::format("value {} of '{}' is not a number", result.size(), name));
+    }
+  }
+  return result;
+}
+
+PairedSamples pairs_in(const Json& entry, std::string name, const Place& place) {
+  PairedSamples samples;
+  samples.name = std::move(name);
+  samples.baseline = numbers(entry, "baseline", true, place);
+  samples.candidate = numbers(entry, "candidate", true, place);
+  return samples;
+}
+
+MarkedChanges changes_in(const Json& list, std::size_t length, const Place& place) {
+  if (!list.is_array()) {
+    place.fail("expected a list of change points");
+  }
+  MarkedChanges changes;
+  for (const Json& value : list) {
+    if (!value.is_number_unsigned() || value.get<std::size_t>() >= length) {
+      place.fail(fmt::format("change point {} is not an index below {}", changes.size(), length));
+    }
+    changes.push_back(value.get<std::size_t>());
+  }
+  return changes;
+}
+
+/// Looks for a series of the Turing Change Point Dataset near its annotations.
+std::optional<std::filesystem::path> find_series_file(const std::filesystem::path& annotations,
+                                                      const std::string& name) {
+  const std::filesystem::path folder = annotations.parent_path();
+  for (const std::filesystem::path& base : {folder,
+                                            folder / "datasets",
+                                            folder / ".." / "datasets",
+                                            folder / ".." / ".." / "datasets"}) {
+    for (const std::filesystem::path& path :
+         {base / (name + ".json"), base / name / (name + ".json")}) {
+      if (std::filesystem::is_regular_file(path)) {
+        return path;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+AnnotatedSet read_dataset(const Json& annotations, const std::filesystem::path& file) {
+  AnnotatedSet set;
+  for (const auto& [name, annotators] : annotations.items()) {
+    const Place place = Place{"'" + file.string() + "'"}.at(name);
+    if (name.find('/') != std::string::npos || !annotators.is_object() || annotators.empty()) {
+      place.fail("expected an object with a list of change points by annotator");
+    }
+    const auto path = find_series_file(file, name);
+    const Json document = path ? read_json(*path) : Json();
+    const auto found = document.is_object() ? document.find("series") : document.end();
+    if (!path || found == document.end() || !found->is_array() || found->size() != 1) {
+      set.skipped.push_back(name);
+      continue;
+    }
+    AnnotatedSeries entry;
+    entry.series = {name, numbers(found->front(), "raw", true, Place{"'" + path->string() + "'"})};
+    for (const auto& [annotator, list] : annotators.items()) {
+      entry.annotators.push_back(changes_in(list, entry.series.values.size(), place.at(annotator)));
+    }
+    set.series.push_back(std::move(entry));
+  }
+  return set;
+}
+
+}  // namespace
+
+std::vector<PairedQuestion> read_paired_samples(const std::filesystem::path& file) {
+  const Json document = read_json(file);
+  const Place top{"'" + file.string() + "'"};
+  std::vector<PairedQuestion> questions;
+  std::set<std::string> ids;
+  for (const Json& entry : list_in(document, "comparisons", top)) {
+    const Place place = top.at(fmt::format("comparisons/{}", questions.size()));
+    PairedQuestion question;
+    question.id = id_in(entry, place);
+    if (!ids.insert(question.id).second) {
+      place.fail(fmt::format("the id '{}' is there twice", question.id));
+    }
+    if (const auto whole = entry.find("end_to_end"); whole != entry.end()) {
+      question.end_to_end = pairs_in(*whole, "end_to_end", place.at("end_to_end"));
+    }
+    if (const auto layers = entry.find("layers"); layers != entry.end()) {
+      if (!layers->is_object() || layers->size() > kMaxEntries) {
+        place.fail(
+            fmt::format("expected an object 'layers' of at most {} layers by name", kMaxEntries));
+      }
+      for (const auto& [name, samples] : layers->items()) {
+        question.layers.push_back(pairs_in(samples, name, place.at("layers/" + name)));
+      }
+    }
+    if (!question.end_to_end && question.layers.empty()) {
+      place.fail("neither 'end_to_end' nor 'layers': nothing to compare");
+    }
+    questions.push_back(std::move(question));
+  }
+  return questions;
+}
+
+std::vector<NamedSeries> read_series(const std::filesystem::path& file) {
+  const Json document = read_json(file);
+  const Place top{"'" + file.string() + "'"};
+  std::vector<NamedSeries> result;
+  for (const Json& entry : list_in(document, "series", top)) {
+    const Place place = top.at(fmt::format("series/{}", result.size()));
+    std::string id = id_in(entry, place);
+    result.push_back({std::move(id), numbers(entry, "values", true, place)});
+  }
+  return result;
+}
+
+AnnotatedSet read_annotated_series(const std::filesystem::path& file) {
+  const Json document = read_json(file);
+  const Place top{"'" + file.string() + "'"};
+  if (document.is_object() && !document.contains("series")) {
+    return read_dataset(document, file);
+  }
+  AnnotatedSet set;
+  for (const Json& entry : list_in(document, "series", top)) {
+    const Place place = top.at(fmt::format("series/{}", set.series.size()));
+    std::string id = id_in(entry, place);
+    NamedSeries series{std::move(id), numbers(entry, "values", true, place)};
+    const auto found = entry.find("change_points");
+    if (found == entry.end()) {
+      place.fail("expected a list 'change_points'");
+    }
+    MarkedChanges changes = changes_in(*found, series.values.size(), place);
+    set.series.push_back({std::move(series), {std::move(changes)}});
+  }
+  return set;
+}
+
+}  // namespace plumb

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/work/executor.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "harness/session/work/control_measurement.hpp"
+#include "harness/session/work/planner.hpp"
+
+namespace plumb {
+namespace {
+
+Seconds now() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
+/// Shortens a key for one line of progress: operator and first operands.
+std::string short_name(const LayerKey& key) {
+  constexpr std::size_t kMost = 60;
+  const std::size_t start = std::min(key.text.find(':') + 1, key.text.size());
+  const std::string body = key.text.substr(start, key.text.find(";acc=") - start);
+  return body.size() <= kMost ? body : body.substr(0, kMost - 1) + "…";
+}
+
+/// Returns the expected cost of an item, without a unit: a fixed part, plus its arithmetic.
+double expected_cost(const WorkItem& item) {
+  constexpr double kFixed = 1.0;
+  constexpr double kPerMac = 1e-9;
+  return kFixed +
+         kPerMac * item.weight / static_cast<double>(std::max<std::int64_t>(item.occurrences, 1));
+}
+
+}  // namespace
+
+/// State of one call of execute() or repeat(): its clock, its progress and its counts.
+class Executor::LayerRun {
+ public:
+  LayerRun(Executor& executor, const RunId& run, const std::function<void(const Progress&)>& report)
+      : executor_(executor), run_(run), report_(report), started_(now()) {}
+
+  ExecutionSummary run(const std::vector<WorkItem>& items, std::vector<Confirmation> waiting) {
+    progress_.total = items.size();
+    for (const WorkItem& item : items) {
+      cost_left_ += expected_cost(item);
+    }
+    std::size_t next = 0;
+    while (!stopped() && (next < items.size() || !waiting.empty())) {
+      // The winner of many noisy variants looks better than it is. So the next process measures it
+      // again before its own keys.
+      confirm(std::exchange(waiting, {}));
+      std::vector<StoredMeasurement> fresh;
+      const std::size_t end = std::min(items.size(), next + executor_.options_.keys_per_process);
+      for (; next < end && !stopped(); ++next) {
+        measure(items[next], fresh);
+      }
+      waiting = confirmations(fresh, executor_.options_.confirmation);
+      executor_.end_worker();
+    }
+    const bool unfinished = next < items.size() || !waiting.empty();
+    summary_.state = unfinished ? RunState::kInterrupted : RunState::kFinished;
+    summary_.processes = static_cast<std::size_t>(executor_.processes_ - executor_.resumed_after_);
+    return summary_;
+  }
+
+  bool repeat(std::span<const Confirmation> keys, const std::function<bool()>& stopped) {
+    progress_.total = keys.size();
+    cost_left_ = static_cast<double>(keys.size());
+    for (const Confirmation& key : keys) {
+      if (stopped()) {
+        return false;
+      }
+      confirm(key, executor_.options_.repeated, false);
+      ++progress_.done;
+      cost_done_ += 1.0;
+    }
+    announce("");
+    return true;
+  }
+
+ private:
+  [[nodiscard]] bool stopped() {
+    const auto& budget = executor_.options_.budget;
+    summary_.budget_ended = budget && now() - started_ >= *budget;
+    return summary_.budget_ended || executor_.stop_.load() || !executor_.device_fault_.empty();
+  }
+
+  void confirm(const std::vector<Confirmation>& confirmations) {
+    for (const Confirmation& confirmation : confirmations) {
+      if (stopped()) {
+        return;
+      }
+      confirm(confirmation, executor_.options_.request.sampling, true);
+    }
+  }
+
+  void confirm(const Confirmation& confirmation, const SamplingPlan& sampling, bool verify) {
+    MeasureRequest request = executor_.options_.request;
+    request.key = confirmation.key;
+    request.caches = confirmation.caches;
+    request.variants = confirmation.variants;
+    request.purpose = Purpose::kConfirm;
+    request.sampling = sampling;
+    request.verify = request.verify && verify;
+    announce("confirming " + short_name(confirmation.key));
+    store(request_rows(request));
+  }
+
+  void measure(const WorkItem& item, std::vector<StoredMeasurement>& fresh) {
+    MeasureRequest request = executor_.options_.request;
+    request.key = item.key;
+    request.caches = item.caches;
+    announce(short_name(item.key));
+    std::vector<Measurement> rows = request_rows(request);
+    settle(item, rows);
+    store(rows);
+    for (Measurement& row : rows) {
+      fresh.push_back({.row = 0, .run = run_, .reused = false, .measurement = std::move(row)});
+    }
+    ++summary_.measured;
+    ++progress_.done;
+    cost_done_ += expected_cost(item);
+    announce("");
+  }
+
+  /// Sends one request and returns all rows. If the worker dies, they are the rows that it had sent
+  /// and one row with the reason for each cache mode.
+  std::vector<Measurement> request_rows(const MeasureRequest& request) {
+    std::vector<Measurement> rows;
+    const Timestamp started = current_time();
+    try {
+      WorkerProcess& worker = executor_.worker();
+      worker.measure(request, executor_.options_.row_timeout, [&](Measurement row) {
+        row.process = executor_.processes_;
+        executor_.look_for_fault(row);
+        rows.push_back(std::move(row));
+      });
+    } catch (const WorkerDied& death) {
+      const bool hung = death.outcome().kind == Outcome::Kind::kTimedOut;
+      ++(hung ? summary_.timeouts : summary_.crashes);
+      spdlog::warn("worker lost: {}; key={}", death.outcome().reason, request.key.text);
+      executor_.end_worker();
+      for (const CacheMode cache : request.caches) {
+        Measurement row;
+        row.key = request.key;
+        row.cache = cache;
+        row.purpose = request.purpose;
+        row.outcome = death.outcome();
+        row.process = executor_.processes_;
+        row.started = started;
+        rows.push_back(std::move(row));
+      }
+    }
+    return rows;
+  }
+
+  /// Adds a row for each cache mode of the item that no row settles. Otherwise a later run would
+  /// try it again and again.
+  void settle(const WorkItem& item, std::vector<Measurement>& rows) const {
+    std::vector<StoredMeasurement> seen;
+    seen.reserve(rows.size());
+    for (const Measurement& row : rows) {
+      seen.push_back({.row = 0, .run = run_, .reused = false, .measurement = row});
+    }
+    for (const WorkItem& open : without_measured({item}, seen)) {
+      const auto failed = std::find_if(
+          rows.begin(), rows.end(), [](const Measurement& row) { return !row.outcome.timed(); });
+      for (const CacheMode cache : open.caches) {
+        Measurement row;
+        row.key = item.key;
+        row.cache = cache;
+        row.outcome = failed != rows.end() ? failed->outcome
+                                           : Outcome{Outcome::Kind::kUnsupported,
+                                                     "the worker returned no time and no reason"};
+        row.process = executor_.processes_;
+        row.started = current_time();
+        rows.push_back(std::move(row));
+      }
+    }
+  }
+
+  void store(const std::vector<Measurement>& rows) {
+    if (!rows.empty()) {
+      executor_.store_.append(run_, rows);
+    }
+  }
+
+  void announce(const std::string& current) {
+    progress_.current = current;
+    progress_.elapsed = now() - started_;
+    if (cost_done_ > 0) {
+      progress_.left = progress_.elapsed * ((cost_left_ - cost_done_) / cost_done_);
+    }
+    report_(progress_);
+  }
+
+  Executor& executor_;
+  const RunId& run_;
+  const std::function<void(const Progress&)>& report_;
+  Seconds started_;
+  Progress progress_;
+  ExecutionSummary summary_;
+  double cost_left_ = 0.0;
+  double cost_done_ = 0.0;
+};
+
+Executor::Executor(Store& store, ExecutorOptions options, const std::atomic<bool>& stop)
+    : store_(store), options_(std::move(options)), stop_(stop) {}
+
+Executor::~Executor() = default;
+
+void Executor::end_worker() {
+  if (worker_ && options_.before_worker_ends) {
+    options_.before_worker_ends(worker_->pid());
+  }
+  worker_.reset();
+}
+
+WorkerProcess& Executor::worker() {
+  if (!worker_) {
+    worker_ = std::make_unique<WorkerProcess>(options_.worker);
+    ++processes_;
+  }
+  return *worker_;
+}
+
+void Executor::look_for_fault(const Measurement& row) {
+  const auto found = row.attributes.find(kDeviceFault);
+  if (found != row.attributes.end() && device_fault_.empty()) {
+    device_fault_ = found->second;
+  }
+}
+
+Environment Executor::describe() {
+  return worker().describe();
+}
+
+Calibration Executor::calibrate() {
+  return worker().calibrate();
+}
+
+std::optional<Controls> Executor::measure_controls() {
+  return plumb::measure_controls([this](const MeasureRequest& request) {
+    std::vector<Measurement> rows;
+    try {
+      worker().measure(
+          request, options_.row_timeout, [&](Measurement row) { rows.push_back(std::move(row)); });
+    } catch (const WorkerDied& death) {
+      spdlog::warn("worker lost: {}; {}", death.outcome().reason, request.key.text);
+      end_worker();
+      rows.clear();
+    }
+    return rows;
+  });
+}
+
+std::vector<Execution> Executor::execute_model(const ExecuteRequest& request,
+                                               const ExecuteReport& report) {
+  end_worker();
+  std::vector<Execution> executions;
+  // All modes are prepared before any is timed, so the silence may last longer.
+  const Seconds silence = options_.row_timeout * static_cast<double>(request.modes.size());
+  Outcome failure{Outcome::Kind::kCrashed, "the worker left it out"};
+  try {
+    const auto keep = [&](Execution execution) {
+      execution.row.process = processes_;
+      look_for_fault(execution.row);
+      executions.push_back(std::move(execution));
+    };
+    worker().execute(request, silence, keep, [&](const ExecuteProgress& progress) {
+      report(progress);
+      return !stop_.load();
+    });
+  } catch (const WorkerDied& death) {
+    failure = death.outcome();
+    end_worker();
+    if (failure.kind == Outcome::Kind::kSkipped) {
+      return {};
+    }
+    spdlog::warn("worker lost: {}; model {}", failure.reason, request.name);
+  }
+  // One mode may have killed the process that all shared, so each gets a process of its own.
+  if (executions.size() < request.modes.size() && request.modes.size() > 1) {
+    executions.clear();
+    for (const ModeRequest& mode : request.modes) {
+      ExecuteRequest one = request;
+      one.modes = {mode};
+      std::vector<Execution> alone = execute_model(one, report);
+      if (alone.empty()) {
+        return {};
+      }
+      executions.push_back(std::move(alone.front()));
+    }
+  } else if (executions.empty()) {
+    Execution& lost = executions.emplace_back();
+    lost.mode = to_text(request.modes.front().mode);
+    lost.row.started = current_time();
+    lost.row.outcome = failure;
+    lost.row.process = processes_;
+    lost.row.key.text = "model:" + request.name;
+  }
+  return executions;
+}
+
+ScenarioResult Executor::run_scenario(const LoadRequest& request,
+                                      const std::function<void(const LoadProgress&)>& report) {
+  // A load ends by itself at its budget. One that goes on far beyond it hangs, even with time to
+  // read and plan.
+  constexpr double kOverrun = 2.0;
+  end_worker();
+  ScenarioResult load = begin_load(request);
+  load.started = current_time();
+  std::optional<Seconds> most;
+  if (request.budget) {
+    most = *request.budget * kOverrun +
+           options_.row_timeout * static_cast<double>(request.buckets.size());
+  }
+  const Seconds start = now();
+  bool overrun = false;
+  const auto keep_running = [&](const LoadProgress& progress) {
+    report(progress);
+    overrun = most && now() - start > *most;
+    return !overrun && !stop_.load();
+  };
+  try {
+    load = worker().load(request, options_.row_timeout, keep_running);
+  } catch (const WorkerDied& death) {
+    load.outcome = death.outcome();
+    if (overrun) {
+      load.outcome = {Outcome::Kind::kTimedOut,
+                      fmt::format("it did not end within {:.6g} s, far beyond its budget",
+                                  most.value_or(Seconds(0)).count())};
+    }
+    load.wall = now() - start;
+    spdlog::warn("worker lost: {}; model {}", load.outcome.reason, load.model);
+    end_worker();
+  }
+  load.process = processes_;
+  return load;
+}
+
+bool Executor::repeat(const RunId& run,
+                      std::span<const Confirmation> keys,
+                      const std::function<bool()>& stopped,
+                      const std::function<void(const Progress&)>& report) {
+  end_worker();
+  const bool whole = LayerRun(*this, run, report).repeat(keys, stopped);
+  end_worker();
+  return whole;
+}
+
+ExecutionSummary Executor::execute(const RunId& run,
+                                   const std::vector<WorkItem>& items,
+                                   std::vector<Confirmation> unconfirmed,
+                                   const std::function<void(const Progress&)>& report) {
+  return LayerRun(*this, run, report).run(items, std::move(unconfirmed));
+}
+
+}  // namespace plumb

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/results/paired_round.hpp"
+#include "harness/results/run.hpp"
+#include "harness/session/work/planner.hpp"
+#include "harness/session/work/progress.hpp"
+#include "harness/session/work/work_item.hpp"
+#include "harness/store/store.hpp"
+#include "harness/worker/client/worker_process.hpp"
+
+namespace plumb {
+
+/// Options for the execution of a run.
+struct ExecutorOptions {
+  WorkerOptions worker;
+  MeasureRequest request;             ///< key, caches and variants are filled in for each item
+  std::optional<Seconds> budget;      ///< of one call of execute()
+  Seconds row_timeout{60.0};          ///< of silence from a worker
+  std::size_t keys_per_process = 32;  ///< a fresh process confirms what the one before it measured
+  ConfirmationRule confirmation;      ///< by which the next process confirms
+  /// Sampling of a confirmation after the first. Many processes repeat it, so each may be less
+  /// exact.
+  SamplingPlan repeated{.warm_up_at_most = Seconds(0.01), .budget = Seconds(0.004)};
+  std::function<void(int pid)> before_worker_ends;  ///< called with each worker still alive
+};
+
+/// Final state of a call of execute(), with counts of what was executed.
+struct ExecutionSummary {
+  RunState state =
+      RunState::kFinished;  ///< kInterrupted: stopped by the user, the budget or a device's fault
+  bool budget_ended = false;
+  std::size_t measured = 0;  ///< keys
+  std::size_t crashes = 0;
+  std::size_t timeouts = 0;
+  std::size_t processes = 0;
+};
+
+/// Executor of work items in worker processes. It appends their rows to a running run.
+///
+/// A key's rows are stored in one transaction when the key is done. So a killed run loses the key
+/// in progress and nothing else. A worker that dies or falls silent is replaced. Its key gets one
+/// row with the reason for each cache mode.
+class Executor {
+ public:
+  /// Keeps references to `store` and `stop`. A signal handler may set `stop`: then the run ends
+  /// after the key in progress.
+  Executor(Store& store, ExecutorOptions options, const std::atomic<bool>& stop);
+  ~Executor();
+  Executor(const Executor&) = delete;
+  Executor& operator=(const Executor&) = delete;
+  Executor(Executor&&) = delete;
+  Executor& operator=(Executor&&) = delete;
+
+  /// Numbers new processes after `last`, the last one that a resumed run has rows of.
+  void number_processes_after(std::int64_t last) { processes_ = resumed_after_ = last; }
+  /// Returns the environment that a worker describes.
+  [[nodiscard]] Environment describe();
+  /// Measures the ceilings of this environment.
+  [[nodiscard]] Calibration calibrate();
+  /// Measures the machine's controls. Absent: one of them got no time.
+  [[nodiscard]] std::optional<Controls> measure_controls();
+  /// Executes one model end to end in a fresh worker process, all modes in one. If that process
+  /// dies, each mode gets one of its own. A worker that dies or falls silent is the mode's outcome.
+  /// When the user stops the run, the worker is killed and the result is empty.
+  [[nodiscard]] std::vector<Execution> execute_model(const ExecuteRequest& request,
+                                                     const ExecuteReport& report);
+
+  /// Runs one scenario of a model in a fresh worker process. If the worker dies, falls silent or
+  /// runs far beyond the budget, that is the result's outcome. When the user stops the run, the
+  /// worker is killed and the outcome is kSkipped.
+  [[nodiscard]] ScenarioResult run_scenario(const LoadRequest& request,
+                                            const std::function<void(const LoadProgress&)>& report);
+
+  /// Ends the worker process, if there is one. The next request starts a fresh one.
+  void end_worker();
+
+  /// Measures and confirms the items. `unconfirmed` are keys left over from an interrupted run.
+  [[nodiscard]] ExecutionSummary execute(const RunId& run,
+                                         const std::vector<WorkItem>& items,
+                                         std::vector<Confirmation> unconfirmed,
+                                         const std::function<void(const Progress&)>& report);
+
+  /// Measures confirmed keys once more in one fresh process, in the order given. `stopped` is asked
+  /// before each key. Returns false if it ended the work.
+  bool repeat(const RunId& run,
+              std::span<const Confirmation> keys,
+              const std::function<bool()>& stopped,
+              const std::function<void(const Progress&)>& report);
+
+  /// Returns the device fault that makes all rows of this executor unreliable; empty: none. After a
+  /// fault, execute() measures no more.
+  [[nodiscard]] const std::string& device_fault() const { return device_fault_; }
+
+  [[nodiscard]] const ExecutorOptions& options() const { return options_; }
+
+ private:
+  class LayerRun;
+  WorkerProcess& worker();
+  void look_for_fault(const Measurement& row);
+
+  Store& store_;
+  ExecutorOptions options_;
+  const std::atomic<bool>& stop_;
+  std::unique_ptr<WorkerProcess> worker_;
+  std::int64_t processes_ = 0;
+  std::int64_t resumed_after_ = 0;
+  std::string device_fault_;
+};
+
+}  // namespace plumb

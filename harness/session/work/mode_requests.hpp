@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+#include "harness/analysis/bounds/result_set.hpp"
+#include "harness/session/work/planner.hpp"
+#include "harness/store/store.hpp"
+#include "harness/worker/protocol/execute_request.hpp"
+
+namespace plumb {
+
+/// Reads a run's rows, with the newest calibration of its environment.
+[[nodiscard]] ResultSet results_of(const Store& store, const RunId& run);
+
+/// Makes the requests for the modes in which a model is to be executed.
+///
+/// If `wanted` is empty, they are plain, fusion, channels_last where there are convolutions, and
+/// what the run has times for. That is best_variant, best_variant+fusion and, of an f32 model,
+/// bf16, all together and fusion+int8.
+///
+/// A mode with best_variant gets its steps from the run's own rows: the cheapest partition that the
+/// mode allows. Each step has the times of its variants, and the calibrated bandwidth is the price
+/// of reorders. Without a calibration there is only the fastest variant. Without a time for every
+/// layer the mode is left out.
+[[nodiscard]] std::vector<ModeRequest> mode_requests(const PlannedModel& model,
+                                                     const ResultSet& results,
+                                                     const std::vector<ExecutionMode>& wanted);
+
+}  // namespace plumb

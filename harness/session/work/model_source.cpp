@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/work/model_source.hpp"
+
+#include <filesystem>
+
+namespace plumb {
+
+Graph load_graph(const ModelSource& models, const std::string& name, const ReadOptions& options) {
+  std::error_code error;
+  if (std::filesystem::is_regular_file(name, error)) {
+    return read_model(name, options);
+  }
+  return models.graph(name, options);
+}
+
+}  // namespace plumb

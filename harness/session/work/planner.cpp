@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/work/planner.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/base/hash64.hpp"
+#include "harness/rewrite/rewrite.hpp"
+
+namespace plumb {
+namespace {
+
+double weight_of(const LayerCost& cost) {
+  const auto bytes = cost.input_bytes + cost.weight_bytes + cost.output_bytes;
+  return cost.macs > 0 ? static_cast<double>(cost.macs) : static_cast<double>(bytes.value) / 1000.0;
+}
+
+/// A collection of work items by key, in order of first occurrence.
+class Items {
+ public:
+  void add(const LayerKey& key, double weight_each, std::int64_t count) {
+    const auto [place, is_new] = index_.try_emplace(key, items_.size());
+    if (is_new) {
+      items_.push_back(WorkItem{.key = key, .occurrences = 0, .weight = 0.0, .caches = {}});
+    }
+    WorkItem& item = items_[place->second];
+    item.occurrences += count;
+    item.weight += weight_each * static_cast<double>(count);
+  }
+  std::vector<WorkItem> take() { return std::move(items_); }
+
+ private:
+  std::vector<WorkItem> items_;
+  std::unordered_map<LayerKey, std::size_t> index_;
+};
+
+bool contains(const Match& whole, const Match& part) {
+  return whole.layers.size() > part.layers.size() &&
+         std::includes(
+             whole.layers.begin(), whole.layers.end(), part.layers.begin(), part.layers.end());
+}
+
+bool overlap(const Match& left, const Match& right) {
+  return std::any_of(left.layers.begin(), left.layers.end(), [&](LayerId id) {
+    return std::binary_search(right.layers.begin(), right.layers.end(), id);
+  });
+}
+
+/// Finds the matches worth measuring: those that no other match contains, and some of their parts.
+/// Where two of them share layers, a model can use one only. What that leaves of the other is worth
+/// measuring as well. Example: of a sum of two convolutions, one takes the addition along.
+std::vector<Match> worthwhile_matches(const Graph& graph) {
+  const std::vector<Match> all = matches(graph);
+  std::vector<const Match*> largest;
+  std::vector<const Match*> parts;
+  for (const Match& match : all) {
+    const bool part = std::any_of(
+        all.begin(), all.end(), [&](const Match& other) { return contains(other, match); });
+    (part ? parts : largest).push_back(&match);
+  }
+  std::vector<std::pair<const Match*, const Match*>> rivals;
+  for (const Match* const match : largest) {
+    for (const Match* const other : largest) {
+      if (match != other && overlap(*match, *other)) {
+        rivals.emplace_back(match, other);
+      }
+    }
+  }
+  std::vector<Match> result;
+  result.reserve(all.size());
+  for (const Match* const match : largest) {
+    result.push_back(*match);
+  }
+  for (const Match* const part : parts) {
+    const bool left_over = std::any_of(rivals.begin(), rivals.end(), [&](const auto& pair) {
+      return contains(*pair.first, *part) && !overlap(*part, *pair.second);
+    });
+    if (left_over) {
+      result.push_back(*part);
+    }
+  }
+  return result;
+}
+
+/// Returns whether a row settles its key and cache mode. It does if it is timed beyond the race, or
+/// refuses the key as a whole, that is without a variant.
+bool settles(const Measurement& row) {
+  if (row.purpose == Purpose::kRace) {
+    return false;
+  }
+  return row.outcome.timed() || row.variant.empty();
+}
+
+}  // namespace
+
+Shard parse_shard(std::string_view text) {
+  Shard shard;
+  const std::size_t slash = text.find('/');
+  const char* const end = text.data() + text.size();
+  bool good = slash != std::string_view::npos;
+  if (good) {
+    const auto first = std::from_chars(text.data(), text.data() + slash, shard.index);
+    const auto second = std::from_chars(text.data() + slash + 1, end, shard.count);
+    good = first.ec == std::errc{} && first.ptr == text.data() + slash &&
+           second.ec == std::errc{} && second.ptr == end && shard.index >= 1 &&
+           shard.index <= shard.count && shard.count <= 100'000;
+  }
+  if (!good) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' is not a shard: write I/N with 1 ≤ I ≤ N, such as 2/4", text));
+  }
+  return shard;
+}
+
+std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
+                                 std::span<const ResolvedSuite::LayerEntry> layers,
+                                 std::span<const CacheMode> caches,
+                                 const Shard& shard) {
+  Items collected;
+  for (const PlannedModel& model : models) {
+    for (const Layer& layer : model.graph.layers) {
+      if (layer.role == Layer::Role::kCompute) {
+        collected.add(layer.key, weight_of(layer.cost), 1);
+      }
+    }
+    for (const Match& match : worthwhile_matches(model.graph)) {
+      collected.add(match.key, weight_of(match.cost), 1);
+    }
+  }
+  for (const ResolvedSuite::LayerEntry& entry : layers) {
+    collected.add(entry.key, weight_of(cost_of(parse_key(entry.key))), entry.count);
+  }
+
+  std::vector<WorkItem> items = collected.take();
+  std::erase_if(items, [&](const WorkItem& item) {
+    return hash64(std::as_bytes(std::span(item.key.text))) % shard.count != shard.index - 1;
+  });
+  for (WorkItem& item : items) {
+    item.caches.assign(caches.begin(), caches.end());
+  }
+  std::stable_sort(items.begin(), items.end(), [](const WorkItem& left, const WorkItem& right) {
+    return left.weight != right.weight ? left.weight > right.weight : left.key < right.key;
+  });
+  return items;
+}
+
+std::vector<WorkItem> without_measured(std::vector<WorkItem> items,
+                                       std::span<const StoredMeasurement> rows) {
+  std::set<std::pair<LayerKey, CacheMode>> settled;
+  for (const StoredMeasurement& row : rows) {
+    const Measurement& measurement = row.measurement;
+    if (settles(measurement)) {
+      settled.emplace(measurement.key, measurement.cache);
+    }
+  }
+  for (WorkItem& item : items) {
+    std::erase_if(item.caches, [&](CacheMode cache) {
+      return settled.contains({item.key, cache});
+    });
+  }
+  std::erase_if(items, [](const WorkItem& item) { return item.caches.empty(); });
+  return items;
+}
+
+std::vector<Confirmation> confirmations(std::span<const StoredMeasurement> rows,
+                                        const ConfirmationRule& rule) {
+  struct Candidate {
+    std::string variant;
+    Seconds median{};
+    bool library_choice = false;
+  };
+  struct Seen {
+    std::set<CacheMode> caches;
+    std::vector<Candidate> hot;
+    std::map<std::string, std::set<std::int64_t>> confirmed;  // processes by variant
+  };
+  std::map<LayerKey, Seen> keys;
+  for (const StoredMeasurement& row : rows) {
+    const Measurement& m = row.measurement;
+    if (m.purpose == Purpose::kConfirm) {
+      keys[m.key].confirmed[m.variant].insert(m.process);
+    } else if (m.purpose == Purpose::kFull && m.outcome.timed() && m.summary.n > 0) {
+      Seen& seen = keys[m.key];
+      seen.caches.insert(m.cache);
+      if (m.cache == CacheMode::kNone) {
+        seen.hot.push_back({m.variant, m.summary.median, m.library_choice});
+      }
+    }
+  }
+
+  std::vector<Confirmation> wanted;
+  for (auto& [key, seen] : keys) {
+    // A process that died before it named a variant confirmed none.
+    seen.confirmed.erase("");
+    if (seen.hot.empty()) {
+      continue;
+    }
+    if (!seen.confirmed.empty()) {
+      Confirmation again{key, {CacheMode::kNone}, {}};
+      std::size_t processes = 0;
+      for (const auto& [variant, of_variant] : seen.confirmed) {
+        again.variants.push_back(variant);
+        processes = std::max(processes, of_variant.size());
+      }
+      if (processes < rule.processes) {
+        wanted.push_back(std::move(again));
+      }
+      continue;
+    }
+    std::stable_sort(seen.hot.begin(), seen.hot.end(), [](const Candidate& a, const Candidate& b) {
+      return a.median < b.median;
+    });
+    Confirmation first{key, {seen.caches.begin(), seen.caches.end()}, {}};
+    for (const Candidate& candidate : seen.hot) {
+      const bool close = candidate.median <= seen.hot.front().median * (1.0 + rule.margin);
+      if ((close && first.variants.size() < rule.max_variants) || candidate.library_choice) {
+        first.variants.push_back(candidate.variant);
+      }
+    }
+    wanted.push_back(std::move(first));
+  }
+  return wanted;
+}
+
+DedupeFigures dedupe_figures(std::span<const PlannedModel> models) {
+  DedupeFigures figures;
+  std::set<LayerKey> all;
+  for (const PlannedModel& model : models) {
+    std::set<LayerKey> own;
+    for (const Layer& layer : model.graph.layers) {
+      if (layer.role == Layer::Role::kCompute) {
+        ++figures.occurrences;
+        own.insert(layer.key);
+      }
+    }
+    figures.unique_per_model += static_cast<std::int64_t>(own.size());
+    all.merge(own);
+  }
+  figures.unique = static_cast<std::int64_t>(all.size());
+  return figures;
+}
+
+}  // namespace plumb

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/work/profiling_pass.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/worker/protocol/worker_variables.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMaxVariants = 16;
+constexpr const char* kMetricsMissing = "metrics_missing";
+
+bool is_wanted(const Measurement& row) {
+  return row.purpose != Purpose::kRace && row.outcome.timed();
+}
+
+std::vector<std::string> variants_of(const std::vector<Measurement>& rows) {
+  std::vector<const Measurement*> timed;
+  for (const Measurement& row : rows) {
+    if (is_wanted(row)) {
+      timed.push_back(&row);
+    }
+  }
+  std::stable_sort(timed.begin(), timed.end(), [](const Measurement* a, const Measurement* b) {
+    return a->library_choice != b->library_choice ? a->library_choice
+                                                  : a->summary.median < b->summary.median;
+  });
+  std::vector<std::string> variants;
+  for (const Measurement* const row : timed) {
+    const bool known = std::find(variants.begin(), variants.end(), row->variant) != variants.end();
+    if (!known && variants.size() < kMaxVariants) {
+      variants.push_back(row->variant);
+    }
+  }
+  return variants;
+}
+
+/// Returns a request with as little timing as possible, because its times are not used.
+MeasureRequest request_for(const std::vector<Measurement>& rows) {
+  MeasureRequest request;
+  request.key = rows.front().key;
+  request.variants = variants_of(rows);
+  request.sampling.warm_up_at_most = Seconds(0.0);
+  request.sampling.budget = Seconds(1e-3);
+  request.sampling.samples_at_least = 2;
+  request.sampling.samples_at_most = 2;
+  request.disturbed_attempts = 1;
+  request.verify = false;
+  return request;
+}
+
+/// Removes the attributes that are "unknown", with the ".source" of each.
+Attributes known(Attributes seen) {
+  for (auto one = seen.begin(); one != seen.end();) {
+    if (one->second == "unknown") {
+      seen.erase(one->first + ".source");
+      one = seen.erase(one);
+    } else {
+      ++one;
+    }
+  }
+  return seen;
+}
+
+/// Adds attributes and readings to the timed rows of a variant; empty: of all variants. New
+/// attributes replace those of the row, new readings do not.
+void add(std::vector<Measurement>& rows,
+         const std::string& variant,
+         const Attributes& attributes,
+         const Readings& readings) {
+  for (Measurement& row : rows) {
+    if (is_wanted(row) && (variant.empty() || row.variant == variant)) {
+      Attributes above = attributes;
+      above.merge(row.attributes);
+      row.attributes = std::move(above);
+      row.readings.merge(Readings(readings));
+    }
+  }
+}
+
+void miss(const char* attribute, const std::string& reason, std::vector<Measurement>& rows) {
+  spdlog::warn("{}: {}", attribute, reason);
+  add(rows, "", {{attribute, reason}}, {});
+}
+
+/// Executes the variants in a worker with a variable set, and adds what it reports to the rows. If
+/// it fails, the rows keep the reason as the attribute `missing`.
+void look(WorkerOptions settings,
+          Seconds timeout,
+          const char* variable,
+          const std::string& value,
+          const char* missing,
+          std::vector<Measurement>& rows) {
+  if (std::none_of(rows.begin(), rows.end(), is_wanted)) {
+    return;
+  }
+  settings.stack.variables[variable] = value;
+  try {
+    WorkerProcess worker(settings);
+    worker.measure(request_for(rows), timeout, [&](const Measurement& seen) {
+      add(rows, seen.variant, known(seen.attributes), seen.readings);
+    });
+  } catch (const WorkerDied& death) {
+    miss(missing, death.outcome().reason, rows);
+  } catch (const Error& error) {
+    miss(missing, error.what(), rows);
+  }
+}
+
+}  // namespace
+
+void look_at_kernels(WorkerOptions settings, Seconds timeout, std::vector<Measurement>& rows) {
+  look(std::move(settings), timeout, kProfileVariable, "1", "kernels_missing", rows);
+}
+
+void look_at_counters(WorkerOptions settings,
+                      Seconds timeout,
+                      const std::string& metrics,
+                      std::vector<Measurement>& rows) {
+  look(std::move(settings), timeout, kMetricsVariable, metrics, kMetricsMissing, rows);
+}
+
+void miss_counters(const std::string& reason, std::vector<Measurement>& rows) {
+  miss(kMetricsMissing, reason, rows);
+}
+
+}  // namespace plumb

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+
+#include "harness/session/work/model_source.hpp"
+#include "harness/session/work/progress.hpp"
+#include "harness/store/store.hpp"
+
+namespace plumb {
+
+/// References to what a session works with. All of it outlives the session.
+struct SessionContext {
+  Store& store;
+  const ModelSource& models;
+  const std::atomic<bool>& stop;  ///< set when the user wants the session to end
+  ProgressDisplay& progress;
+};
+
+}  // namespace plumb

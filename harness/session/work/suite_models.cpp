@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/work/suite_models.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "harness/base/digest.hpp"
+#include "harness/base/error.hpp"
+#include "harness/rewrite/quantized_graph.hpp"
+#include "harness/rewrite/rewrite.hpp"
+
+namespace plumb {
+namespace {
+
+using Json = nlohmann::json;
+
+ModelInstance instance_of(const Json& graph) {
+  return {.model = graph.at("model").get<std::string>(),
+          .batch = graph.at("batch").get<std::int64_t>(),
+          .dtype = graph.at("dtype").get<std::string>(),
+          .dims = graph.at("dims").get<std::map<std::string, std::int64_t>>()};
+}
+
+/// Returns a digest of what a graph computes and how it is wired: keys and edges, without names.
+std::string digest_of(const Graph& graph) {
+  std::string text;
+  for (const Layer& layer : graph.layers) {
+    text += layer.key.text;
+    for (const auto& input : layer.inputs) {
+      text += input ? fmt::format(" {}", *input) : " -";
+    }
+    text += fmt::format(" > {}\n", fmt::join(layer.outputs, " "));
+  }
+  return sha256(text).substr(0, 16);
+}
+
+std::vector<std::string> scenario_texts(const std::vector<Scenario>& scenarios) {
+  std::vector<std::string> texts;
+  texts.reserve(scenarios.size());
+  for (const Scenario& scenario : scenarios) {
+    texts.push_back(to_text(scenario));
+  }
+  return texts;
+}
+
+}  // namespace
+
+ResolvedSuite resolve_suite(const ModelSource& source, const SuiteSpec& spec) {
+  return resolve(spec, [&](ResolvedSuite::Model& model) {
+    if (!model.path) {
+      const auto axes = source.axes(model.name, {.batch = model.batch, .dims = model.dims});
+      model.dims.insert(axes.begin(), axes.end());
+    }
+  });
+}
+
+std::vector<PlannedModel> load_models(const ModelSource& source,
+                                      const ResolvedSuite& suite,
+                                      const std::vector<std::string>& only) {
+  const auto wanted = [&](const std::string& name) {
+    return only.empty() || std::find(only.begin(), only.end(), name) != only.end();
+  };
+  std::vector<PlannedModel> models;
+  for (const ResolvedSuite::Model& model : suite.models) {
+    if (!wanted(model.name)) {
+      continue;
+    }
+    const bool int8 = model.dtype == kInt8;
+    const std::optional<DataType> type = int8 ? DataType::kF32 : parse_data_type(model.dtype);
+    if (!type || !is_floating(*type)) {
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("model '{}' asks for dtype '{}', which is none of f32, bf16, f16, int8",
+                      model.name,
+                      model.dtype));
+    }
+    Graph graph = load_graph(source,
+                             model.path ? model.path->string() : model.name,
+                             ReadOptions{.batch = model.batch, .dims = model.dims});
+    if (int8) {
+      graph = int8_graph(graph).graph;
+    } else if (*type != DataType::kF32) {
+      graph = with_precision(graph, *type);
+    }
+    models.push_back(
+        {ModelInstance{model.name, model.batch, model.dtype, model.dims}, std::move(graph)});
+  }
+  if (models.empty() && !only.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("suite '{}' has no model '{}'", suite.name, fmt::join(only, "', '")));
+  }
+  return models;
+}
+
+void keep_models(ResolvedSuite& suite, const std::vector<std::string>& names) {
+  std::erase_if(suite.models, [&](const ResolvedSuite::Model& model) {
+    return std::find(names.begin(), names.end(), model.name) == names.end();
+  });
+  suite.layers.clear();
+  if (suite.models.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("suite '{}' has no model '{}'", suite.name, fmt::join(names, "', '")));
+  }
+}
+
+std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedModel> models) {
+  Json document = Json::parse(to_json(suite));
+  Json& graphs = document["graphs"] = Json::array();
+  PLUMB_CHECK(models.size() == suite.models.size());
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const ModelInstance& instance = models[i].instance;
+    const std::optional<std::filesystem::path>& path = suite.models[i].path;
+    graphs.push_back({{"model", instance.model},
+                      {"batch", instance.batch},
+                      {"dtype", instance.dtype},
+                      {"path", path ? Json(path->string()) : Json()},
+                      {"dims", instance.dims},
+                      {"scenarios", scenario_texts(suite.models[i].scenarios)},
+                      {"digest", digest_of(models[i].graph)}});
+  }
+  return document.dump();
+}
+
+std::vector<PlannedModel> models_of_run(const ModelSource& source, const RunRecord& run) {
+  std::vector<PlannedModel> models;
+  const Json document = Json::parse(run.header.resolved_suite, nullptr, false);
+  if (!document.is_object() || !document.contains("graphs")) {
+    return models;
+  }
+  for (const Json& entry : document["graphs"]) {
+    const ModelInstance instance = instance_of(entry);
+    ResolvedSuite::Model model;
+    model.name = instance.model;
+    model.batch = instance.batch;
+    model.dtype = instance.dtype;
+    model.dims = instance.dims;
+    if (entry.at("path").is_string()) {
+      model.path = entry.at("path").get<std::string>();
+    }
+    ResolvedSuite one;
+    one.models.push_back(model);
+    std::vector<PlannedModel> loaded = load_models(source, one, {});
+    if (digest_of(loaded.front().graph) != entry.at("digest").get<std::string>()) {
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format(
+              "{} is no longer what run {} measured: its graph has changed; run the suite again",
+              to_text(loaded.front().instance, ", "),
+              run.header.id));
+    }
+    models.push_back(std::move(loaded.front()));
+  }
+  return models;
+}
+
+std::map<ModelInstance, std::vector<std::string>> scenarios_of_run(const RunRecord& run) {
+  std::map<ModelInstance, std::vector<std::string>> wanted;
+  const Json document = Json::parse(run.header.resolved_suite, nullptr, false);
+  if (!document.is_object() || !document.contains("graphs")) {
+    return wanted;
+  }
+  for (const Json& entry : document["graphs"]) {
+    std::vector<std::string>& names = wanted[instance_of(entry)];
+    for (const auto& text : entry.value("scenarios", std::vector<std::string>{})) {
+      names.push_back(text.substr(0, text.find(' ')));  // "server (99 %: latency 15 ms)"
+    }
+  }
+  return wanted;
+}
+
+ExecuteRequest execute_request_of(const ModelSource& source, const ResolvedSuite::Model& model) {
+  ExecuteRequest request;
+  request.name = model.name;
+  request.dtype = parse_data_type(model.dtype).value();
+  if (model.path) {
+    request.path = std::filesystem::absolute(*model.path);
+    request.batch = model.batch;
+    request.dims = model.dims;
+  } else {
+    request.model = source.onnx(model.name, {.batch = model.batch, .dims = model.dims});
+  }
+  return request;
+}
+
+}  // namespace plumb

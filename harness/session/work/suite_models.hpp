@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/results/run.hpp"
+#include "harness/session/work/model_source.hpp"
+#include "harness/session/work/planner.hpp"
+#include "harness/suite/suite.hpp"
+#include "harness/worker/protocol/execute_request.hpp"
+
+namespace plumb {
+
+/// Resolves a suite, with every axis of a built-in model at its extent. Throws Error{kUser} with
+/// file and line, also for unknown models and axes.
+[[nodiscard]] ResolvedSuite resolve_suite(const ModelSource& source, const SuiteSpec& spec);
+
+/// Reads the models of a suite in its order, each in its type and with the suite's name for it.
+/// `only` names the models to read; empty: all. Throws Error{kUser} for a type that is not floating
+/// or int8, and if `only` leaves no model.
+[[nodiscard]] std::vector<PlannedModel> load_models(const ModelSource& source,
+                                                    const ResolvedSuite& suite,
+                                                    const std::vector<std::string>& only);
+
+/// Reduces a suite to the models of these names, without layers of its own. Throws Error{kUser} if
+/// no model is left.
+void keep_models(ResolvedSuite& suite, const std::vector<std::string>& names);
+
+/// Writes the resolved suite as it is stored with a run, with a digest of each model's graph. So a
+/// later analysis notices a model that changed after it was measured, and the suite's hash changes
+/// with its models. `models` are all of the suite's, in its order.
+[[nodiscard]] std::string suite_for_store(const ResolvedSuite& suite,
+                                          std::span<const PlannedModel> models);
+
+/// Reads back the models that a stored run measured, built in or from their files. Throws
+/// Error{kUser} if a file is gone or a graph has changed since, naming it.
+[[nodiscard]] std::vector<PlannedModel> models_of_run(const ModelSource& source,
+                                                      const RunRecord& run);
+
+/// Lists for each model of a run the scenarios that its suite asks for, by name.
+[[nodiscard]] std::map<ModelInstance, std::vector<std::string>> scenarios_of_run(
+    const RunRecord& run);
+
+/// Makes a request to execute a model of a suite in the mode plain. Throws Error{kUser} if it
+/// cannot be built.
+[[nodiscard]] ExecuteRequest execute_request_of(const ModelSource& source,
+                                                const ResolvedSuite::Model& model);
+
+}  // namespace plumb

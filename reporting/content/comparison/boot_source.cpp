@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/comparison/boot_source.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string>
+#include <vector>
+
+#include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/document/quantity_text.hpp"
+
+namespace plumb {
+namespace {
+
+std::string list_of(const std::vector<Boot>& boots) {
+  std::string text;
+  for (const Boot& boot : boots) {
+    text += fmt::format("{}{:.8} ({}, control {})",
+                        text.empty() ? "" : ", ",
+                        boot.id,
+                        fmt::join(boot.runs, " "),
+                        time_text(Seconds(boot.control)));
+  }
+  return text;
+}
+
+}  // namespace
+
+ComparisonSource boot_source(const RunComparisonReport& report) {
+  const ComparedBoots& boots = *report.boots;
+  const ComparisonLimits& limits = report.limits;
+  ComparisonSource source;
+  source.name =
+      fmt::format("{} boots against {} boots", boots.candidate.size(), boots.baseline.size());
+  source.method = fmt::format(
+      "What cannot be switched within one boot is compared over boots: a boot is the unit of "
+      "replication. Each time is divided by the fixed product of the harness's own code that its "
+      "run measured at its beginning and end, and scaled to {}; sides are compared by trimmed "
+      "means "
+      "with Yuen's errors and Welch's degrees of freedom. End to end is tested at {:.2g} %; among "
+      "layers {:.2g} % of what is called changed may be false (Benjamini and Hochberg).",
+      time_text(boots.control),
+      100.0 * limits.alpha,
+      100.0 * limits.false_discovery_rate);
+  source.command = "plumb compare " + shell_quoted(boots.baseline_name) + " " +
+                   shell_quoted(boots.candidate_name);
+  for (const std::string& name : report.varied) {
+    source.command += " --vary " + shell_quoted(name);
+  }
+  source.facts = {{"boots", list_of(boots.baseline), list_of(boots.candidate)}};
+  if (!boots.baseline_left_out.empty() || !boots.candidate_left_out.empty()) {
+    const auto text = [](const std::string& left_out) {
+      return left_out.empty() ? std::string("none") : left_out.substr(2);
+    };
+    source.facts.push_back(
+        {"left out", text(boots.baseline_left_out), text(boots.candidate_left_out)});
+  }
+  return source;
+}
+
+}  // namespace plumb

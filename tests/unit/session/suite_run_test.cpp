@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/run/suite_run.hpp"
+
+#include <gmock/gmock.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "harness/base/error.hpp"
+#include "harness/session/stored/run_session.hpp"
+#include "tests/support/temporary_folder.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+const char* const kSmall =
+    "v1:eltwise;in=f32[8];out=f32[8];acc=f32;math=strict;fn=relu;parameters=[]";
+const char* const kLarge =
+    "v1:eltwise;in=f32[16];out=f32[16];acc=f32;math=strict;fn=relu;parameters=[]";
+
+/// Source without built-in models: the suites of these tests have layers alone.
+class NoModels final : public ModelSource {
+ public:
+  [[nodiscard]] std::map<std::string, std::int64_t> axes(const std::string& name,
+                                                         const ReadOptions&) const override {
+    throw Error(Error::Kind::kUser, "there is no model '" + name + "'");
+  }
+  [[nodiscard]] Graph graph(const std::string& name, const ReadOptions&) const override {
+    throw Error(Error::Kind::kUser, "there is no model '" + name + "'");
+  }
+  [[nodiscard]] std::string onnx(const std::string& name, const ReadOptions&) const override {
+    throw Error(Error::Kind::kUser, "there is no model '" + name + "'");
+  }
+};
+
+/// Display that counts what it is asked to do.
+class CountedProgress final : public ProgressDisplay {
+ public:
+  void show(const Progress&) override { ++shown; }
+  void end() override { ++ended; }
+  int shown = 0;
+  int ended = 0;
+};
+
+/// A store, a stack of the scripted worker, and a suite of two layers.
+class SuiteRunTest : public testing::Test {
+ protected:
+  SuiteRunTest() {
+    const std::filesystem::path stack = folder_.path() / "plumb/stacks/fake";
+    std::filesystem::create_directories(stack);
+    std::ofstream(stack / "stack.toml")
+        << "backend = \"fake\"\n[variables]\nPLUMB_FAKE_SCRIPT = \"" << script_.string() << "\"\n";
+    script("");
+    ::setenv("XDG_DATA_HOME", folder_.path().c_str(), 1);
+    options_.stack = "fake";
+    options_.command = {"plumb", "run"};
+    suite_.name = "two-layers";
+    suite_.caches = {CacheMode::kNone};
+    suite_.layers = {{.key = {kSmall}, .count = 1, .file = ""},
+                     {.key = {kLarge}, .count = 1, .file = ""}};
+  }
+  ~SuiteRunTest() override { ::unsetenv("XDG_DATA_HOME"); }
+
+  void script(const std::string& text) { std::ofstream(script_) << text; }
+  SuiteRunOutcome run() {
+    return run_suite({*store_, models_, stop_, progress_}, options_, suite_, {});
+  }
+
+  TemporaryFolder folder_;
+  std::filesystem::path script_ = folder_.path() / "script.toml";
+  std::unique_ptr<Store> store_ = open_store("sqlite:" + (folder_.path() / "store.db").string());
+  NoModels models_;
+  CountedProgress progress_;
+  std::atomic<bool> stop_{false};
+  SuiteRunOptions options_;
+  ResolvedSuite suite_;
+};
+
+TEST_F(SuiteRunTest, measures_every_layer_in_restarted_processes_and_finishes_the_run) {
+  const SuiteRunOutcome outcome = run();
+  EXPECT_EQ(outcome.state, RunState::kFinished);
+  EXPECT_THAT(outcome.stack_faults, IsEmpty());
+  const RunRecord run = store_->find_run(outcome.run);
+  EXPECT_EQ(run.state, RunState::kFinished);
+  EXPECT_EQ(run.header.stack, "fake");
+  std::set<std::int64_t> processes;
+  std::set<std::string> keys;
+  for (const StoredMeasurement& row : store_->measurements(outcome.run)) {
+    keys.insert(row.measurement.key.text);
+    if (row.measurement.purpose == Purpose::kConfirm) {
+      processes.insert(row.measurement.process);
+    }
+  }
+  EXPECT_THAT(keys, SizeIs(2));
+  EXPECT_THAT(processes, SizeIs(5));
+  EXPECT_GT(progress_.shown, 0);
+  EXPECT_GT(progress_.ended, 0);
+}
+
+TEST_F(SuiteRunTest, a_stopped_run_is_resumed_once_and_only_of_the_same_suite) {
+  stop_ = true;
+  const SuiteRunOutcome stopped = run();
+  EXPECT_EQ(stopped.state, RunState::kInterrupted);
+  stop_ = false;
+  options_.resume = true;
+  suite_.layers.pop_back();
+  EXPECT_NE(run().run, stopped.run) << "of another suite";
+  suite_.layers.push_back({.key = {kLarge}, .count = 1, .file = ""});
+  const SuiteRunOutcome resumed = run();
+  EXPECT_EQ(resumed.run, stopped.run);
+  EXPECT_EQ(resumed.state, RunState::kFinished);
+  EXPECT_NE(run().run, stopped.run) << "it is finished";
+}
+
+TEST_F(SuiteRunTest, a_session_that_ends_early_leaves_an_interrupted_run_that_can_be_resumed) {
+  RunHeader header;
+  header.suite = "two-layers";
+  header.stack = "fake";
+  header.started = current_time();
+  RunId id;
+  {
+    RunSession session(*store_, {});
+    session.begin(header);
+    id = session.id();
+    EXPECT_EQ(store_->find_run(id).state, RunState::kRunning);
+    RunSession second(*store_, {});
+    EXPECT_FALSE(second.resume(header)) << "a process works on it";
+  }
+  EXPECT_EQ(store_->find_run(id).state, RunState::kInterrupted);
+  RunSession session(*store_, {});
+  ASSERT_TRUE(session.resume(header));
+  EXPECT_EQ(session.id(), id);
+  session.keep_stack_faults({"'libdnnl.so.3' was replaced"});
+  session.finish(RunState::kInterrupted);
+  RunSession third(*store_, {});
+  EXPECT_FALSE(third.resume(header)) << "its stack changed";
+}
+
+TEST_F(SuiteRunTest, refuses_a_shard_that_is_none_before_anything_is_measured) {
+  options_.shard = "3/2";
+  EXPECT_THROW(static_cast<void>(run()), Error);
+  ASSERT_THAT(store_->runs(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace plumb

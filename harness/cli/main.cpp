@@ -14,6 +14,7 @@
 #include "harness/cli/zoo_models.hpp"
 #include "harness/session/host/build_facts.hpp"
 #include "harness/session/host/user_paths.hpp"
+#include "harness/worker/client/worker_process.hpp"
 
 namespace {
 
@@ -87,6 +88,10 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const plumb::Error& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return error.exit_status();
+  } catch (const plumb::WorkerDied& death) {
+    const plumb::Error error = plumb::lost_worker(death, "it was asked");
     fmt::print(stderr, "error: {}\n", error.what());
     return error.exit_status();
   } catch (const std::bad_alloc&) {

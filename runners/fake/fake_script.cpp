@@ -13,10 +13,11 @@
 namespace plumb::fake {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Rule::Action>, 7> kActions{{
+constexpr std::array<std::pair<std::string_view, Rule::Action>, 8> kActions{{
     {"none", Rule::Action::kNone},
     {"crash", Rule::Action::kCrash},
     {"exit", Rule::Action::kExit},
+    {"stop", Rule::Action::kStop},
     {"hang", Rule::Action::kHang},
     {"flood", Rule::Action::kFlood},
     {"out_of_memory", Rule::Action::kOutOfMemory},
@@ -137,6 +138,8 @@ class ScriptReader {
         rule.outcome.kind = read_outcome(node);
       } else if (key == "action") {
         rule.action = read_action(node);
+      } else if (key == "once") {
+        rule.once = value<std::string>(key.str(), node);
       } else {
         fail(node.source(), fmt::format("unknown key '{}' of a rule", key.str()));
       }
@@ -179,7 +182,8 @@ class ScriptReader {
       }
     }
     fail(node.source(),
-         fmt::format("'{}' is none of none, crash, exit, hang, flood, out_of_memory, fail", name));
+         fmt::format("'{}' is none of none, crash, exit, stop, hang, flood, out_of_memory, fail",
+                     name));
   }
 
   std::filesystem::path path_;

@@ -21,6 +21,7 @@ struct Rule {
     kNone,
     kCrash,        ///< abort()
     kExit,         ///< leaves with status 3
+    kStop,         ///< stops itself (SIGSTOP), as from outside
     kHang,         ///< never answers again
     kFlood,        ///< writes 16 MiB to stdout, then goes on
     kOutOfMemory,  ///< throws std::bad_alloc
@@ -32,6 +33,7 @@ struct Rule {
       "*";  ///< the variant's text; "*" with an outcome without a time refuses the whole key
   Outcome outcome{};
   Action action = Action::kNone;
+  std::filesystem::path once{};   ///< made by the first worker that acts; then no other does
   std::optional<Seconds> time{};  ///< instead of the computed time
   Seconds delay{};                ///< for which the worker really waits
   std::string log{};              ///< text that is written to stderr

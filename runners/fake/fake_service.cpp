@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/fake/fake_service.hpp"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <new>
 #include <thread>
@@ -61,6 +63,13 @@ Graph graph_in(const ExecuteRequest& request) {
 }  // namespace
 
 void act(const Rule& rule) {
+  if (!rule.once.empty()) {
+    const int made = ::open(rule.once.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644);
+    if (made < 0) {
+      return;
+    }
+    ::close(made);
+  }
   if (!rule.log.empty()) {
     fmt::print(stderr, "{}\n", rule.log);
   }
@@ -72,6 +81,9 @@ void act(const Rule& rule) {
       std::abort();
     case Rule::Action::kExit:
       ::_exit(3);
+    case Rule::Action::kStop:
+      std::raise(SIGSTOP);
+      break;
     case Rule::Action::kHang:
       while (true) {
         ::pause();
@@ -109,6 +121,24 @@ Seconds fake_time(const LayerKey& key, const std::string& variant, CacheMode cac
   }
   const Seconds ideal = std::max(cost.flops / FlopsPerSecond{rate}, bytes / BytesPerSecond{1e10});
   return (ideal + Seconds(1e-6)) * (1.0 + 0.5 * fraction_of_hash(key.text + "|" + variant));
+}
+
+Environment FakeService::describe() {
+  act_on("request:describe");
+  return script_.environment;
+}
+
+Calibration FakeService::calibrate() {
+  act_on("request:calibrate");
+  return script_.calibration;
+}
+
+/// Carries out the rule that a script has for a request without a key, if there is one by its name.
+void FakeService::act_on(const std::string& request) const {
+  const Rule* const rule = script_.rule_for(request, "");
+  if (rule != nullptr && rule->match == request) {
+    act(*rule);
+  }
 }
 
 std::vector<Variant> FakeService::variants(const LayerKey& key) {

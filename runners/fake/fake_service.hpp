@@ -20,13 +20,13 @@ class FakeService : public WorkerService {
  public:
   explicit FakeService(Script script) : script_(std::move(script)) {}
 
-  [[nodiscard]] Environment describe() override { return script_.environment; }
+  [[nodiscard]] Environment describe() override;
   /// Lists three variants: "algorithm=direct" (the library's choice), "algorithm=gemm" and
   /// "algorithm=winograd". Lists none if a rule refuses the whole key.
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
   void measure(const MeasureRequest& request,
                const std::function<void(Measurement)>& emit) override;
-  [[nodiscard]] Calibration calibrate() override { return script_.calibration; }
+  [[nodiscard]] Calibration calibrate() override;
   /// Emits one execution of the model for each mode. It takes as long as the layers with cold
   /// weights, one after the other, by "algorithm=direct". Each of best_variant, bf16 and fusion
   /// saves a tenth. A rule with the key "model:NAME" and the mode as variant takes precedence.
@@ -42,6 +42,7 @@ class FakeService : public WorkerService {
   [[nodiscard]] ScenarioResult load(const LoadRequest& request, const LoadReport& report) override;
 
  private:
+  void act_on(const std::string& request) const;
   [[nodiscard]] Execution execution(const ExecuteRequest& request, const ModeRequest& mode) const;
   /// Executes the script's rule for this row and returns the resulting row.
   [[nodiscard]] Measurement row(const MeasureRequest& request,

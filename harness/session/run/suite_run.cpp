@@ -105,6 +105,7 @@ class SuiteRun {
   [[nodiscard]] ExecutorOptions executor_options(const WorkerOptions& worker) {
     ExecutorOptions executor;
     executor.worker = worker;
+    executor.worker.request_timeout = options_.row_timeout;
     executor.budget = suite_.budget;
     executor.row_timeout = options_.row_timeout;
     executor.before_worker_ends = session_.watcher();

@@ -125,17 +125,21 @@ class Executor::LayerRun {
     announce("");
   }
 
-  /// Sends one request and returns all rows. If the worker dies, they are the rows that it had sent
-  /// and one row with the reason for each cache mode.
+  /// Sends one request and returns all rows. A worker that dies is replaced once. If the second
+  /// dies too, the rows are those that it had sent and one row with the reason for each cache mode.
   std::vector<Measurement> request_rows(const MeasureRequest& request) {
     std::vector<Measurement> rows;
-    const Timestamp started = current_time();
+    Timestamp started{};
     try {
-      WorkerProcess& worker = executor_.worker();
-      worker.measure(request, executor_.options_.row_timeout, [&](Measurement row) {
-        row.process = executor_.processes_;
-        executor_.look_for_fault(row);
-        rows.push_back(std::move(row));
+      executor_.with_second_try(request.key.text, false, [&] {
+        rows.clear();
+        started = current_time();
+        WorkerProcess& worker = executor_.worker();
+        worker.measure(request, executor_.options_.row_timeout, [&](Measurement row) {
+          row.process = executor_.processes_;
+          executor_.look_for_fault(row);
+          rows.push_back(std::move(row));
+        });
       });
     } catch (const WorkerDied& death) {
       const bool hung = death.outcome().kind == Outcome::Kind::kTimedOut;
@@ -233,12 +237,44 @@ void Executor::look_for_fault(const Measurement& row) {
   }
 }
 
+void Executor::with_second_try(const std::string& what,
+                               bool even_if_hung,
+                               const std::function<void()>& ask) {
+  try {
+    ask();
+  } catch (const WorkerDied& death) {
+    // What was killed from outside, or ran out of memory by chance, works in a new process. A layer
+    // that hangs has cost its time already.
+    const bool hung = death.outcome().kind == Outcome::Kind::kTimedOut;
+    const bool again = death.outcome().kind == Outcome::Kind::kCrashed || (hung && even_if_hung);
+    if (!again || stop_.load()) {
+      throw;
+    }
+    spdlog::warn("worker lost: {}; another one tries: {}", death.outcome().reason, what);
+    end_worker();
+    ask();
+  }
+}
+
 Environment Executor::describe() {
-  return worker().describe();
+  Environment environment;
+  ask_surely("describing itself", [&] { environment = worker().describe(); });
+  return environment;
 }
 
 Calibration Executor::calibrate() {
-  return worker().calibrate();
+  Calibration calibration;
+  ask_surely("calibrating", [&] { calibration = worker().calibrate(); });
+  return calibration;
+}
+
+void Executor::ask_surely(const std::string& what, const std::function<void()>& ask) {
+  try {
+    with_second_try(what, true, ask);
+  } catch (const WorkerDied& death) {
+    end_worker();
+    throw lost_worker(death, what);
+  }
 }
 
 std::optional<Controls> Executor::measure_controls() {
@@ -263,16 +299,25 @@ std::vector<Execution> Executor::execute_model(const ExecuteRequest& request,
   // All modes are prepared before any is timed, so the silence may last longer.
   const Seconds silence = options_.row_timeout * static_cast<double>(request.modes.size());
   Outcome failure{Outcome::Kind::kCrashed, "the worker left it out"};
+  const bool alone = request.modes.size() == 1;
   try {
     const auto keep = [&](Execution execution) {
       execution.row.process = processes_;
       look_for_fault(execution.row);
       executions.push_back(std::move(execution));
     };
-    worker().execute(request, silence, keep, [&](const ExecuteProgress& progress) {
-      report(progress);
-      return !stop_.load();
-    });
+    const auto execute = [&] {
+      executions.clear();
+      worker().execute(request, silence, keep, [&](const ExecuteProgress& progress) {
+        report(progress);
+        return !stop_.load();
+      });
+    };
+    if (alone) {
+      with_second_try(request.name, false, execute);
+    } else {
+      execute();
+    }
   } catch (const WorkerDied& death) {
     failure = death.outcome();
     end_worker();
@@ -282,16 +327,16 @@ std::vector<Execution> Executor::execute_model(const ExecuteRequest& request,
     spdlog::warn("worker lost: {}; model {}", failure.reason, request.name);
   }
   // One mode may have killed the process that all shared, so each gets a process of its own.
-  if (executions.size() < request.modes.size() && request.modes.size() > 1) {
+  if (executions.size() < request.modes.size() && !alone) {
     executions.clear();
     for (const ModeRequest& mode : request.modes) {
       ExecuteRequest one = request;
       one.modes = {mode};
-      std::vector<Execution> alone = execute_model(one, report);
-      if (alone.empty()) {
+      std::vector<Execution> own = execute_model(one, report);
+      if (own.empty()) {
         return {};
       }
-      executions.push_back(std::move(alone.front()));
+      executions.push_back(std::move(own.front()));
     }
   } else if (executions.empty()) {
     Execution& lost = executions.emplace_back();

@@ -45,7 +45,8 @@ struct ExecutionSummary {
 /// Executor of work items in worker processes. It appends their rows to a running run.
 ///
 /// A key's rows are stored in one transaction when the key is done. So a killed run loses the key
-/// in progress and nothing else. A worker that dies or falls silent is replaced. Its key gets one
+/// in progress and nothing else. A worker that dies or falls silent is replaced. One that died is
+/// asked again in its new process; if that dies too, or the worker fell silent, its key gets one
 /// row with the reason for each cache mode.
 class Executor {
  public:
@@ -60,9 +61,10 @@ class Executor {
 
   /// Numbers new processes after `last`, the last one that a resumed run has rows of.
   void number_processes_after(std::int64_t last) { processes_ = resumed_after_ = last; }
-  /// Returns the environment that a worker describes.
+  /// Returns the environment that a worker describes. Throws Error{kEnvironment} with the last
+  /// words of the worker if a second one is lost, too.
   [[nodiscard]] Environment describe();
-  /// Measures the ceilings of this environment.
+  /// Measures the ceilings of this environment. Throws as describe() does.
   [[nodiscard]] Calibration calibrate();
   /// Measures the machine's controls. Absent: one of them got no time.
   [[nodiscard]] std::optional<Controls> measure_controls();
@@ -104,6 +106,13 @@ class Executor {
   class LayerRun;
   WorkerProcess& worker();
   void look_for_fault(const Measurement& row);
+  /// Calls `ask`, and once more with a new worker if the worker crashed or, `even_if_hung`, fell
+  /// silent. Throws WorkerDied.
+  void with_second_try(const std::string& what,
+                       bool even_if_hung,
+                       const std::function<void()>& ask);
+  /// As with_second_try(), but throws Error{kEnvironment}: there is no row that could say it.
+  void ask_surely(const std::string& what, const std::function<void()>& ask);
 
   Store& store_;
   ExecutorOptions options_;

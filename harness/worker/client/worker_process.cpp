@@ -440,4 +440,12 @@ std::string WorkerProcess::log_tail() const {
   return implementation_->log_tail();
 }
 
+Error lost_worker(const WorkerDied& death, const std::string& what) {
+  return {Error::Kind::kEnvironment,
+          fmt::format("the worker was lost while {}: {}; see that nothing kills it, that there is "
+                      "memory left, and that --row-timeout is long enough, then try again",
+                      what,
+                      death.outcome().reason)};
+}
+
 }  // namespace plumb

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/error.hpp"
 #include "harness/results/host_pace.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/worker/protocol/stack.hpp"
@@ -99,5 +100,9 @@ class WorkerDied : public std::runtime_error {
  private:
   Outcome outcome_;  ///< kCrashed ("signal 11 (SIGSEGV)"), kTimedOut or kSkipped
 };
+
+/// Makes an Error{kEnvironment} of a worker's death, for what has no row to say it in. `what` is
+/// what the worker was doing: "calibrating".
+[[nodiscard]] Error lost_worker(const WorkerDied& death, const std::string& what);
 
 }  // namespace plumb

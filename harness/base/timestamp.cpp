@@ -75,6 +75,10 @@ Timestamp current_time() {
   return std::chrono::time_point_cast<Timestamp::duration>(std::chrono::system_clock::now());
 }
 
+Seconds steady_time() {
+  return std::chrono::steady_clock::now().time_since_epoch();
+}
+
 std::string to_text(Timestamp time) {
   using namespace std::chrono;
   const auto day = floor<days>(time);

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/base/units.hpp"
+
 namespace plumb {
 
 /// Moment in UTC, in microseconds.
@@ -12,6 +14,9 @@ using Timestamp = std::chrono::time_point<std::chrono::system_clock, std::chrono
 
 /// Reads the system's clock. Only outer code calls it: the core is given its time.
 [[nodiscard]] Timestamp current_time();
+
+/// Reads the steady clock, which no setting of the system's clock changes. For durations.
+[[nodiscard]] Seconds steady_time();
 
 /// Formats a moment by RFC 3339 in UTC: 2026-11-21T01:02:03.000004Z.
 [[nodiscard]] std::string to_text(Timestamp time);

@@ -36,10 +36,8 @@ struct nlohmann::adl_serializer<plumb::Timestamp> {
 namespace plumb {
 namespace {
 
-using Json = nlohmann::json;
-
 template <typename Word, std::size_t count>
-Word word_from(const Json& document, const std::array<Word, count>& words) {
+Word word_from(const nlohmann::json& document, const std::array<Word, count>& words) {
   const auto& text = document.get_ref<const std::string&>();
   for (const Word word : words) {
     if (to_text(word) == text) {
@@ -51,55 +49,55 @@ Word word_from(const Json& document, const std::array<Word, count>& words) {
 
 }  // namespace
 
-void to_json(Json& document, const ComparisonVerdict& verdict) {
+void to_json(nlohmann::json& document, const ComparisonVerdict& verdict) {
   document = to_text(verdict);
 }
-void from_json(const Json& document, ComparisonVerdict& verdict) {
+void from_json(const nlohmann::json& document, ComparisonVerdict& verdict) {
   using enum ComparisonVerdict;
   verdict =
       word_from(document, std::array{kBroken, kRegressed, kImproved, kEquivalent, kInconclusive});
 }
-void to_json(Json& document, const QualificationVerdict& verdict) {
+void to_json(nlohmann::json& document, const QualificationVerdict& verdict) {
   document = to_text(verdict);
 }
-void from_json(const Json& document, QualificationVerdict& verdict) {
+void from_json(const nlohmann::json& document, QualificationVerdict& verdict) {
   using enum QualificationVerdict;
   verdict = word_from(document,
                       std::array{kApprove, kApproveWithExceptions, kReject, kNotEnoughEvidence});
 }
-void to_json(Json& document, const BoundChange& change) {
+void to_json(nlohmann::json& document, const BoundChange& change) {
   document = to_text(change);
 }
-void from_json(const Json& document, BoundChange& change) {
+void from_json(const nlohmann::json& document, BoundChange& change) {
   using enum BoundChange;
   change = word_from(document, std::array{kNotTested, kCapabilityLost, kChoiceOnly});
 }
-void to_json(Json& document, const ReplayFinding& finding) {
+void to_json(nlohmann::json& document, const ReplayFinding& finding) {
   document = to_text(finding);
 }
-void from_json(const Json& document, ReplayFinding& finding) {
+void from_json(const nlohmann::json& document, ReplayFinding& finding) {
   using enum ReplayFinding;
   finding = word_from(
       document, std::array{kNotTested, kHeuristicChanged, kKernelChanged, kRemoved, kNotSeenAgain});
 }
-void to_json(Json& document, const CriterionState& state) {
+void to_json(nlohmann::json& document, const CriterionState& state) {
   document = to_text(state);
 }
-void from_json(const Json& document, CriterionState& state) {
+void from_json(const nlohmann::json& document, CriterionState& state) {
   using enum CriterionState;
   state = word_from(document, std::array{kMet, kFailed, kWaived, kOpen, kNotMeasured});
 }
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Cause, cause, share, evidence)
 
-void to_json(Json& document, const MetricComparison& metric) {
+void to_json(nlohmann::json& document, const MetricComparison& metric) {
   const bool compared = metric.ratio.has_value();
   document = {{"series", metric.series},
               {"kind", metric.kind},
-              {"baseline_seconds", compared ? Json(metric.baseline) : Json()},
-              {"candidate_seconds", compared ? Json(metric.candidate) : Json()},
+              {"baseline_seconds", compared ? nlohmann::json(metric.baseline) : nlohmann::json()},
+              {"candidate_seconds", compared ? nlohmann::json(metric.candidate) : nlohmann::json()},
               {"ratio", metric.ratio},
-              {"interval", compared ? Json{metric.low, metric.high} : Json()},
+              {"interval", compared ? nlohmann::json{metric.low, metric.high} : nlohmann::json()},
               {"q", metric.q},
               {"mde", metric.mde},
               {"verdict", metric.verdict},
@@ -112,7 +110,7 @@ void to_json(Json& document, const MetricComparison& metric) {
     document["floor_source"] = to_text(metric.floor->source);
   }
 }
-void from_json(const Json& document, MetricComparison& metric) {
+void from_json(const nlohmann::json& document, MetricComparison& metric) {
   metric.series = document.at("series").get<std::string>();
   metric.kind = document.at("kind").get<std::string>();
   document.at("ratio").get_to(metric.ratio);
@@ -242,28 +240,30 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Qualification,
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairedConfirmation, rounds, valid, drifted, metrics)
 
 std::string to_json(const PairedConfirmation& confirmation) {
-  return Json(confirmation).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return nlohmann::json(confirmation)
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 PairedConfirmation paired_confirmation_from_json(std::string_view json) {
-  const Json document = parse_json(json);
+  const nlohmann::json document = parse_json(json);
   try {
     return document.get<PairedConfirmation>();
-  } catch (const Json::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     throw Error(Error::Kind::kUser,
                 std::string("a stored confirmation cannot be read: ") + error.what());
   }
 }
 
 std::string to_json(const Qualification& qualification) {
-  return Json(qualification).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return nlohmann::json(qualification)
+      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 Qualification qualification_from_json(std::string_view json) {
-  const Json document = parse_json(json);
+  const nlohmann::json document = parse_json(json);
   try {
     return document.get<Qualification>();
-  } catch (const Json::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     throw Error(Error::Kind::kUser,
                 std::string("a stored qualification cannot be read: ") + error.what());
   }

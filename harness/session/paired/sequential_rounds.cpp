@@ -5,12 +5,10 @@
 #include <chrono>
 #include <utility>
 
+#include "harness/base/timestamp.hpp"
+
 namespace plumb {
 namespace {
-
-Seconds now() {
-  return std::chrono::steady_clock::now().time_since_epoch();
-}
 
 void keep_open(PairedWork& work, const RoundComparison& comparison) {
   std::erase_if(work.layers,
@@ -35,7 +33,7 @@ SequentialRounds measure_in_sequence(PairedRounds& pairs,
   const std::size_t wanted = looks.back();
   // Invalid rounds do not count, so more are allowed than the rule wants.
   const std::size_t most = wanted + wanted / 2;
-  const Seconds start = now();
+  const Seconds start = steady_time();
   SequentialRounds result;
   Progress progress;
   progress.unit = "pairs";
@@ -43,14 +41,14 @@ SequentialRounds measure_in_sequence(PairedRounds& pairs,
   while (result.rounds.size() < most) {
     result.rounds.push_back(pairs.measure(work, [&](const std::string& current) {
       progress.current = current;
-      progress.elapsed = now() - start;
+      progress.elapsed = steady_time() - start;
       report(progress);
     }));
     const std::size_t before = result.comparison.valid;
     result.comparison = compare_rounds(result.rounds, rule, limits);
     const std::size_t valid = result.comparison.valid;
     progress.done = valid;
-    progress.elapsed = now() - start;
+    progress.elapsed = steady_time() - start;
     progress.left = progress.elapsed * (static_cast<double>(wanted - valid) /
                                         static_cast<double>(result.rounds.size()));
     if (valid != before && std::find(looks.begin(), looks.end(), valid) != looks.end()) {

@@ -9,6 +9,7 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/timestamp.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/session/host/system_facts.hpp"
 #include "harness/session/host/worker_choice.hpp"
@@ -30,10 +31,6 @@ std::optional<Timestamp> oldest_reusable(const ReusePolicy& policy) {
   return std::nullopt;
 }
 
-Seconds now() {
-  return std::chrono::steady_clock::now().time_since_epoch();
-}
-
 /// One run of the suite on one stack.
 class SuiteRun {
  public:
@@ -47,7 +44,7 @@ class SuiteRun {
   SuiteRunOutcome execute() {
     const Shard shard = options_.shard.empty() ? Shard{} : parse_shard(options_.shard);
     begin();
-    const Seconds start = now();
+    const Seconds start = steady_time();
     std::vector<WorkItem> items;
     if (options_.layers) {
       items = work_items(models_, suite_.layers, suite_.caches, shard);
@@ -65,7 +62,7 @@ class SuiteRun {
 
     ExecutionSummary summary = measure_layers(items);
     const auto stopped = [&] {
-      summary.budget_ended = suite_.budget && now() - start >= *suite_.budget;
+      summary.budget_ended = suite_.budget && steady_time() - start >= *suite_.budget;
       return summary.budget_ended || is_stopped();
     };
     ModelRuns runs(context_, executor_, session_.id(), suite_, models_, shard, options_.modes);
@@ -219,7 +216,7 @@ class SuiteRun {
       if (!suite_.budget) {
         return std::nullopt;
       }
-      return std::max(*suite_.budget - (now() - start), Seconds(0.0));
+      return std::max(*suite_.budget - (steady_time() - start), Seconds(0.0));
     };
     const LoadLimits limits{left, options_.row_timeout, options_.mlperf_logs, options_.accuracy};
     return execute_loads(context_,

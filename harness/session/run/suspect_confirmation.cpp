@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/timestamp.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/session/paired/paired_suspects.hpp"
@@ -21,10 +22,6 @@ namespace {
 constexpr Seconds kMinConfirmation{45.0};
 constexpr double kConfirmationShare = 0.25;  // of a run's time
 constexpr std::size_t kMinFreshProcesses = 3;
-
-Seconds now() {
-  return std::chrono::steady_clock::now().time_since_epoch();
-}
 
 }  // namespace
 
@@ -87,7 +84,7 @@ bool SuspectConfirmation::confirm_in_pairs(Seconds start, int threads) {
   executor_.end_worker();
   PairedSuspects pairs(context_, suite_, models_, slower);
   pairs.row_timeout = executor_.options().row_timeout;
-  pairs.budget = std::max(kMinConfirmation, kConfirmationShare * (now() - start));
+  pairs.budget = std::max(kMinConfirmation, kConfirmationShare * (steady_time() - start));
   PairedSide candidate{executor_.options().worker, {}, session_.watcher()};
   PairedSide reference{worker_options(before.stack, threads), {}};
   reference.worker.pace = candidate.worker.pace;  // they run on one host
@@ -112,7 +109,7 @@ void SuspectConfirmation::confirm_alone(Seconds start, ModelRuns& runs) {
                regressed.series.size(),
                regressed.subjects().size(),
                regressed.layers.size());
-  const Seconds end = now() + kConfirmationShare * (now() - start);
+  const Seconds end = steady_time() + kConfirmationShare * (steady_time() - start);
   const auto stopped = [&] { return context_.stop.load() || !executor_.device_fault().empty(); };
   const std::int64_t last = last_process(context_.store, session_.id());
   // More processes than there will be: no key counts as confirmed yet.
@@ -120,7 +117,7 @@ void SuspectConfirmation::confirm_alone(Seconds start, ModelRuns& runs) {
       unconfirmed_keys(context_.store, session_.id(), processes_ + plan_.processes + 1);
   std::erase_if(keys, [&](const Confirmation& key) { return !regressed.layers.contains(key.key); });
   for (std::size_t round = 1;
-       round <= plan_.processes && (round <= kMinFreshProcesses || now() < end);
+       round <= plan_.processes && (round <= kMinFreshProcesses || steady_time() < end);
        ++round) {
     const std::size_t number = processes_ + round;
     shuffle_for(session_.id(), number, keys);

@@ -7,6 +7,7 @@
 
 #include "harness/analysis/report/noise_json.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/timestamp.hpp"
 #include "harness/session/paired/paired_run.hpp"
 #include "harness/session/stored/replicated_metrics.hpp"
 #include "harness/session/stored/run_record.hpp"
@@ -15,10 +16,6 @@
 
 namespace plumb {
 namespace {
-
-Seconds now() {
-  return std::chrono::steady_clock::now().time_since_epoch();
-}
 
 /// Measures the pairs, up to the end of the budget. Returns false if the user stopped it.
 bool measure(const SessionContext& context,
@@ -32,18 +29,18 @@ bool measure(const SessionContext& context,
   Progress progress;
   progress.unit = "pairs";
   progress.total = options.pairs;
-  const Seconds start = now();
+  const Seconds start = steady_time();
   while (progress.done < options.pairs) {
     static_cast<void>(rounds.measure(work, [&](const std::string& current) {
       progress.current = current;
-      progress.elapsed = now() - start;
+      progress.elapsed = steady_time() - start;
       stage.show(progress);
     }));
     if (context.stop.load()) {
       return false;
     }
     ++progress.done;
-    progress.elapsed = now() - start;
+    progress.elapsed = steady_time() - start;
     progress.left = progress.elapsed * (static_cast<double>(options.pairs - progress.done) /
                                         static_cast<double>(progress.done));
     if (options.budget && progress.elapsed >= *options.budget) {

@@ -15,8 +15,6 @@
 namespace plumb {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::uintmax_t kMaxFile = std::uintmax_t{256} << 20;
 constexpr std::size_t kMaxEntries = 100'000;
 constexpr std::size_t kMaxValues = 20'000;
@@ -30,7 +28,7 @@ struct Place {
   [[nodiscard]] Place at(const std::string& step) const { return {text + "/" + step}; }
 };
 
-Json read_json(const std::filesystem::path& file) {
+nlohmann::json read_json(const std::filesystem::path& file) {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(file, error);
   std::ifstream in(file, std::ios::binary);
@@ -45,14 +43,16 @@ Json read_json(const std::filesystem::path& file) {
             "'{}' has {} bytes; at most {} are read: split it", file.string(), size, kMaxFile));
   }
   try {
-    return Json::parse(in);
-  } catch (const Json::exception& fault) {
+    return nlohmann::json::parse(in);
+  } catch (const nlohmann::json::exception& fault) {
     throw Error(Error::Kind::kUser,
                 fmt::format("'{}' is no JSON: {}", file.string(), fault.what()));
   }
 }
 
-const Json& list_in(const Json& document, const char* name, const Place& place) {
+const nlohmann::json& list_in(const nlohmann::json& document,
+                              const char* name,
+                              const Place& place) {
   const auto found = document.is_object() ? document.find(name) : document.end();
   if (found == document.end() || !found->is_array()) {
     place.fail(fmt::format("expected an object with a list '{}'", name));
@@ -63,7 +63,7 @@ const Json& list_in(const Json& document, const char* name, const Place& place) 
   return *found;
 }
 
-std::string id_in(const Json& entry, const Place& place) {
+std::string id_in(const nlohmann::json& entry, const Place& place) {
   const auto found = entry.is_object() ? entry.find("id") : entry.end();
   if (found == entry.end() || !found->is_string()) {
     place.fail("expected an object with a text 'id'");
@@ -71,7 +71,7 @@ std::string id_in(const Json& entry, const Place& place) {
   return found->get<std::string>();
 }
 
-std::vector<double> numbers(const Json& entry,
+std::vector<double> numbers(const nlohmann::json& entry,
                             const char* name,
                             bool may_be_null,
                             const Place& place) {
@@ -83,7 +83,7 @@ std::vector<double> numbers(const Json& entry,
     place.fail(fmt::format("{} values in '{}'; at most {}", found->size(), name, kMaxValues));
   }
   std::vector<double> result;
-  for (const Json& value : *found) {
+  for (const nlohmann::json& value : *found) {
     if (value.is_null() && may_be_null) {
       result.push_back(std::numeric_limits<double>::quiet_NaN());
     } else if (value.is_number()) {
@@ -95,7 +95,7 @@ std::vector<double> numbers(const Json& entry,
   return result;
 }
 
-PairedSamples pairs_in(const Json& entry, std::string name, const Place& place) {
+PairedSamples pairs_in(const nlohmann::json& entry, std::string name, const Place& place) {
   PairedSamples samples;
   samples.name = std::move(name);
   samples.baseline = numbers(entry, "baseline", true, place);
@@ -103,12 +103,12 @@ PairedSamples pairs_in(const Json& entry, std::string name, const Place& place) 
   return samples;
 }
 
-MarkedChanges changes_in(const Json& list, std::size_t length, const Place& place) {
+MarkedChanges changes_in(const nlohmann::json& list, std::size_t length, const Place& place) {
   if (!list.is_array()) {
     place.fail("expected a list of change points");
   }
   MarkedChanges changes;
-  for (const Json& value : list) {
+  for (const nlohmann::json& value : list) {
     if (!value.is_number_unsigned() || value.get<std::size_t>() >= length) {
       place.fail(fmt::format("change point {} is not an index below {}", changes.size(), length));
     }
@@ -135,7 +135,7 @@ std::optional<std::filesystem::path> find_series_file(const std::filesystem::pat
   return std::nullopt;
 }
 
-AnnotatedSet read_dataset(const Json& annotations, const std::filesystem::path& file) {
+AnnotatedSet read_dataset(const nlohmann::json& annotations, const std::filesystem::path& file) {
   AnnotatedSet set;
   for (const auto& [name, annotators] : annotations.items()) {
     const Place place = Place{"'" + file.string() + "'"}.at(name);
@@ -143,7 +143,7 @@ AnnotatedSet read_dataset(const Json& annotations, const std::filesystem::path& 
       place.fail("expected an object with a list of change points by annotator");
     }
     const auto path = find_series_file(file, name);
-    const Json document = path ? read_json(*path) : Json();
+    const nlohmann::json document = path ? read_json(*path) : nlohmann::json();
     const auto found = document.is_object() ? document.find("series") : document.end();
     if (!path || found == document.end() || !found->is_array() || found->size() != 1) {
       set.skipped.push_back(name);
@@ -162,11 +162,11 @@ AnnotatedSet read_dataset(const Json& annotations, const std::filesystem::path& 
 }  // namespace
 
 std::vector<PairedQuestion> read_paired_samples(const std::filesystem::path& file) {
-  const Json document = read_json(file);
+  const nlohmann::json document = read_json(file);
   const Place top{"'" + file.string() + "'"};
   std::vector<PairedQuestion> questions;
   std::set<std::string> ids;
-  for (const Json& entry : list_in(document, "comparisons", top)) {
+  for (const nlohmann::json& entry : list_in(document, "comparisons", top)) {
     const Place place = top.at(fmt::format("comparisons/{}", questions.size()));
     PairedQuestion question;
     question.id = id_in(entry, place);
@@ -194,10 +194,10 @@ std::vector<PairedQuestion> read_paired_samples(const std::filesystem::path& fil
 }
 
 std::vector<NamedSeries> read_series(const std::filesystem::path& file) {
-  const Json document = read_json(file);
+  const nlohmann::json document = read_json(file);
   const Place top{"'" + file.string() + "'"};
   std::vector<NamedSeries> result;
-  for (const Json& entry : list_in(document, "series", top)) {
+  for (const nlohmann::json& entry : list_in(document, "series", top)) {
     const Place place = top.at(fmt::format("series/{}", result.size()));
     std::string id = id_in(entry, place);
     result.push_back({std::move(id), numbers(entry, "values", true, place)});
@@ -206,13 +206,13 @@ std::vector<NamedSeries> read_series(const std::filesystem::path& file) {
 }
 
 AnnotatedSet read_annotated_series(const std::filesystem::path& file) {
-  const Json document = read_json(file);
+  const nlohmann::json document = read_json(file);
   const Place top{"'" + file.string() + "'"};
   if (document.is_object() && !document.contains("series")) {
     return read_dataset(document, file);
   }
   AnnotatedSet set;
-  for (const Json& entry : list_in(document, "series", top)) {
+  for (const nlohmann::json& entry : list_in(document, "series", top)) {
     const Place place = top.at(fmt::format("series/{}", set.series.size()));
     std::string id = id_in(entry, place);
     NamedSeries series{std::move(id), numbers(entry, "values", true, place)};

@@ -7,15 +7,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "harness/base/timestamp.hpp"
 #include "harness/session/work/control_measurement.hpp"
 #include "harness/session/work/planner.hpp"
 
 namespace plumb {
 namespace {
-
-Seconds now() {
-  return std::chrono::steady_clock::now().time_since_epoch();
-}
 
 /// Shortens a key for one line of progress: operator and first operands.
 std::string short_name(const LayerKey& key) {
@@ -39,7 +36,7 @@ double expected_cost(const WorkItem& item) {
 class Executor::LayerRun {
  public:
   LayerRun(Executor& executor, const RunId& run, const std::function<void(const Progress&)>& report)
-      : executor_(executor), run_(run), report_(report), started_(now()) {}
+      : executor_(executor), run_(run), report_(report), started_(steady_time()) {}
 
   ExecutionSummary run(const std::vector<WorkItem>& items, std::vector<Confirmation> waiting) {
     progress_.total = items.size();
@@ -83,7 +80,7 @@ class Executor::LayerRun {
  private:
   [[nodiscard]] bool stopped() {
     const auto& budget = executor_.options_.budget;
-    summary_.budget_ended = budget && now() - started_ >= *budget;
+    summary_.budget_ended = budget && steady_time() - started_ >= *budget;
     return summary_.budget_ended || executor_.stop_.load() || !executor_.device_fault_.empty();
   }
 
@@ -193,7 +190,7 @@ class Executor::LayerRun {
 
   void announce(const std::string& current) {
     progress_.current = current;
-    progress_.elapsed = now() - started_;
+    progress_.elapsed = steady_time() - started_;
     if (cost_done_ > 0) {
       progress_.left = progress_.elapsed * ((cost_left_ - cost_done_) / cost_done_);
     }
@@ -362,11 +359,11 @@ ScenarioResult Executor::run_scenario(const LoadRequest& request,
     most = *request.budget * kOverrun +
            options_.row_timeout * static_cast<double>(request.buckets.size());
   }
-  const Seconds start = now();
+  const Seconds start = steady_time();
   bool overrun = false;
   const auto keep_running = [&](const LoadProgress& progress) {
     report(progress);
-    overrun = most && now() - start > *most;
+    overrun = most && steady_time() - start > *most;
     return !overrun && !stop_.load();
   };
   try {
@@ -378,7 +375,7 @@ ScenarioResult Executor::run_scenario(const LoadRequest& request,
                       fmt::format("it did not end within {:.6g} s, far beyond its budget",
                                   most.value_or(Seconds(0)).count())};
     }
-    load.wall = now() - start;
+    load.wall = steady_time() - start;
     spdlog::warn("worker lost: {}; model {}", load.outcome.reason, load.model);
     end_worker();
   }

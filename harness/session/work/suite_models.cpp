@@ -17,9 +17,7 @@
 namespace plumb {
 namespace {
 
-using Json = nlohmann::json;
-
-ModelInstance instance_of(const Json& graph) {
+ModelInstance instance_of(const nlohmann::json& graph) {
   return {.model = graph.at("model").get<std::string>(),
           .batch = graph.at("batch").get<std::int64_t>(),
           .dtype = graph.at("dtype").get<std::string>(),
@@ -109,8 +107,8 @@ void keep_models(ResolvedSuite& suite, const std::vector<std::string>& names) {
 }
 
 std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedModel> models) {
-  Json document = Json::parse(to_json(suite));
-  Json& graphs = document["graphs"] = Json::array();
+  nlohmann::json document = nlohmann::json::parse(to_json(suite));
+  nlohmann::json& graphs = document["graphs"] = nlohmann::json::array();
   PLUMB_CHECK(models.size() == suite.models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
     const ModelInstance& instance = models[i].instance;
@@ -118,7 +116,7 @@ std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedM
     graphs.push_back({{"model", instance.model},
                       {"batch", instance.batch},
                       {"dtype", instance.dtype},
-                      {"path", path ? Json(path->string()) : Json()},
+                      {"path", path ? nlohmann::json(path->string()) : nlohmann::json()},
                       {"dims", instance.dims},
                       {"scenarios", scenario_texts(suite.models[i].scenarios)},
                       {"digest", digest_of(models[i].graph)}});
@@ -128,11 +126,11 @@ std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedM
 
 std::vector<PlannedModel> models_of_run(const ModelSource& source, const RunRecord& run) {
   std::vector<PlannedModel> models;
-  const Json document = Json::parse(run.header.resolved_suite, nullptr, false);
+  const nlohmann::json document = nlohmann::json::parse(run.header.resolved_suite, nullptr, false);
   if (!document.is_object() || !document.contains("graphs")) {
     return models;
   }
-  for (const Json& entry : document["graphs"]) {
+  for (const nlohmann::json& entry : document["graphs"]) {
     const ModelInstance instance = instance_of(entry);
     ResolvedSuite::Model model;
     model.name = instance.model;
@@ -160,11 +158,11 @@ std::vector<PlannedModel> models_of_run(const ModelSource& source, const RunReco
 
 std::map<ModelInstance, std::vector<std::string>> scenarios_of_run(const RunRecord& run) {
   std::map<ModelInstance, std::vector<std::string>> wanted;
-  const Json document = Json::parse(run.header.resolved_suite, nullptr, false);
+  const nlohmann::json document = nlohmann::json::parse(run.header.resolved_suite, nullptr, false);
   if (!document.is_object() || !document.contains("graphs")) {
     return wanted;
   }
-  for (const Json& entry : document["graphs"]) {
+  for (const nlohmann::json& entry : document["graphs"]) {
     std::vector<std::string>& names = wanted[instance_of(entry)];
     for (const auto& text : entry.value("scenarios", std::vector<std::string>{})) {
       names.push_back(text.substr(0, text.find(' ')));  // "server (99 %: latency 15 ms)"

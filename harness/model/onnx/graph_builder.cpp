@@ -8,8 +8,10 @@
 #include <unordered_set>
 
 #include "harness/base/error.hpp"
+#include "harness/base/saturating_sum.hpp"
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 #include "harness/model/onnx/layers/node_layer.hpp"
+#include "harness/model/onnx/model_limits.hpp"
 #include "harness/model/onnx/node_order.hpp"
 #include "harness/model/onnx/onnx_file.hpp"
 #include "harness/model/onnx/shapes/shape_inference.hpp"
@@ -59,6 +61,7 @@ Graph GraphBuilder::build() {
   if (!model_->has_graph()) {
     fail("the model holds no graph: it is not an ONNX model, or it is cut off");
   }
+  check_size(model_->graph());
   graph_.name = model_->graph().name();
   const std::vector<int> order = order_nodes(model_->graph());
   read_opsets();
@@ -242,6 +245,7 @@ void GraphBuilder::add_node(const onnx::NodeProto& proto) {
   }
   if (standard && is_worth_evaluating(node)) {
     if (std::optional<ConstantValue> value = evaluate(node)) {
+      count_computed(value->size());
       node.output(0)->bind(std::move(*value));
     }
   }
@@ -257,6 +261,16 @@ void GraphBuilder::add_node(const onnx::NodeProto& proto) {
   } else if (origin == Origin::kWeight && !is_index_arithmetic(node)) {
     append_layer(node, describe_folded_node(node, problem));
     folded_.push_back(node);
+  }
+}
+
+void GraphBuilder::count_computed(std::size_t elements) {
+  computed_elements_ += elements;
+  if (computed_elements_ > kMaxComputedElements) {
+    fail(
+        fmt::format("the constants that the nodes before it compute have more than {} elements in "
+                    "all: export the model with its constants folded",
+                    kMaxComputedElements));
   }
 }
 

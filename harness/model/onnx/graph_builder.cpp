@@ -46,6 +46,38 @@ std::optional<double> scalar_of(ModelValue& value) {
                                         : known->number(0);
 }
 
+/// Type of a value as far as it is known, and how far that is.
+struct KnownType {
+  TensorType type;
+  bool dtype = false;
+  bool shape = false;
+};
+
+KnownType known_type(const ModelValue& value) {
+  if (value.type) {
+    return {*value.type, true, true};
+  }
+  KnownType known;
+  if (!value.proto.has_tensor_type()) {
+    return known;
+  }
+  const onnx::TypeProto::Tensor& tensor = value.proto.tensor_type();
+  if (const std::optional<DataType> dtype = data_type_of(tensor.elem_type())) {
+    known.type.dtype = *dtype;
+    known.dtype = true;
+  }
+  const auto& dims = tensor.shape().dim();
+  known.shape = tensor.has_shape() && std::all_of(dims.begin(), dims.end(), [](const auto& dim) {
+                  return dim.has_dim_value() && dim.dim_value() >= 0;
+                });
+  if (known.shape) {
+    for (const auto& dim : dims) {
+      known.type.dims.push_back(dim.dim_value());
+    }
+  }
+  return known;
+}
+
 [[noreturn]] void fail(const std::string& text) {
   throw Error(Error::Kind::kUser, text);
 }
@@ -299,7 +331,7 @@ void GraphBuilder::fall_back_on_declared_types(const NodeView& node) {
       continue;
     }
     const auto found = declared_.find(output->name);
-    if (found != declared_.end()) {
+    if (found != declared_.end() && found->second->value_case() != onnx::TypeProto::VALUE_NOT_SET) {
       onnx::TypeProto type = *found->second;
       binder_.bind_value(type);
       output->set_proto(std::move(type));
@@ -310,8 +342,13 @@ void GraphBuilder::fall_back_on_declared_types(const NodeView& node) {
 ValueId GraphBuilder::id_of(ModelValue& value) {
   if (!value.id) {
     value.id = graph_.values.size();
-    graph_.values.push_back(
-        {value.name, value.type.value_or(TensorType{}), value.producer, scalar_of(value)});
+    const KnownType known = known_type(value);
+    graph_.values.push_back(Value{.name = value.name,
+                                  .type = known.type,
+                                  .producer = value.producer,
+                                  .scalar = scalar_of(value),
+                                  .type_known = known.dtype,
+                                  .shape_known = known.shape});
   }
   return *value.id;
 }
@@ -363,8 +400,9 @@ void GraphBuilder::count_parameters() {
   }
   for (const ModelValue& value : values_) {
     if (value.holds_parameters && value.used_as_weight && value.type) {
-      graph_.parameters += element_count(*value.type);
-      graph_.weight_bytes += byte_size(*value.type);
+      graph_.parameters = saturating_sum(graph_.parameters, element_count(*value.type));
+      graph_.weight_bytes.value =
+          saturating_sum(graph_.weight_bytes.value, byte_size(*value.type).value);
     }
   }
 }

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <limits>
+#include <stdexcept>
+
 #include "tests/unit/model/model_text.hpp"
 
 namespace plumb {
@@ -56,6 +59,42 @@ TEST(OnnxReader, builds_layers_values_and_totals) {
   EXPECT_TRUE(graph.values[*conv.inputs[1]].type.constant);
   EXPECT_EQ(graph.values[graph.outputs.at(0)].producer, LayerId{4});
   EXPECT_EQ(graph.values[graph.inputs.at(0)].type.dims, (std::vector<std::int64_t>{1, 8, 4, 4}));
+}
+
+TEST(OnnxReader, saturates_totals_and_says_so) {
+  Graph graph;
+  graph.layers.resize(3);
+  for (Layer& layer : graph.layers) {
+    layer.cost.macs = std::int64_t{1} << 62;
+  }
+  EXPECT_TRUE(totals(graph).macs_saturated);
+  EXPECT_EQ(totals(graph).macs, std::numeric_limits<std::int64_t>::max());
+  graph.layers.resize(2);
+  graph.layers[1].cost.macs -= 1;  // 2^63 - 1 in all
+  EXPECT_FALSE(totals(graph).macs_saturated);
+  EXPECT_EQ(totals(graph).macs, std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(OnnxReader, knows_which_types_and_shapes_are_unknown) {
+  const Graph graph = graph_of_text(
+      "g (float[4] x, complex64[2] c) => (n, r, c2) { n = NonZero(x) r = Relu(x) c2 = Identity(c) "
+      "}");
+  const auto find = [&](std::string_view name) -> const Value& {
+    for (const Value& value : graph.values) {
+      if (value.name == name) {
+        return value;
+      }
+    }
+    throw std::out_of_range(std::string(name));
+  };
+  EXPECT_TRUE(find("x").type_known && find("x").shape_known);
+  EXPECT_TRUE(find("r").type_known && find("r").shape_known);
+  EXPECT_TRUE(find("n").type_known);
+  EXPECT_EQ(find("n").type.dtype, DataType::kS64);
+  EXPECT_FALSE(find("n").shape_known);
+  EXPECT_FALSE(find("c").type_known);
+  EXPECT_TRUE(find("c").shape_known);
+  EXPECT_THAT(find("c2").type.dims, ElementsAre(2));
 }
 
 TEST(OnnxReader, sorts_nodes_that_are_out_of_order) {
@@ -149,6 +188,8 @@ TEST(OnnxReader, folds_what_acts_on_weights_only) {
   EXPECT_EQ(graph.layers[0].cost.output_bytes.value, 0);
   EXPECT_THAT(graph.layers[1].key.text, HasSubstr("in=f32[1,8,2,2],f32[8,1,1]c;"));
   EXPECT_EQ(graph.parameters, 8);  // counted where the file holds them
+  EXPECT_EQ(totals(graph).layers, 2U);
+  EXPECT_EQ(totals(graph).folded_layers, 1U);
 }
 
 TEST(OnnxReader, does_not_count_constants_and_shape_arithmetic) {

@@ -13,6 +13,8 @@
 #include "harness/analysis/whatif/realised_saving.hpp"
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
+#include "harness/base/path_text.hpp"
 #include "harness/cli/model_source.hpp"
 #include "harness/cli/scenario_runs.hpp"
 #include "harness/results/results_json.hpp"
@@ -110,12 +112,12 @@ std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedM
     graphs.push_back({{"model", instance.model},
                       {"batch", instance.batch},
                       {"dtype", instance.dtype},
-                      {"path", path ? Json(path->string()) : Json()},
+                      {"path", path ? Json(path_text(*path)) : Json()},
                       {"dims", instance.dims},
                       {"scenarios", scenario_texts(suite.models[i].scenarios)},
                       {"digest", digest_of(models[i].graph)}});
   }
-  return document.dump();
+  return json_text(document);
 }
 
 std::vector<PlannedModel> models_of_run(const RunRecord& run) {
@@ -132,12 +134,11 @@ std::vector<PlannedModel> models_of_run(const RunRecord& run) {
     model.dtype = instance.dtype;
     model.dims = instance.dims;
     if (entry.at("path").is_string()) {
-      model.path = entry.at("path").get<std::string>();
+      model.path = path_from_text(entry.at("path").get<std::string>());
     }
-    ResolvedSuite one;
-    one.models.push_back(model);
-    std::vector<PlannedModel> loaded = load_models(one, {});
-    if (digest_of(loaded.front().graph) != entry.at("digest").get<std::string>()) {
+    const std::string digest = entry.at("digest").get<std::string>();
+    std::optional<PlannedModel> found = load_if_same(model, digest);
+    if (!found) {
       throw Error(
           Error::Kind::kUser,
           fmt::format(

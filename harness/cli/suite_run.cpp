@@ -10,6 +10,7 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/cli/model_runs.hpp"
 #include "harness/cli/paired_suspects.hpp"
@@ -147,7 +148,7 @@ class SuiteRun {
           "unfinished; measure again",
           header_.id);
       put_run_record(
-          store_, header_.id, "stack_change", header_.stack, nlohmann::json(faults).dump());
+          store_, header_.id, "stack_change", header_.stack, json_text(nlohmann::json(faults)));
       context_.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
     return faults.empty();
@@ -164,7 +165,8 @@ class SuiteRun {
         "look after the device, then measure again",
         fault,
         header_.id);
-    put_run_record(store_, header_.id, kDeviceFault, header_.stack, nlohmann::json(fault).dump());
+    put_run_record(
+        store_, header_.id, kDeviceFault, header_.stack, json_text(nlohmann::json(fault)));
     context_.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     return false;
   }

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "harness/base/path_text.hpp"
 #include "harness/suite/suite.hpp"
 #include "harness/suite/toml_section.hpp"
 
@@ -113,7 +114,7 @@ SuiteSpec read_suite(const std::filesystem::path& file) {
   const toml::table table = parse_toml_file(file, "suite");
   SuiteSpec spec;
   spec.file = file;
-  spec.name = file.stem().string();
+  spec.name = path_text(file.stem());
   TomlSection top(file, table, "a suite");
   top.one("suite", "[suite]", [&](TomlSection& section) {
     spec.name = section.text("name").value_or(spec.name);

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/base/path_text.hpp"
 #include "harness/suite/suite.hpp"
 #include "tests/unit/suite/suite_folder.hpp"
 

@@ -43,8 +43,8 @@ RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& option
   RunOptions run;
   run.suite = options.run;
   run.reuse = "never";
-  const ResolvedSuite suite = requested_suite(run);
-  const std::vector<PlannedModel> models = load_models(suite, {});
+  ResolvedSuite suite = requested_suite(run);
+  const std::vector<PlannedModel> models = prepare_models(suite);
   const BaselineCheck none(run.baseline, store, 1);
   std::vector<RunId> ids;
   std::vector<RunTimes> times;

@@ -48,7 +48,7 @@ class SelfMeasurement {
         options_(options),
         store_(store),
         suite_(resolve_suite(read_suite(find_suite(options.suite)))),
-        models_(load_models(suite_, {})) {}
+        models_(prepare_models(suite_)) {}
 
   NoiseReport run() {
     const PairedRun first = begin();

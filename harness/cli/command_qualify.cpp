@@ -91,8 +91,9 @@ void qualify(CommandContext& context, QualifyOptions options) {
   options.upgrade.row_timeout = parse_duration(options.row_timeout);
   options.upgrade.models = options.only != "layers";
   options.upgrade.command = command_of(options);
-  const ResolvedSuite suite = wanted_suite(options);
-  const std::vector<PlannedModel> models = load_models(suite, {});
+  ResolvedSuite suite = wanted_suite(options);
+  const std::size_t wanted = suite.models.size();
+  const std::vector<PlannedModel> models = prepare_models(suite);
   const auto store = open_store(context.store_url);
   const Qualification qualification =
       test_upgrade(context, *store, suite, models, criteria, options.upgrade);
@@ -101,6 +102,9 @@ void qualify(CommandContext& context, QualifyOptions options) {
       qualification, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   if (options.gate && context.exit_status == 0) {
     context.exit_status = gate_status(qualification.verdict);
+  }
+  if (context.exit_status == 0 && models.size() < wanted) {
+    context.exit_status = static_cast<int>(Error::Kind::kUser);
   }
 }
 

@@ -80,6 +80,7 @@ ExecuteRequest execute_request_of(const ResolvedSuite::Model& model) {
   if (model.path) {
     request.path = std::filesystem::absolute(*model.path);
     request.batch = model.batch;
+    request.rebatch = model.rebatch;
     request.dims = model.dims;
   } else {
     request.model =

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <onnx/onnx_pb.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -28,6 +29,22 @@ const zoo::Entry& find_entry(const std::string& name) {
             zoo::nearest_name(name)));
   }
   return *entry;
+}
+
+/// Returns the first extent of the first input that is no scalar. Empty if there is none.
+std::optional<std::int64_t> first_extent(const Graph& graph) {
+  for (const ValueId input : graph.inputs) {
+    if (!graph.values[input].type.dims.empty()) {
+      return graph.values[input].type.dims.front();
+    }
+  }
+  return std::nullopt;
+}
+
+void log_notes(const PlannedModel& model) {
+  for (const std::string& note : model.graph.notes) {
+    spdlog::warn("model '{}': {}", model.instance.model, note);
+  }
 }
 
 }  // namespace
@@ -55,6 +72,59 @@ Graph load_graph(const std::string& name, const ReadOptions& options) {
   return graph;
 }
 
+PlannedModel load_model(const ResolvedSuite::Model& model) {
+  const bool int8 = model.dtype == kInt8;
+  const std::optional<DataType> type = int8 ? DataType::kF32 : parse_data_type(model.dtype);
+  if (!type || !is_floating(*type)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("model '{}' asks for dtype '{}', which is none of f32, bf16, f16, int8",
+                            model.name,
+                            model.dtype));
+  }
+  ReadOptions options{.dims = model.dims, .rebatch = model.rebatch};
+  (model.open_batch ? options.open_batch : options.batch) = model.batch;
+  Graph graph = load_graph(model.path ? model.path->string() : model.name, options);
+  ModelInstance instance{model.name, model.batch, model.dtype, model.dims};
+  if (model.open_batch) {
+    instance.batch = first_extent(graph).value_or(model.batch);
+  }
+  if (int8) {
+    graph = int8_graph(graph).graph;
+  } else if (*type != DataType::kF32) {
+    graph = with_precision(graph, *type);
+  }
+  return {std::move(instance), std::move(graph)};
+}
+
+std::vector<PlannedModel> prepare_models(ResolvedSuite& suite) {
+  std::vector<PlannedModel> models;
+  std::optional<Error> first;
+  std::erase_if(suite.models, [&](ResolvedSuite::Model& model) {
+    try {
+      PlannedModel planned = load_model(model);
+      log_notes(planned);
+      model.batch = planned.instance.batch;
+      model.open_batch = false;
+      models.push_back(std::move(planned));
+      return false;
+    } catch (const Error& error) {
+      if (error.kind() == Error::Kind::kInternal) {
+        throw;
+      }
+      spdlog::error("{}", error.what());
+      first = first ? first : error;
+      return true;
+    }
+  });
+  if (first && models.empty() && suite.layers.empty()) {
+    throw Error(*first);
+  }
+  if (first) {
+    spdlog::error("the run goes on without the models above");
+  }
+  return models;
+}
+
 std::vector<PlannedModel> load_models(const ResolvedSuite& suite,
                                       const std::vector<std::string>& only) {
   const auto wanted = [&](const std::string& name) {
@@ -65,24 +135,8 @@ std::vector<PlannedModel> load_models(const ResolvedSuite& suite,
     if (!wanted(model.name)) {
       continue;
     }
-    const bool int8 = model.dtype == kInt8;
-    const std::optional<DataType> type = int8 ? DataType::kF32 : parse_data_type(model.dtype);
-    if (!type || !is_floating(*type)) {
-      throw Error(
-          Error::Kind::kUser,
-          fmt::format("model '{}' asks for dtype '{}', which is none of f32, bf16, f16, int8",
-                      model.name,
-                      model.dtype));
-    }
-    Graph graph = load_graph(model.path ? model.path->string() : model.name,
-                             ReadOptions{.batch = model.batch, .dims = model.dims});
-    if (int8) {
-      graph = int8_graph(graph).graph;
-    } else if (*type != DataType::kF32) {
-      graph = with_precision(graph, *type);
-    }
-    models.push_back(
-        {ModelInstance{model.name, model.batch, model.dtype, model.dims}, std::move(graph)});
+    models.push_back(load_model(model));
+    log_notes(models.back());
   }
   if (models.empty() && !only.empty()) {
     throw Error(Error::Kind::kUser,

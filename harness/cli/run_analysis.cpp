@@ -87,6 +87,30 @@ void add_missing_scenarios(const std::vector<std::string>& wanted, ModelBounds& 
   }
 }
 
+/// Reads a model of a run. Empty if its graph is not that of the digest. A run may have rewritten
+/// the batch that a file fixes, which earlier versions did without being asked.
+std::optional<PlannedModel> load_if_same(ResolvedSuite::Model model, const std::string& digest) {
+  std::optional<Error> problem;
+  for (const bool rebatch : {false, true}) {
+    model.rebatch = rebatch;
+    try {
+      PlannedModel loaded = load_model(model);
+      if (digest_of(loaded.graph) == digest) {
+        return loaded;
+      }
+    } catch (const Error& error) {
+      problem = error;
+    }
+    if (!model.path) {
+      break;
+    }
+  }
+  if (problem) {
+    throw Error(*problem);
+  }
+  return std::nullopt;
+}
+
 std::vector<SingleLayer> single_layers_of(const RunRecord& run) {
   std::vector<SingleLayer> layers;
   const Json document = Json::parse(run.header.resolved_suite, nullptr, false);
@@ -143,10 +167,10 @@ std::vector<PlannedModel> models_of_run(const RunRecord& run) {
           Error::Kind::kUser,
           fmt::format(
               "{} is no longer what run {} measured: its graph has changed; run the suite again",
-              to_text(loaded.front().instance, ", "),
+              to_text(instance, ", "),
               run.header.id));
     }
-    models.push_back(std::move(loaded.front()));
+    models.push_back(std::move(*found));
   }
   return models;
 }

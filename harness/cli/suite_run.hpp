@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,6 +32,8 @@ struct RunOptions {
   int threads = 1;
   std::size_t processes = 5;
   bool resume = false;
+  std::optional<std::int64_t> batch;    ///< of `models`, without a suite
+  std::optional<std::int64_t> rebatch;  ///< likewise, and of what a file fixes
 };
 
 /// Runs a suite on one stack to the end or until stopped, and returns the run's id. What looks

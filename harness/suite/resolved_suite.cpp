@@ -151,6 +151,8 @@ void add_models(const SuiteSpec& spec,
   ResolvedSuite::Model model;
   model.scenarios = scenarios_of(spec, entry);
   model.note = entry.note.value_or("");
+  model.rebatch = entry.rebatch;
+  model.open_batch = entry.path && !entry.overrides.batch && !spec.defaults.batch;
   if (entry.path) {
     const auto folder = std::filesystem::absolute(spec.file).parent_path();
     model.path = (folder / *entry.path).lexically_normal();
@@ -273,7 +275,7 @@ std::string to_json(const ResolvedSuite& suite) {
   }
   for (const auto& model : suite.models) {
     Json row{{"name", model.name},
-             {"batch", model.batch},
+             {"batch", model.open_batch ? Json() : Json(model.batch)},
              {"dtype", model.dtype},
              {"dims", model.dims},
              {"scenario", Json::array()}};

@@ -86,6 +86,10 @@ SuiteSpec::ModelEntry read_model_entry(TomlSection& section, const Path& file) {
   }
   read_lists(section, model.overrides);
   model.note = section.text("note");
+  model.rebatch = section.flag("rebatch").value_or(false);
+  if (model.rebatch && (!model.path || !model.overrides.batch)) {
+    section.fail("'rebatch' in [[model]] needs a 'path' and the 'batch' to rewrite it to");
+  }
   for (const std::string_view scenario : kScenarios) {
     section.one(scenario, fmt::format("[model.{}]", scenario), [&](TomlSection& table) {
       model.limits.emplace(scenario, read_limits(table));

@@ -136,6 +136,18 @@ std::optional<std::int64_t> TomlSection::integer(std::string_view key,
   return integer_of(key, *node, low, high);
 }
 
+std::optional<bool> TomlSection::flag(std::string_view key) {
+  const toml::node* node = find(key);
+  if (node == nullptr) {
+    return std::nullopt;
+  }
+  const auto* value = node->as_boolean();
+  if (value == nullptr) {
+    fail(*node, fmt::format("'{}' in {} must be true or false", key, name_));
+  }
+  return value->get();
+}
+
 std::optional<double> TomlSection::real(std::string_view key, double low, double high) {
   const toml::node* node = find(key);
   if (node == nullptr) {

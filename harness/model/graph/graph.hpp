@@ -60,6 +60,7 @@ struct Graph {
   std::vector<ValueId> outputs;
   std::int64_t parameters = 0;  ///< elements of all weights
   Bytes weight_bytes;
+  std::vector<std::string> notes{};  ///< what the reader chose or changed in place of the file
 };
 
 /// Totals of a graph, for `plumb model show`.

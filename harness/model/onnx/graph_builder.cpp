@@ -203,10 +203,11 @@ void GraphBuilder::read_inputs() {
     graph_.inputs.push_back(id_of(value));
   }
   binder_.check_all_used();
+  graph_.notes = binder_.notes();
 }
 
 void GraphBuilder::read_declared_types() {
-  if (options_->batch) {
+  if (binder_.replaced_batch()) {
     return;  // fixed shapes in the file are those of another batch
   }
   for (const auto* list : {&model_->graph().value_info(), &model_->graph().output()}) {

@@ -15,8 +15,10 @@ namespace {
 
 using test::error_of_text;
 using test::graph_of_text;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::vector<std::string> ops(const Graph& graph) {
   std::vector<std::string> list;
@@ -152,17 +154,37 @@ TEST(OnnxReader, binds_batch_and_named_dimensions) {
   options = {};
   options.dims = {{"x.0", 2}, {"x.1", 3}};
   EXPECT_THAT(graph_of_text(text, 17, options).layers[0].key.text, HasSubstr("in=f32[2,3,4]"));
-  options = {};
-  options.batch = 4;  // a fixed batch is replaced, too
-  EXPECT_THAT(graph_of_text("g (float[1,3] x) => (float[1,3] y) { y = Relu(x) }", 17, options)
-                  .layers[0]
-                  .key.text,
-              HasSubstr("in=f32[4,3];out=f32[4,3]"));
+}
+
+TEST(OnnxReader, leaves_a_fixed_batch_fixed) {
+  const char* text = "g (float[3,4,5] x) => (float[3,4,5] y) { y = Relu(x) }";
+  EXPECT_THAT(error_of_text(text, 17, {.batch = 1}),
+              AllOf(HasSubstr("'x' is fixed at 3"), HasSubstr("--rebatch 1")));
+  EXPECT_THAT(graph_of_text(text, 17, {.batch = 3}).layers[0].key.text, HasSubstr("in=f32[3,4,5]"));
+  const Graph open = graph_of_text(text, 17, {.open_batch = 1});
+  EXPECT_THAT(open.layers[0].key.text, HasSubstr("in=f32[3,4,5]"));
+  EXPECT_THAT(open.notes, IsEmpty());
+  const Graph rewritten = graph_of_text(text, 17, {.batch = 1, .rebatch = true});
+  EXPECT_THAT(rewritten.layers[0].key.text, HasSubstr("in=f32[1,4,5];out=f32[1,4,5]"));
+  EXPECT_THAT(rewritten.notes,
+              ElementsAre("the first dimension of input 'x' is rewritten from 3 to 1"));
+}
+
+TEST(OnnxReader, says_what_an_open_batch_was_set_to) {
+  const char* text = "g (float[N,4] x, float[2] w) => (y, z) { y = Relu(x) z = Relu(w) }";
+  const Graph graph = graph_of_text(text, 17, {.open_batch = 1});
+  EXPECT_THAT(graph.layers[0].key.text, HasSubstr("in=f32[1,4]"));
+  EXPECT_THAT(graph.layers[1].key.text, HasSubstr("in=f32[2]"));
+  EXPECT_THAT(graph.notes,
+              ElementsAre("the first dimension 'N' of input 'x' is open: it is set to 1"));
+  const Graph asked = graph_of_text(text, 17, {.batch = 8});  // leaves w, which is fixed
+  EXPECT_THAT(asked.layers[0].key.text, HasSubstr("in=f32[8,4]"));
+  EXPECT_THAT(asked.layers[1].key.text, HasSubstr("in=f32[2]"));
+  EXPECT_THAT(asked.notes, IsEmpty());
 }
 
 TEST(OnnxReader, lets_a_fixed_reshape_follow_the_batch) {
-  ReadOptions options;
-  options.batch = 8;
+  const ReadOptions options{.batch = 8, .rebatch = true};
   const Graph graph = graph_of_text(
       "g (float[1,3,2,2] x) => (y) <int64[2] open = {1,-1}, int64[2] closed = {1,12}> {"
       "  a = Reshape(x, open)"

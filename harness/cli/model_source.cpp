@@ -98,29 +98,32 @@ PlannedModel load_model(const ResolvedSuite::Model& model) {
 
 std::vector<PlannedModel> prepare_models(ResolvedSuite& suite) {
   std::vector<PlannedModel> models;
+  std::vector<ResolvedSuite::Model> kept;
   std::optional<Error> first;
-  std::erase_if(suite.models, [&](ResolvedSuite::Model& model) {
+  for (ResolvedSuite::Model& model : suite.models) {
     try {
-      PlannedModel planned = load_model(model);
-      log_notes(planned);
-      model.batch = planned.instance.batch;
-      model.open_batch = false;
-      models.push_back(std::move(planned));
-      return false;
+      models.push_back(load_model(model));
     } catch (const Error& error) {
       if (error.kind() == Error::Kind::kInternal) {
         throw;
       }
       spdlog::error("{}", error.what());
-      first = first ? first : error;
-      return true;
+      if (!first) {
+        first = error;
+      }
+      continue;
     }
-  });
+    log_notes(models.back());
+    model.batch = models.back().instance.batch;
+    model.open_batch = false;
+    kept.push_back(std::move(model));
+  }
+  suite.models = std::move(kept);
   if (first && models.empty() && suite.layers.empty()) {
     throw Error(*first);
   }
   if (first) {
-    spdlog::error("the run goes on without the models above");
+    spdlog::error("the run goes on without what is said above");
   }
   return models;
 }

@@ -5,8 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/base/json_text.hpp"
-
 namespace plumb {
 namespace {
 
@@ -38,11 +36,6 @@ TEST(PathText, makes_every_name_valid_and_finds_it_again) {
     EXPECT_EQ(path_from_text(text).native(), name);
   }
   EXPECT_NE(path_text("a\xe8"), path_text("a\xe9"));
-}
-
-TEST(JsonText, writes_whatever_the_bytes) {
-  EXPECT_EQ(json_text(nlohmann::json("\xff")), "\"\xef\xbf\xbd\"");
-  EXPECT_EQ(json_text(nlohmann::json{1, 2}, 1), "[\n 1,\n 2\n]");
 }
 
 }  // namespace

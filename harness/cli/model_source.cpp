@@ -99,7 +99,7 @@ PlannedModel load_model(const ResolvedSuite::Model& model) {
 std::vector<PlannedModel> prepare_models(ResolvedSuite& suite) {
   std::vector<PlannedModel> models;
   std::vector<ResolvedSuite::Model> kept;
-  std::optional<Error> first;
+  std::vector<Error> problems;
   for (ResolvedSuite::Model& model : suite.models) {
     try {
       models.push_back(load_model(model));
@@ -107,10 +107,7 @@ std::vector<PlannedModel> prepare_models(ResolvedSuite& suite) {
       if (error.kind() == Error::Kind::kInternal) {
         throw;
       }
-      spdlog::error("{}", error.what());
-      if (!first) {
-        first = error;
-      }
+      problems.push_back(error);
       continue;
     }
     log_notes(models.back());
@@ -119,11 +116,14 @@ std::vector<PlannedModel> prepare_models(ResolvedSuite& suite) {
     kept.push_back(std::move(model));
   }
   suite.models = std::move(kept);
-  if (first && models.empty() && suite.layers.empty()) {
-    throw Error(*first);
+  if (problems.size() == 1 && models.empty() && suite.layers.empty()) {
+    throw Error(problems.front());
   }
-  if (first) {
-    spdlog::error("the run goes on without what is said above");
+  for (const Error& problem : problems) {
+    spdlog::error("{}", problem.what());
+  }
+  if (!problems.empty() && models.empty() && suite.layers.empty()) {
+    throw Error(Error::Kind::kUser, "no model of the suite could be read, as said above");
   }
   return models;
 }

@@ -60,14 +60,18 @@ class ModelFiles(Command):
     def measured(self):
         return self.json("bound")["models"]
 
+    def shapes(self):
+        """Lists the results' shapes of all layers that were measured."""
+        keys = self.store_rows("select distinct layer_key from measurements")
+        return sorted(key.split("out=")[1].split(";")[0] for key, in keys)
+
 
 class FixedBatch(ModelFiles):
     def test_is_measured_as_it_is(self):
         fixed = self.write("fixed.onnx", relu(3, 4, 5))
         self.run_models(fixed)
         self.assertEqual([(m["model"], m["batch"], m["measured_layers"]) for m in self.measured()], [("fixed", 3, 1)])
-        shown = self.json("layer", "v1:eltwise;in=f32[3,4,5];out=f32[3,4,5];acc=f32;math=strict;fn=relu;parameters=[]", "--stack", "fake")
-        self.assertEqual(shown["input_shapes"], [[3, 4, 5]])
+        self.assertEqual(self.shapes(), ["f32[3,4,5]"])
 
     def test_is_rewritten_only_when_asked(self):
         fixed = self.write("fixed.onnx", relu(3, 4, 5))
@@ -79,6 +83,7 @@ class FixedBatch(ModelFiles):
         done = self.run_models(fixed, options=["--rebatch", "1"])
         self.assertIn("rewritten from 3 to 1", done.stderr)
         self.assertEqual([(m["batch"], m["measured_layers"]) for m in self.measured()], [(1, 1)])
+        self.assertEqual(self.shapes(), ["f32[1,4,5]"])
         shown = self.plumb("--json", "model", "show", fixed, "--rebatch", "2")
         self.assertIn("rewritten from 3 to 2", shown.stderr)
         self.plumb("model", "show", fixed, "--rebatch", "2", "--batch", "2", expect=2)
@@ -97,13 +102,8 @@ class FixedBatch(ModelFiles):
         self.assertIn("'N' of input 'x' is open: it is set to 1", done.stderr)
         self.assertEqual([m["batch"] for m in self.measured()], [1])
         done = self.run_models(self.folder / "open.onnx", options=["--batch", "6"])
-        self.assertNotIn("open", done.stderr)
+        self.assertNotIn("is open", done.stderr)
         self.assertEqual([m["batch"] for m in self.measured()], [6])
-
-    def test_a_run_that_an_earlier_version_rewrote_is_still_read(self):
-        self.run_models(self.write("fixed.onnx", relu(3, 4, 5)), options=["--rebatch", "1"])
-        self.assertNotIn('rebatch', self.store_rows("select payload from derived")[0][0])
-        self.assertEqual([m["batch"] for m in self.measured()], [1])
 
 
 class OneOfMany(ModelFiles):
@@ -162,7 +162,7 @@ class Hostile(ModelFiles):
 
 class SecondSignal(ModelFiles):
     def test_ends_the_program_at_once(self):
-        self.stack("fake", "[[rule]]\ndelay_seconds = 50\n")
+        self.stack("fake", '[[rule]]\nmatch = "v1:conv;*"\ndelay_seconds = 50\n')
         for first, second, status in ((signal.SIGINT, signal.SIGTERM, 143), (signal.SIGTERM, signal.SIGTERM, 143), (signal.SIGTERM, signal.SIGINT, 130)):
             process = subprocess.Popen([self.program(), "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
                                        stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

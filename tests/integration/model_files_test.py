@@ -62,7 +62,7 @@ class ModelFiles(Command):
 
     def shapes(self):
         """Lists the results' shapes of all layers that were measured."""
-        keys = self.store_rows("select distinct layer_key from measurements")
+        keys = self.store_rows("select distinct k.text from measurements m join layer_keys k on k.id = m.layer_key")
         return sorted(key.split("out=")[1].split(";")[0] for key, in keys)
 
 

@@ -43,8 +43,8 @@ RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& option
   RunOptions run;
   run.suite = options.run;
   run.reuse = "never";
-  const ResolvedSuite suite = requested_suite(context.models, run);
-  const std::vector<PlannedModel> models = load_models(context.models, suite, {});
+  ResolvedSuite suite = requested_suite(context.models, run);
+  const std::vector<PlannedModel> models = prepare_models(context.models, suite);
   std::vector<RunId> ids;
   std::vector<RunTimes> times;
   for (std::size_t i = 1; i <= options.runs && !context.stop.load(); ++i) {

@@ -8,9 +8,9 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/session/study/sample_file.hpp"
 #include "harness/session/stored/change_triage.hpp"
 #include "harness/session/stored/stored_history.hpp"
+#include "harness/session/study/sample_file.hpp"
 #include "reporting/content/comparison/change_documents.hpp"
 #include "reporting/content/comparison/evaluation_documents.hpp"
 #include "reporting/content/comparison/history_documents.hpp"

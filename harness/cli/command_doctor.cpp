@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/measure/cache_facts.hpp"
 #include "harness/measure/disturbance.hpp"
@@ -199,7 +200,7 @@ void print_json(const std::vector<Finding>& findings, bool fit) {
                     {"value", finding.value},
                     {"advice", finding.advice}});
   }
-  std::cout << nlohmann::json{{"schema_version", 1}, {"fit", fit}, {"checks", rows}}.dump(2)
+  std::cout << json_text(nlohmann::json{{"schema_version", 1}, {"fit", fit}, {"checks", rows}}, 2)
             << '\n';
 }
 

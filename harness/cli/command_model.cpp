@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 #include <onnx/onnx_pb.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <charconv>
@@ -21,6 +22,7 @@ namespace {
 struct ModelOptions {
   std::string model;
   std::int64_t batch = 0;
+  std::int64_t rebatch = 0;
   std::vector<std::string> dims;
   std::string output;
   bool weights = false;
@@ -34,6 +36,10 @@ ReadOptions read_options(const ModelOptions& options) {
   ReadOptions read;
   if (options.batch > 0) {
     read.batch = options.batch;
+  }
+  if (options.rebatch > 0) {
+    read.batch = options.rebatch;
+    read.rebatch = true;
   }
   for (const std::string& dim : options.dims) {
     const std::size_t equals = dim.find('=');
@@ -99,12 +105,23 @@ void add_model(CLI::App& app, CommandContext& context) {
       model->add_subcommand("show", "layers, keys, arithmetic and bytes of one model");
   show->add_option("MODEL", options->model, "a built-in name or a path to an .onnx file")
       ->required();
-  show->add_option("--batch", options->batch, "batch size")->check(CLI::PositiveNumber);
+  CLI::Option* const batch =
+      show->add_option("--batch",
+                       options->batch,
+                       "batch of a built-in model, or of first dimensions that a file leaves open")
+          ->check(CLI::PositiveNumber);
+  show->add_option("--rebatch",
+                   options->rebatch,
+                   "as --batch, and rewrites the first dimension of inputs that a file fixes")
+      ->check(CLI::PositiveNumber)
+      ->excludes(batch);
   show->add_option("--dim", options->dims, kDimHelp);
   show->callback([&context, options] {
-    write_model(load_graph(context.models, options->model, read_options(*options)),
-                context.json ? OutputMode::kJson : OutputMode::kText,
-                std::cout);
+    const Graph graph = load_graph(context.models, options->model, read_options(*options));
+    for (const std::string& note : graph.notes) {
+      spdlog::warn("{}", note);
+    }
+    write_model(graph, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   });
 
   CLI::App* const exporting = model->add_subcommand("export", "write a built-in model as ONNX");

@@ -91,8 +91,9 @@ void qualify(CommandContext& context, QualifyOptions options) {
   options.upgrade.row_timeout = parse_duration(options.row_timeout);
   options.upgrade.models = options.only != "layers";
   options.upgrade.command = command_of(options);
-  const ResolvedSuite suite = wanted_suite(context.models, options);
-  const std::vector<PlannedModel> models = load_models(context.models, suite, {});
+  ResolvedSuite suite = wanted_suite(context.models, options);
+  const std::size_t wanted = suite.models.size();
+  const std::vector<PlannedModel> models = prepare_models(context.models, suite);
   const auto store = open_store(context.store_url);
   const UpgradeOutcome outcome =
       test_upgrade(context.session(*store), suite, models, criteria, options.upgrade);
@@ -104,6 +105,9 @@ void qualify(CommandContext& context, QualifyOptions options) {
     context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
   } else if (options.gate) {
     context.exit_status = gate_status(qualification.verdict);
+  }
+  if (context.exit_status == 0 && models.size() < wanted) {
+    context.exit_status = static_cast<int>(Error::Kind::kUser);
   }
 }
 

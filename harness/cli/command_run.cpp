@@ -37,14 +37,15 @@ void warn_of_missing(const RunReport& report) {
 }
 
 void measure(CommandContext& context, RunOptions options) {
-  const ResolvedSuite suite = requested_suite(context.models, options);
+  ResolvedSuite suite = requested_suite(context.models, options);
   if (!options.shard.empty()) {
     static_cast<void>(parse_shard(options.shard));
   }
   if (options.only != "layers") {
     check_loads(suite);
   }
-  const std::vector<PlannedModel> models = load_models(context.models, suite, {});
+  const std::size_t wanted = suite.models.size();
+  const std::vector<PlannedModel> models = prepare_models(context.models, suite);
   const auto store = open_store(context.store_url);
   if (options.stacks.empty()) {
     options.stacks = {"default"};
@@ -74,6 +75,11 @@ void measure(CommandContext& context, RunOptions options) {
     }
   }
   compare_with_baseline(context, baseline, *store, reports);
+  if (context.exit_status == 0 && models.size() < wanted) {
+    spdlog::error(
+        "{} of {} models could not be read, as said above", wanted - models.size(), wanted);
+    context.exit_status = static_cast<int>(Error::Kind::kUser);
+  }
 }
 
 }  // namespace
@@ -103,6 +109,18 @@ void add_run(CLI::App& app, CommandContext& context) {
       options->models,
       "only this model of the suite; without a suite, a built-in name or an .onnx file; may be "
       "repeated");
+  CLI::Option* const batch =
+      run->add_option(
+             "--batch",
+             options->batch,
+             "batch of the models of --model, without a suite; default: what a file fixes, "
+             "and 1 where it is open")
+          ->check(CLI::PositiveNumber);
+  run->add_option("--rebatch",
+                  options->rebatch,
+                  "as --batch, and rewrites the first dimension of inputs that a file fixes")
+      ->check(CLI::PositiveNumber)
+      ->excludes(batch);
   run->add_option("--cache", options->cache, "only this cache mode: none, weights or all");
   run->add_option("--only", options->only, "layers, or models end to end; default: both")
       ->check(CLI::IsMember({"layers", "models"}));

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/store/store.hpp"
 #include "harness/suite/suite.hpp"
@@ -20,7 +21,7 @@ namespace {
 void say(const CommandContext& context, const std::string& text, nlohmann::json facts) {
   if (context.json) {
     facts["schema_version"] = 1;
-    std::cout << facts.dump(2) << '\n';
+    std::cout << json_text(facts, 2) << '\n';
   } else {
     std::cout << text << '\n';
   }

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
@@ -21,11 +22,14 @@ namespace {
 std::atomic<bool> stop_wanted{false};
 volatile std::sig_atomic_t stop_signal = 0;
 
-/// Asks the run to end after the key in progress. A second signal kills the program at once.
+/// Asks the run to end after the key in progress. A second signal, INT or TERM, ends the program at
+/// once: what it is in may never end.
 void on_signal(int signal) {
-  stop_wanted.store(true);
+  if (stop_signal != 0) {
+    ::_exit(128 + signal);
+  }
   stop_signal = signal;
-  std::signal(signal, SIG_DFL);
+  stop_wanted.store(true);
 }
 
 int run(int argc, char** argv) {

@@ -16,14 +16,18 @@ namespace plumb {
 namespace {
 
 /// Makes a suite of models alone: names of the zoo, or paths relative to the working folder.
-SuiteSpec suite_of(const std::vector<std::string>& models) {
+SuiteSpec suite_of(const RunOptions& options) {
   SuiteSpec spec;
   spec.file = std::filesystem::current_path() / "models.toml";
   spec.name = "models";
-  for (const std::string& model : models) {
+  if (options.rebatch || options.batch) {
+    spec.defaults.batch = {options.rebatch ? *options.rebatch : *options.batch};
+  }
+  for (const std::string& model : options.models) {
     SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
     if (std::filesystem::path(model).extension() == ".onnx") {
       entry.path = model;
+      entry.rebatch = options.rebatch.has_value();
     } else {
       entry.name = model;
     }
@@ -39,9 +43,14 @@ ResolvedSuite requested_suite(const ModelSource& models, const RunOptions& optio
                 "say what to measure: a suite, such as suites/quick.toml, or --model and a "
                 "built-in name or an .onnx file");
   }
+  if (!options.suite.empty() && (options.batch || options.rebatch)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'--{}' is for models without a suite: set 'batch' in suite '{}'",
+                            options.batch ? "batch" : "rebatch",
+                            options.suite));
+  }
   ResolvedSuite suite = resolve_suite(
-      models,
-      options.suite.empty() ? suite_of(options.models) : read_suite(find_suite(options.suite)));
+      models, options.suite.empty() ? suite_of(options) : read_suite(find_suite(options.suite)));
   if (!options.reuse.empty()) {
     suite.reuse = parse_reuse(options.reuse);
   }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,8 @@ struct RunOptions {
   int threads = 1;
   std::size_t processes = 5;
   bool resume = false;
+  std::optional<std::int64_t> batch;    ///< of `models`, without a suite
+  std::optional<std::int64_t> rebatch;  ///< likewise, and of what a file fixes
 };
 
 /// Reads the suite that the options name, or makes one of the models that they name. What the

@@ -11,6 +11,7 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
 #include "harness/stats/student_t.hpp"
 
 namespace plumb {
@@ -120,7 +121,8 @@ ImportedRun make_imported_run(const ImportedName& name,
   ImportedRun run;
   RunHeader& header = run.header;
   header.suite = name.suite;
-  header.resolved_suite = nlohmann::json{{"external", name.format}, {"name", name.suite}}.dump();
+  header.resolved_suite =
+      json_text(nlohmann::json{{"external", name.format}, {"name", name.suite}});
   header.suite_hash = sha256(header.resolved_suite);
   header.backend = name.format;
   header.stack = "external";

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/results/results_json.hpp"
 
@@ -76,7 +77,7 @@ std::string to_json(const Execution& execution) {
   if (execution.in_context) {
     value["in_turn"] = json_of(*execution.in_context);
   }
-  return value.dump();
+  return json_text(value);
 }
 
 Execution execution_from_json(std::string_view text) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/results/results_json.hpp"
 
@@ -55,7 +56,7 @@ std::string write(const ExportedRow& row) {
 }
 
 std::string write(const ExportedReuse& reuse) {
-  return json({{"type", "reused"}, {"run", reuse.run}, {"rows", to_value(reuse.rows)}}).dump();
+  return json_text(json({{"type", "reused"}, {"run", reuse.run}, {"rows", to_value(reuse.rows)}}));
 }
 
 std::string write(const ExportedDerived& derived) {

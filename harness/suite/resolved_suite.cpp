@@ -8,6 +8,8 @@
 #include <tuple>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
+#include "harness/base/path_text.hpp"
 #include "harness/suite/shapes_file.hpp"
 #include "harness/suite/suite.hpp"
 
@@ -149,10 +151,12 @@ void add_models(const SuiteSpec& spec,
   ResolvedSuite::Model model;
   model.scenarios = scenarios_of(spec, entry);
   model.note = entry.note.value_or("");
+  model.rebatch = entry.rebatch;
+  model.open_batch = entry.path && !entry.overrides.batch && !spec.defaults.batch;
   if (entry.path) {
     const auto folder = std::filesystem::absolute(spec.file).parent_path();
     model.path = (folder / *entry.path).lexically_normal();
-    model.name = entry.path->stem().string();
+    model.name = path_text(entry.path->stem());
   } else {
     model.name = *entry.name;
   }
@@ -190,7 +194,7 @@ void add_layers(const SuiteSpec& spec, const SuiteSpec::LayersEntry& entry, Reso
   const auto file = spec.file.parent_path() / entry.file;
   for (ShapesRow& row : read_shapes(file)) {
     suite.layers.push_back(
-        {.key = std::move(row.key), .count = row.count, .file = entry.file.generic_string()});
+        {.key = std::move(row.key), .count = row.count, .file = path_text(entry.file)});
   }
   if (suite.layers.size() > kMaximumInstances) {
     fail_size(spec, entry.line);
@@ -271,7 +275,7 @@ std::string to_json(const ResolvedSuite& suite) {
   }
   for (const auto& model : suite.models) {
     Json row{{"name", model.name},
-             {"batch", model.batch},
+             {"batch", model.open_batch ? Json() : Json(model.batch)},
              {"dtype", model.dtype},
              {"dims", model.dims},
              {"scenario", Json::array()}};
@@ -281,8 +285,11 @@ std::string to_json(const ResolvedSuite& suite) {
     if (!model.note.empty()) {
       row["note"] = model.note;
     }
+    if (model.rebatch) {
+      row["rebatch"] = true;
+    }
     if (model.path) {
-      row["path"] = model.path->string();
+      row["path"] = path_text(*model.path);
     }
     document["models"].push_back(std::move(row));
   }
@@ -290,7 +297,7 @@ std::string to_json(const ResolvedSuite& suite) {
     document["layers"].push_back(
         Json{{"key", layer.key.text}, {"count", layer.count}, {"file", layer.file}});
   }
-  return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(document);
 }
 
 }  // namespace plumb

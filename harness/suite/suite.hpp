@@ -49,6 +49,7 @@ struct SuiteSpec {
     int line = 0;
     std::optional<std::string> name;
     std::optional<std::filesystem::path> path;
+    bool rebatch = false;  ///< of a file: the batch replaces first dimensions that it fixes
     Defaults overrides;
     std::map<std::string, std::vector<DimensionRange>> dims;  ///< dim.sequence = [128, 384]
     std::map<std::string, ScenarioLimits> limits;             ///< [model.server], by scenario
@@ -84,7 +85,10 @@ struct ResolvedSuite {
     std::string dtype = "f32";
     std::map<std::string, std::int64_t> dims;
     std::vector<Scenario> scenarios;
-    std::string note;  ///< what a reader of its results must know; may be empty
+    std::string note;         ///< what a reader of its results must know; may be empty
+    bool rebatch = false;     ///< of a file: `batch` replaces first dimensions that it fixes
+    bool open_batch = false;  ///< of a file: nobody asked for a batch, so a fixed one of the file
+                              ///< counts, and `batch` is that of an open one
   };
   struct LayerEntry {
     LayerKey key;

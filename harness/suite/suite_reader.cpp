@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "harness/base/path_text.hpp"
 #include "harness/suite/suite.hpp"
 #include "harness/suite/toml_section.hpp"
 
@@ -85,6 +86,10 @@ SuiteSpec::ModelEntry read_model_entry(TomlSection& section, const Path& file) {
   }
   read_lists(section, model.overrides);
   model.note = section.text("note");
+  model.rebatch = section.flag("rebatch").value_or(false);
+  if (model.rebatch && (!model.path || !model.overrides.batch)) {
+    section.fail("'rebatch' in [[model]] needs a 'path' and the 'batch' to rewrite it to");
+  }
   for (const std::string_view scenario : kScenarios) {
     section.one(scenario, fmt::format("[model.{}]", scenario), [&](TomlSection& table) {
       model.limits.emplace(scenario, read_limits(table));
@@ -113,7 +118,7 @@ SuiteSpec read_suite(const std::filesystem::path& file) {
   const toml::table table = parse_toml_file(file, "suite");
   SuiteSpec spec;
   spec.file = file;
-  spec.name = file.stem().string();
+  spec.name = path_text(file.stem());
   TomlSection top(file, table, "a suite");
   top.one("suite", "[suite]", [&](TomlSection& section) {
     spec.name = section.text("name").value_or(spec.name);

@@ -9,6 +9,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/nearest_name.hpp"
+#include "harness/base/toml_nesting.hpp"
 
 namespace plumb {
 namespace {
@@ -46,6 +47,12 @@ toml::table parse_toml_file(const std::filesystem::path& file, std::string_view 
   if (text.size() > kMaximumFile) {
     throw Error(Error::Kind::kUser,
                 fmt::format("{} '{}' is larger than 1 MiB: split it", what, file.string()));
+  }
+  if (const std::optional<std::size_t> line = find_deep_toml_key(text)) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format(
+            "{}:{}: a dotted key has more than {} parts", file.string(), *line, kMaxTomlKeyParts));
   }
   try {
     return toml::parse(text, file.string());
@@ -127,6 +134,18 @@ std::optional<std::int64_t> TomlSection::integer(std::string_view key,
     return std::nullopt;
   }
   return integer_of(key, *node, low, high);
+}
+
+std::optional<bool> TomlSection::flag(std::string_view key) {
+  const toml::node* node = find(key);
+  if (node == nullptr) {
+    return std::nullopt;
+  }
+  const auto* value = node->as_boolean();
+  if (value == nullptr) {
+    fail(*node, fmt::format("'{}' in {} must be true or false", key, name_));
+  }
+  return value->get();
 }
 
 std::optional<double> TomlSection::real(std::string_view key, double low, double high) {

@@ -35,6 +35,7 @@ class TomlSection {
   std::optional<std::string> text(std::string_view key,
                                   const std::function<void(const std::string&)>& check = {});
   std::optional<std::int64_t> integer(std::string_view key, std::int64_t low, std::int64_t high);
+  std::optional<bool> flag(std::string_view key);
   /// Reads a number, whole or not, between `low` and `high`, both excluded.
   std::optional<double> real(std::string_view key, double low, double high);
   /// Reads a list. A single value is a list of one.

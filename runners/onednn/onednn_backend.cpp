@@ -2,7 +2,6 @@
 #include "runners/onednn/onednn_backend.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <new>
@@ -16,6 +15,7 @@
 #include "runners/onednn/exec/layers.hpp"
 #include "runners/onednn/exec/model_plan.hpp"
 #include "runners/onednn/exec/openmp_threads.hpp"
+#include "runners/onednn/exec/physical_memory.hpp"
 #include "runners/onednn/exec/plan_program.hpp"
 #include "runners/onednn/library_identity.hpp"
 #include "runners/onednn/reproducer/reproduce.hpp"
@@ -38,10 +38,6 @@ Outcome outcome_of(Attempt attempt) {
     return {memory ? Outcome::Kind::kOutOfMemory : Outcome::Kind::kUnsupported,
             fmt::format("oneDNN: {} ({})", status_text(error.status), error.what())};
   }
-}
-
-Bytes physical_memory() {
-  return Bytes{static_cast<std::int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE)};
 }
 
 void check_memory(const ExecutionPlan& plan) {

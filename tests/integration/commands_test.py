@@ -117,7 +117,7 @@ class Run(Command):
     def test_gives_another_hash_to_other_axes_scenarios_and_graphs(self):
         self.plumb("model", "export", "lenet", "-o", self.folder / "m.onnx")
         model = '[[model]]\npath = "m.onnx"\nscenario = "server"\n'
-        for text in (model, model, model + '[model.server]\nlatency = "1s"\n', model + "batch = 2\n"):
+        for text in (model, model, model + '[model.server]\nlatency = "1s"\n', model + "batch = 2\nrebatch = true\n"):
             self.plumb("run", self.suite(text), "--stack", "fake", "--only", "layers")
         self.plumb("model", "export", "mobilenet-v2", "--dim", "image=64", "-o", self.folder / "m.onnx")
         self.plumb("run", self.suite(model), "--stack", "fake", "--only", "layers")
@@ -218,7 +218,7 @@ class OwnModel(Command):
 
     def test_a_file_in_a_suite_is_bound_to_every_batch(self):
         self.export()
-        suite = self.suite('[suite]\nname = "own"\n[[model]]\npath = "mine.onnx"\nbatch = [1, 8]\ndtype = ["f32", "bf16"]\n', "own")
+        suite = self.suite('[suite]\nname = "own"\n[[model]]\npath = "mine.onnx"\nbatch = [1, 8]\nrebatch = true\ndtype = ["f32", "bf16"]\n', "own")
         models = self.run_file(suite)["models"]
         self.assertEqual(sorted((m["batch"], m["dtype"]) for m in models), [(1, "bf16"), (1, "f32"), (8, "bf16"), (8, "f32")])
         self.assertTrue(all(m["measured_layers"] == m["total_layers"] for m in models))

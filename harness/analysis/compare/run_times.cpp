@@ -9,6 +9,7 @@
 #include "harness/analysis/compare/process_deviation.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
 #include "harness/results/json_object.hpp"
 
 namespace plumb {
@@ -52,7 +53,7 @@ std::string to_json(const RunTimes& times) {
   for (const auto& [id, logs] : times.logs) {
     document["series"].push_back({{"id", id}, {"log_seconds", logs}});
   }
-  return document.dump();
+  return json_text(document);
 }
 
 RunTimes run_times_from_json(std::string_view json) {

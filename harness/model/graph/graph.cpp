@@ -2,7 +2,10 @@
 #include "harness/model/graph/graph.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_set>
+
+#include "harness/base/saturating_sum.hpp"
 
 namespace plumb {
 
@@ -14,7 +17,10 @@ GraphTotals totals(const Graph& graph) {
     if (layer.role == Layer::Role::kCompute || layer.role == Layer::Role::kView) {
       keys.insert(layer.key);
     }
-    sums.macs += layer.cost.macs;
+    sums.folded_layers += layer.role == Layer::Role::kFolded ? 1U : 0U;
+    const std::int64_t room = std::numeric_limits<std::int64_t>::max() - sums.macs;
+    sums.macs_saturated = sums.macs_saturated || layer.cost.macs > room;
+    sums.macs = saturating_sum(sums.macs, layer.cost.macs);
     ++sums.ops[layer.onnx_op];
   }
   sums.unique_layers = keys.size();

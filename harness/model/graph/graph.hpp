@@ -19,10 +19,12 @@ using LayerId = std::size_t;  ///< index into Graph::layers
 /// One tensor that flows along an edge, or a weight.
 struct Value {
   std::string name;
-  TensorType type;
+  TensorType type;                  ///< as far as it is known
   std::optional<LayerId> producer;  ///< absent: a graph input or a weight
   std::optional<double>
-      scalar;  ///< of a constant with one element: its value, where the file holds it
+      scalar;               ///< of a constant with one element: its value, where the file holds it
+  bool type_known = true;   ///< false: nothing says `type.dtype`, or no layer key can have it
+  bool shape_known = true;  ///< false: some extent of `type.dims` is open
 };
 
 /// One node of the model, as written, with its shapes.
@@ -58,13 +60,16 @@ struct Graph {
   std::vector<ValueId> outputs;
   std::int64_t parameters = 0;  ///< elements of all weights
   Bytes weight_bytes;
+  std::vector<std::string> notes{};  ///< what the reader chose or changed in place of the file
 };
 
 /// Totals of a graph, for `plumb model show`.
 struct GraphTotals {
   std::size_t layers = 0;
-  std::size_t unique_layers = 0;  ///< distinct keys of kCompute and kView layers
-  std::int64_t macs = 0;
+  std::size_t folded_layers = 0;           ///< of them: act on weights only, before the run
+  std::size_t unique_layers = 0;           ///< distinct keys of kCompute and kView layers
+  std::int64_t macs = 0;                   ///< at most 2^63 − 1, see `macs_saturated`
+  bool macs_saturated = false;             ///< the sum is larger than `macs`
   std::map<std::string, std::size_t> ops;  ///< by Layer::onnx_op
 };
 [[nodiscard]] GraphTotals totals(const Graph& graph);

@@ -31,7 +31,10 @@ Dims recurrent_dims(const LayerSpec& spec) {
   require(dims(spec, 0).size() == 3, "in", "x has rank {}, not 3", dims(spec, 0).size());
   require(dims(spec, 2).size() == 3, "in", "r has rank {}, not 3", dims(spec, 2).size());
   const RecurrentShape shape = recurrent_shape(spec);
-  require(shape.hidden < (std::int64_t{1} << 32), "in", "{} hidden numbers", shape.hidden);
+  require(shape.hidden > 0 && shape.hidden < (std::int64_t{1} << 32),
+          "in",
+          "{} hidden numbers",
+          shape.hidden);
   const std::int64_t rows = shape.gates * shape.hidden;
   const bool time_first = spec.integer("layout") == 0;
   const Dims state = time_first ? Dims{shape.directions, shape.batch, shape.hidden}

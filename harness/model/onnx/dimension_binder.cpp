@@ -40,22 +40,21 @@ void DimensionBinder::bind_input(const std::string& input, onnx::TypeProto& type
     if (dim.has_dim_value()) {
       extent = dim.dim_value();
     }
-    if (axis == 0 && options_->batch) {
-      if (extent && *extent > 0) {
-        replaced_batch_ = extent;
-      }
-      extent = options_->batch;
-    }
+    std::optional<std::int64_t> named;
     for (const std::string& key : {name, place}) {
       const auto option = options_->dims.find(key);
       if (option != options_->dims.end()) {
-        extent = option->second;
+        named = option->second;
       }
     }
     const auto same = bound_.find(name);
-    if (!extent && same != bound_.end()) {
+    if (!extent && !named && same != bound_.end()) {
       extent = same->second;
+      batch_taken_ = batch_taken_ || (axis == 0 && extent == options_->batch);
+    } else if (axis == 0 && !named) {
+      extent = bind_batch(input, name, extent);
     }
+    extent = named ? named : extent;
     if (!extent) {
       fail(input,
            axis,
@@ -85,6 +84,39 @@ void DimensionBinder::bind_input(const std::string& input, onnx::TypeProto& type
   }
 }
 
+std::optional<std::int64_t> DimensionBinder::bind_batch(const std::string& input,
+                                                        const std::string& name,
+                                                        std::optional<std::int64_t> fixed) {
+  const bool open = !fixed || *fixed < 0;
+  if (!options_->batch) {
+    if (open && options_->open_batch) {
+      notes_.push_back(fmt::format("the first dimension{} of input '{}' is open: it is set to {}",
+                                   name.empty() ? "" : fmt::format(" '{}'", name.substr(0, 200)),
+                                   input.substr(0, 200),
+                                   *options_->open_batch));
+      return options_->open_batch;
+    }
+    return fixed;
+  }
+  if (open || *fixed == *options_->batch) {
+    batch_taken_ = true;
+    return options_->batch;
+  }
+  if (!options_->rebatch) {
+    if (contradiction_.empty()) {
+      contradiction_ = fmt::format("input '{}' is fixed at {}", input.substr(0, 200), *fixed);
+    }
+    return fixed;
+  }
+  batch_taken_ = true;
+  replaced_batch_ = fixed;
+  notes_.push_back(fmt::format("the first dimension of input '{}' is rewritten from {} to {}",
+                               input.substr(0, 200),
+                               *fixed,
+                               *options_->batch));
+  return options_->batch;
+}
+
 void DimensionBinder::bind_value(onnx::TypeProto& type) const {
   if (!type.has_tensor_type() || !type.tensor_type().has_shape()) {
     return;
@@ -99,6 +131,14 @@ void DimensionBinder::bind_value(onnx::TypeProto& type) const {
 }
 
 void DimensionBinder::check_all_used() const {
+  if (options_->batch && !batch_taken_ && !contradiction_.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("a batch of {} is asked for, and {}: leave the batch out, or rewrite "
+                            "the first dimensions with --rebatch {} (in a suite: rebatch = true)",
+                            *options_->batch,
+                            contradiction_,
+                            *options_->batch));
+  }
   for (const auto& [name, extent] : options_->dims) {
     if (!seen_.contains(name)) {
       throw Error(Error::Kind::kUser,

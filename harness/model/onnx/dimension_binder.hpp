@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "harness/model/onnx/onnx_reader.hpp"
 
@@ -15,8 +16,9 @@ class TypeProto;
 
 namespace plumb {
 
-/// Binder of each dimension of a model's inputs to an extent. The extent is the file's, `--batch`,
-/// or `--dim NAME=VALUE`. NAME is the file's name of the dimension, or "INPUT.AXIS" for one without
+/// Binder of each dimension of a model's inputs to an extent. The extent is the file's, `--batch`
+/// where the file leaves the first dimension open, or `--dim NAME=VALUE`. `--rebatch` replaces what
+/// the file fixes. NAME is the file's name of the dimension, or "INPUT.AXIS" for one without
 /// a name.
 class DimensionBinder {
  public:
@@ -33,14 +35,26 @@ class DimensionBinder {
   /// none.
   [[nodiscard]] std::optional<std::int64_t> replaced_batch() const { return replaced_batch_; }
 
-  /// Throws Error{kUser} if an option named a dimension that the model does not have.
+  /// Returns what was chosen or changed in place of the file, for people to read.
+  [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
+  /// Throws Error{kUser} if an option named a dimension that the model does not have, or if a batch
+  /// was asked for that every input contradicts by a fixed extent.
   void check_all_used() const;
 
  private:
+  /// Returns the extent of the first dimension of an input, which the file may fix. Empty: open.
+  std::optional<std::int64_t> bind_batch(const std::string& input,
+                                         const std::string& name,
+                                         std::optional<std::int64_t> fixed);
+
   const ReadOptions* options_;
   std::map<std::string, std::int64_t> bound_;  ///< by the file's names
   std::set<std::string> seen_;
   std::optional<std::int64_t> replaced_batch_;
+  bool batch_taken_ = false;   ///< some first dimension is open, or is the batch already
+  std::string contradiction_;  ///< the first input that is fixed at another extent
+  std::vector<std::string> notes_;
 };
 
 }  // namespace plumb

@@ -8,8 +8,10 @@
 #include <unordered_set>
 
 #include "harness/base/error.hpp"
+#include "harness/base/saturating_sum.hpp"
 #include "harness/model/onnx/layers/layer_mapping.hpp"
 #include "harness/model/onnx/layers/node_layer.hpp"
+#include "harness/model/onnx/model_limits.hpp"
 #include "harness/model/onnx/node_order.hpp"
 #include "harness/model/onnx/onnx_file.hpp"
 #include "harness/model/onnx/shapes/shape_inference.hpp"
@@ -44,6 +46,38 @@ std::optional<double> scalar_of(ModelValue& value) {
                                         : known->number(0);
 }
 
+/// Type of a value as far as it is known, and how far that is.
+struct KnownType {
+  TensorType type;
+  bool dtype = false;
+  bool shape = false;
+};
+
+KnownType known_type(const ModelValue& value) {
+  if (value.type) {
+    return {*value.type, true, true};
+  }
+  KnownType known;
+  if (!value.proto.has_tensor_type()) {
+    return known;
+  }
+  const onnx::TypeProto::Tensor& tensor = value.proto.tensor_type();
+  if (const std::optional<DataType> dtype = data_type_of(tensor.elem_type())) {
+    known.type.dtype = *dtype;
+    known.dtype = true;
+  }
+  const auto& dims = tensor.shape().dim();
+  known.shape = tensor.has_shape() && std::all_of(dims.begin(), dims.end(), [](const auto& dim) {
+                  return dim.has_dim_value() && dim.dim_value() >= 0;
+                });
+  if (known.shape) {
+    for (const auto& dim : dims) {
+      known.type.dims.push_back(dim.dim_value());
+    }
+  }
+  return known;
+}
+
 [[noreturn]] void fail(const std::string& text) {
   throw Error(Error::Kind::kUser, text);
 }
@@ -59,6 +93,7 @@ Graph GraphBuilder::build() {
   if (!model_->has_graph()) {
     fail("the model holds no graph: it is not an ONNX model, or it is cut off");
   }
+  check_size(model_->graph());
   graph_.name = model_->graph().name();
   const std::vector<int> order = order_nodes(model_->graph());
   read_opsets();
@@ -168,10 +203,11 @@ void GraphBuilder::read_inputs() {
     graph_.inputs.push_back(id_of(value));
   }
   binder_.check_all_used();
+  graph_.notes = binder_.notes();
 }
 
 void GraphBuilder::read_declared_types() {
-  if (options_->batch) {
+  if (binder_.replaced_batch()) {
     return;  // fixed shapes in the file are those of another batch
   }
   for (const auto* list : {&model_->graph().value_info(), &model_->graph().output()}) {
@@ -242,6 +278,7 @@ void GraphBuilder::add_node(const onnx::NodeProto& proto) {
   }
   if (standard && is_worth_evaluating(node)) {
     if (std::optional<ConstantValue> value = evaluate(node)) {
+      count_computed(value->size());
       node.output(0)->bind(std::move(*value));
     }
   }
@@ -257,6 +294,16 @@ void GraphBuilder::add_node(const onnx::NodeProto& proto) {
   } else if (origin == Origin::kWeight && !is_index_arithmetic(node)) {
     append_layer(node, describe_folded_node(node, problem));
     folded_.push_back(node);
+  }
+}
+
+void GraphBuilder::count_computed(std::size_t elements) {
+  computed_elements_ += elements;
+  if (computed_elements_ > kMaxComputedElements) {
+    fail(
+        fmt::format("the constants that the nodes before it compute have more than {} elements in "
+                    "all: export the model with its constants folded",
+                    kMaxComputedElements));
   }
 }
 
@@ -285,7 +332,7 @@ void GraphBuilder::fall_back_on_declared_types(const NodeView& node) {
       continue;
     }
     const auto found = declared_.find(output->name);
-    if (found != declared_.end()) {
+    if (found != declared_.end() && found->second->value_case() != onnx::TypeProto::VALUE_NOT_SET) {
       onnx::TypeProto type = *found->second;
       binder_.bind_value(type);
       output->set_proto(std::move(type));
@@ -296,8 +343,13 @@ void GraphBuilder::fall_back_on_declared_types(const NodeView& node) {
 ValueId GraphBuilder::id_of(ModelValue& value) {
   if (!value.id) {
     value.id = graph_.values.size();
-    graph_.values.push_back(
-        {value.name, value.type.value_or(TensorType{}), value.producer, scalar_of(value)});
+    const KnownType known = known_type(value);
+    graph_.values.push_back(Value{.name = value.name,
+                                  .type = known.type,
+                                  .producer = value.producer,
+                                  .scalar = scalar_of(value),
+                                  .type_known = known.dtype,
+                                  .shape_known = known.shape});
   }
   return *value.id;
 }
@@ -349,8 +401,9 @@ void GraphBuilder::count_parameters() {
   }
   for (const ModelValue& value : values_) {
     if (value.holds_parameters && value.used_as_weight && value.type) {
-      graph_.parameters += element_count(*value.type);
-      graph_.weight_bytes += byte_size(*value.type);
+      graph_.parameters = saturating_sum(graph_.parameters, element_count(*value.type));
+      graph_.weight_bytes.value =
+          saturating_sum(graph_.weight_bytes.value, byte_size(*value.type).value);
     }
   }
 }

@@ -39,6 +39,7 @@ class GraphBuilder {
   void add_node(const onnx::NodeProto& proto);
   void append_layer(const NodeView& node, NodeLayer described);
   void bind_constant(const NodeView& node);
+  void count_computed(std::size_t elements);
   void fall_back_on_declared_types(const NodeView& node);
   void finish_outputs();
   void count_parameters();
@@ -58,6 +59,7 @@ class GraphBuilder {
   std::unordered_map<std::string_view, ModelValue*> by_name_;
   std::unordered_map<std::string_view, const onnx::TypeProto*> declared_;
   std::vector<NodeView> folded_;
+  std::size_t computed_elements_ = 0;  ///< of constants that were evaluated
   Graph graph_;
 };
 

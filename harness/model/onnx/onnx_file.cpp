@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include "harness/base/error.hpp"
+#include "harness/model/onnx/model_limits.hpp"
 
 namespace plumb {
 namespace {
@@ -112,6 +113,13 @@ onnx::ModelProto load_onnx_file(const fs::path& path) {
   if (onnx_text) {
     onnx::ModelProto model;
     const std::string content = read_text(path);
+    if (const std::size_t depth = text_nesting(content); depth > kMaxTextNesting) {
+      fail(path,
+           fmt::format("{} brackets stand inside each other, and at most {} may: take subgraphs "
+                       "apart",
+                       depth,
+                       kMaxTextNesting));
+    }
     try {
       const onnx::Common::Status status = onnx::OnnxParser::Parse(model, content.c_str());
       if (!status.IsOK()) {
@@ -128,6 +136,7 @@ onnx::ModelProto load_onnx_file(const fs::path& path) {
     onnx::ModelProto model;
     FirstError first;
     google::protobuf::TextFormat::Parser parser;
+    parser.SetRecursionLimit(static_cast<int>(kMaxTextNesting));
     parser.RecordErrorsTo(&first);
     if (!parser.ParseFromString(read_text(path), &model)) {
       fail(path, first.text);

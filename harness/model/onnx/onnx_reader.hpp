@@ -17,9 +17,10 @@ namespace plumb {
 
 /// Extents for the dimensions that an exported model leaves open.
 struct ReadOptions {
-  std::optional<std::int64_t>
-      batch;  ///< replaces a symbolic or fixed first dimension of every input
-  std::map<std::string, std::int64_t> dims;  ///< symbolic dimensions by name (`--dim name=value`)
+  std::optional<std::int64_t> batch{};         ///< of the open first dimensions of inputs
+  std::map<std::string, std::int64_t> dims{};  ///< open dimensions by name (`--dim name=value`)
+  bool rebatch = false;  ///< `batch` also replaces first dimensions that the file fixes
+  std::optional<std::int64_t> open_batch{};  ///< of open first dimensions, where `batch` is absent
 };
 
 /// Reads an ONNX file, folds constants, infers every shape and keys every layer. load_onnx_file()

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/session/stored/run_record.hpp"
 
@@ -39,12 +40,11 @@ void enter_changes(Store& store, std::span<const ChangeRecord> changes, const Ru
                    change.run,
                    "change",
                    change.series,
-                   nlohmann::json{{"state", to_text(change.state)},
-                                  {"reason", change.reason},
-                                  {"before_seconds", change.before},
-                                  {"after_seconds", change.after},
-                                  {"judged_with", newest}}
-                       .dump());
+                   json_text(nlohmann::json{{"state", to_text(change.state)},
+                                            {"reason", change.reason},
+                                            {"before_seconds", change.before},
+                                            {"after_seconds", change.after},
+                                            {"judged_with", newest}}));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/stored/run_record.hpp"
@@ -74,11 +75,12 @@ bool RunSession::resume(const RunHeader& header) {
 }
 
 void RunSession::keep_stack_faults(const std::vector<std::string>& faults) {
-  put_run_record(store_, header_.id, kStackChange, header_.stack, nlohmann::json(faults).dump());
+  put_run_record(
+      store_, header_.id, kStackChange, header_.stack, json_text(nlohmann::json(faults)));
 }
 
 void RunSession::keep_device_fault(const std::string& fault) {
-  put_run_record(store_, header_.id, kDeviceFault, header_.stack, nlohmann::json(fault).dump());
+  put_run_record(store_, header_.id, kDeviceFault, header_.stack, json_text(nlohmann::json(fault)));
 }
 
 void RunSession::finish(RunState state) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +12,8 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
+#include "harness/base/path_text.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/rewrite/rewrite.hpp"
 
@@ -46,6 +49,22 @@ std::vector<std::string> scenario_texts(const std::vector<Scenario>& scenarios) 
   return texts;
 }
 
+/// Returns the first extent of the first input that is no scalar. Empty if there is none.
+std::optional<std::int64_t> first_extent(const Graph& graph) {
+  for (const ValueId input : graph.inputs) {
+    if (!graph.values[input].type.dims.empty()) {
+      return graph.values[input].type.dims.front();
+    }
+  }
+  return std::nullopt;
+}
+
+void log_notes(const PlannedModel& model) {
+  for (const std::string& note : model.graph.notes) {
+    spdlog::warn("model '{}': {}", model.instance.model, note);
+  }
+}
+
 }  // namespace
 
 ResolvedSuite resolve_suite(const ModelSource& source, const SuiteSpec& spec) {
@@ -55,6 +74,62 @@ ResolvedSuite resolve_suite(const ModelSource& source, const SuiteSpec& spec) {
       model.dims.insert(axes.begin(), axes.end());
     }
   });
+}
+
+PlannedModel load_model(const ModelSource& source, const ResolvedSuite::Model& model) {
+  const bool int8 = model.dtype == kInt8;
+  const std::optional<DataType> type = int8 ? DataType::kF32 : parse_data_type(model.dtype);
+  if (!type || !is_floating(*type)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("model '{}' asks for dtype '{}', which is none of f32, bf16, f16, int8",
+                            model.name,
+                            model.dtype));
+  }
+  ReadOptions options{.dims = model.dims, .rebatch = model.rebatch};
+  (model.open_batch ? options.open_batch : options.batch) = model.batch;
+  Graph graph = load_graph(source, model.path ? model.path->string() : model.name, options);
+  ModelInstance instance{model.name, model.batch, model.dtype, model.dims};
+  if (model.open_batch) {
+    instance.batch = first_extent(graph).value_or(model.batch);
+  }
+  if (int8) {
+    graph = int8_graph(graph).graph;
+  } else if (*type != DataType::kF32) {
+    graph = with_precision(graph, *type);
+  }
+  return {std::move(instance), std::move(graph)};
+}
+
+std::vector<PlannedModel> prepare_models(const ModelSource& source, ResolvedSuite& suite) {
+  std::vector<PlannedModel> models;
+  std::vector<ResolvedSuite::Model> kept;
+  std::vector<Error> problems;
+  for (ResolvedSuite::Model& model : suite.models) {
+    try {
+      models.push_back(load_model(source, model));
+    } catch (const Error& error) {
+      if (error.kind() == Error::Kind::kInternal) {
+        throw;
+      }
+      problems.push_back(error);
+      continue;
+    }
+    log_notes(models.back());
+    model.batch = models.back().instance.batch;
+    model.open_batch = false;
+    kept.push_back(std::move(model));
+  }
+  suite.models = std::move(kept);
+  if (problems.size() == 1 && models.empty() && suite.layers.empty()) {
+    throw Error(problems.front());
+  }
+  for (const Error& problem : problems) {
+    spdlog::error("{}", problem.what());
+  }
+  if (!problems.empty() && models.empty() && suite.layers.empty()) {
+    throw Error(Error::Kind::kUser, "no model of the suite could be read, as said above");
+  }
+  return models;
 }
 
 std::vector<PlannedModel> load_models(const ModelSource& source,
@@ -68,25 +143,8 @@ std::vector<PlannedModel> load_models(const ModelSource& source,
     if (!wanted(model.name)) {
       continue;
     }
-    const bool int8 = model.dtype == kInt8;
-    const std::optional<DataType> type = int8 ? DataType::kF32 : parse_data_type(model.dtype);
-    if (!type || !is_floating(*type)) {
-      throw Error(
-          Error::Kind::kUser,
-          fmt::format("model '{}' asks for dtype '{}', which is none of f32, bf16, f16, int8",
-                      model.name,
-                      model.dtype));
-    }
-    Graph graph = load_graph(source,
-                             model.path ? model.path->string() : model.name,
-                             ReadOptions{.batch = model.batch, .dims = model.dims});
-    if (int8) {
-      graph = int8_graph(graph).graph;
-    } else if (*type != DataType::kF32) {
-      graph = with_precision(graph, *type);
-    }
-    models.push_back(
-        {ModelInstance{model.name, model.batch, model.dtype, model.dims}, std::move(graph)});
+    models.push_back(load_model(source, model));
+    log_notes(models.back());
   }
   if (models.empty() && !only.empty()) {
     throw Error(Error::Kind::kUser,
@@ -116,13 +174,43 @@ std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedM
     graphs.push_back({{"model", instance.model},
                       {"batch", instance.batch},
                       {"dtype", instance.dtype},
-                      {"path", path ? nlohmann::json(path->string()) : nlohmann::json()},
+                      {"path", path ? nlohmann::json(path_text(*path)) : nlohmann::json()},
                       {"dims", instance.dims},
                       {"scenarios", scenario_texts(suite.models[i].scenarios)},
                       {"digest", digest_of(models[i].graph)}});
   }
-  return document.dump();
+  return json_text(document);
 }
+
+namespace {
+
+/// Reads a model of a run. Empty if its graph is not that of the digest. A run may have rewritten
+/// the batch that a file fixes, which earlier versions did without being asked.
+std::optional<PlannedModel> load_if_same(const ModelSource& source,
+                                         ResolvedSuite::Model model,
+                                         const std::string& digest) {
+  std::optional<Error> problem;
+  for (const bool rebatch : {false, true}) {
+    model.rebatch = rebatch;
+    try {
+      PlannedModel loaded = load_model(source, model);
+      if (digest_of(loaded.graph) == digest) {
+        return loaded;
+      }
+    } catch (const Error& error) {
+      problem = error;
+    }
+    if (!model.path) {
+      break;
+    }
+  }
+  if (problem) {
+    throw Error(*problem);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::vector<PlannedModel> models_of_run(const ModelSource& source, const RunRecord& run) {
   std::vector<PlannedModel> models;
@@ -138,20 +226,19 @@ std::vector<PlannedModel> models_of_run(const ModelSource& source, const RunReco
     model.dtype = instance.dtype;
     model.dims = instance.dims;
     if (entry.at("path").is_string()) {
-      model.path = entry.at("path").get<std::string>();
+      model.path = path_from_text(entry.at("path").get<std::string>());
     }
-    ResolvedSuite one;
-    one.models.push_back(model);
-    std::vector<PlannedModel> loaded = load_models(source, one, {});
-    if (digest_of(loaded.front().graph) != entry.at("digest").get<std::string>()) {
+    const std::string digest = entry.at("digest").get<std::string>();
+    std::optional<PlannedModel> found = load_if_same(source, model, digest);
+    if (!found) {
       throw Error(
           Error::Kind::kUser,
           fmt::format(
               "{} is no longer what run {} measured: its graph has changed; run the suite again",
-              to_text(loaded.front().instance, ", "),
+              to_text(instance, ", "),
               run.header.id));
     }
-    models.push_back(std::move(loaded.front()));
+    models.push_back(std::move(*found));
   }
   return models;
 }
@@ -178,6 +265,7 @@ ExecuteRequest execute_request_of(const ModelSource& source, const ResolvedSuite
   if (model.path) {
     request.path = std::filesystem::absolute(*model.path);
     request.batch = model.batch;
+    request.rebatch = model.rebatch;
     request.dims = model.dims;
   } else {
     request.model = source.onnx(model.name, {.batch = model.batch, .dims = model.dims});

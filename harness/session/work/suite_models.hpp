@@ -18,6 +18,15 @@ namespace plumb {
 /// file and line, also for unknown models and axes.
 [[nodiscard]] ResolvedSuite resolve_suite(const ModelSource& source, const SuiteSpec& spec);
 
+/// Reads one model of a suite, in its type and with the suite's name for it. Throws Error{kUser}
+/// for a type that is not floating or int8, and for a model that is not usable.
+[[nodiscard]] PlannedModel load_model(const ModelSource& source, const ResolvedSuite::Model& model);
+
+/// Reads the models of a suite for a run. The suite gets the batch that each is executed at. A
+/// model that cannot be read is logged and leaves the suite. Throws its Error if nothing is left.
+[[nodiscard]] std::vector<PlannedModel> prepare_models(const ModelSource& source,
+                                                       ResolvedSuite& suite);
+
 /// Reads the models of a suite in its order, each in its type and with the suite's name for it.
 /// `only` names the models to read; empty: all. Throws Error{kUser} for a type that is not floating
 /// or int8, and if `only` leaves no model.

@@ -108,6 +108,7 @@ protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
   if (request.batch) {
     message.set_batch(*request.batch);
   }
+  message.set_rebatch(request.rebatch);
   message.mutable_dims()->insert(request.dims.begin(), request.dims.end());
   for (const ModeRequest& mode : request.modes) {
     *message.add_modes() = mode_message(mode);
@@ -131,6 +132,7 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   if (message.has_batch()) {
     request.batch = not_negative("batch", message.batch());
   }
+  request.rebatch = message.rebatch();
   check_size("dims", static_cast<std::size_t>(message.dims_size()), kMaximumDims);
   for (const auto& [name, extent] : message.dims()) {
     request.dims[name] = not_negative("dims", extent);

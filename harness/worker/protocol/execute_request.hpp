@@ -42,6 +42,7 @@ struct ExecuteRequest {
   std::filesystem::path path;                ///< an ONNX file, absolute
   std::optional<std::int64_t> batch;         ///< of a file, as ReadOptions
   std::map<std::string, std::int64_t> dims;  ///< of a file, as ReadOptions
+  bool rebatch = false;                      ///< of a file, as ReadOptions
   DataType dtype = DataType::kF32;           ///< of the model's floating tensors
   std::vector<ModeRequest> modes{{}};        ///< at least one
   SamplingPlan sampling{.budget = Seconds(1.0)};

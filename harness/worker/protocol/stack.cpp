@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 
 #include "harness/base/error.hpp"
+#include "harness/base/toml_nesting.hpp"
 
 namespace plumb {
 namespace {
@@ -71,7 +74,16 @@ class StackReader {
                               error ? error.message() : "it is larger than 1 MiB"));
     }
     try {
-      return toml::parse_file(file_.string());
+      std::ifstream stream(file_, std::ios::binary);
+      const std::string text(std::istreambuf_iterator<char>(stream), {});
+      if (const std::optional<std::size_t> line = find_deep_toml_key(text)) {
+        throw Error(Error::Kind::kUser,
+                    fmt::format("{}:{}: a dotted key has more than {} parts",
+                                file_.string(),
+                                *line,
+                                kMaxTomlKeyParts));
+      }
+      return toml::parse(text, file_.string());
     } catch (const toml::parse_error& problem) {
       fail(problem.source(), std::string(problem.description()));
     }

@@ -91,6 +91,16 @@ void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out)
   out << '\n';
 }
 
+/// Returns the number of layers, and how many of them an execution has left to do.
+std::string layers_text(const GraphTotals& sums) {
+  std::string text = fmt::format("{} layers", sums.layers);
+  if (sums.folded_layers > 0) {
+    text +=
+        fmt::format(" ({} live, {} folded)", sums.layers - sums.folded_layers, sums.folded_layers);
+  }
+  return text;
+}
+
 void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
   out << sanitize_utf8(to_text(model.instance, "  ")) << '\n';
   AlignedTable table({{"  what if"},
@@ -155,11 +165,12 @@ void write_model(const Graph& graph, OutputMode style, std::ostream& out) {
     return write_json(model_document(graph), out);
   }
   const GraphTotals sums = totals(graph);
-  out << fmt::format("{}  opset {}  {} layers, {} unique  {}MACs  {} parameters ({})\n",
+  out << fmt::format("{}  opset {}  {}, {} unique  {}{}MACs  {} parameters ({})\n",
                      sanitize_utf8(graph.name),
                      graph.opset,
-                     sums.layers,
+                     layers_text(sums),
                      sums.unique_layers,
+                     sums.macs_saturated ? "more than " : "",
                      count_text(static_cast<double>(sums.macs)),
                      count_text(static_cast<double>(graph.parameters)),
                      bytes_text(graph.weight_bytes));
@@ -169,8 +180,9 @@ void write_model(const Graph& graph, OutputMode style, std::ostream& out) {
       out << fmt::format("{} {} {}[{}]\n",
                          what,
                          sanitize_utf8(value.name),
-                         to_text(value.type.dtype),
-                         fmt::join(value.type.dims, ","));
+                         value.type_known ? to_text(value.type.dtype) : "?",
+                         value.shape_known ? fmt::format("{}", fmt::join(value.type.dims, ","))
+                                           : std::string("?"));
     }
   };
   describe_values("input ", graph.inputs);

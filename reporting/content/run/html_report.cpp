@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/base/error.hpp"
+#include "harness/base/saturating_sum.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/content/run/single_layers.hpp"
@@ -87,7 +88,7 @@ class PartitionGraph {
     const bool free = first.role != Layer::Role::kCompute && step.rewrite.empty();
     LayerCost cost{};
     for (const LayerId id : step.layers) {
-      cost.macs += graph_.layers[id].cost.macs;
+      cost.macs = saturating_sum(cost.macs, graph_.layers[id].cost.macs);
       cost.flops += graph_.layers[id].cost.flops;
     }
     if (!step.key.text.empty()) {

@@ -31,14 +31,18 @@ std::string_view role_text(Layer::Role role) {
   return "";
 }
 
+Json shape_json(const Value& value) {
+  return value.shape_known ? Json(value.type.dims) : Json();
+}
+
 Json layer_json(const Graph& graph, const Layer& layer) {
   Json inputs = Json::array();
   for (const auto& input : layer.inputs) {
-    inputs.push_back(input ? Json(graph.values[*input].type.dims) : Json());
+    inputs.push_back(input ? shape_json(graph.values[*input]) : Json());
   }
   Json outputs = Json::array();
   for (const ValueId output : layer.outputs) {
-    outputs.push_back(graph.values[output].type.dims);
+    outputs.push_back(shape_json(graph.values[output]));
   }
   Json row{
       {"name", layer.name},
@@ -57,8 +61,9 @@ Json layer_json(const Graph& graph, const Layer& layer) {
 }
 
 Json tensor_json(const Value& value) {
-  return Json{
-      {"name", value.name}, {"shape", value.type.dims}, {"dtype", to_text(value.type.dtype)}};
+  return Json{{"name", value.name},
+              {"shape", shape_json(value)},
+              {"dtype", value.type_known ? Json(to_text(value.type.dtype)) : Json()}};
 }
 
 }  // namespace
@@ -89,8 +94,11 @@ Json model_document(const Graph& graph) {
   result["name"] = graph.name;
   result["opset"] = graph.opset;
   result["layers"] = sums.layers;
+  result["folded_layers"] = sums.folded_layers;
+  result["live_layers"] = sums.layers - sums.folded_layers;
   result["unique_layers"] = sums.unique_layers;
   result["macs"] = sums.macs;
+  result["macs_saturated"] = sums.macs_saturated;
   result["parameters"] = graph.parameters;
   result["weight_bytes"] = graph.weight_bytes.value;
   result["ops"] = sums.ops;

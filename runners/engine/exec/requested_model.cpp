@@ -37,7 +37,7 @@ std::filesystem::path folder_of(const ExecuteRequest& request) {
 }
 
 ReadOptions options_of(const ExecuteRequest& request) {
-  return {request.batch, request.dims};
+  return {.batch = request.batch, .dims = request.dims, .rebatch = request.rebatch};
 }
 
 Outcome unknown(const Graph& graph, ValueId id) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runners/onednn/exec/layers.hpp"
+#include "runners/onednn/exec/physical_memory.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -130,6 +131,24 @@ void check_numbers(const LayerSpec& spec) {
   }
 }
 
+/// Throws Unsupported for a layer whose operands and results do not fit into the machine. The
+/// library divides by products of extents that wrap at such sizes.
+void check_size(const LayerSpec& spec) {
+  Bytes needed;
+  for (const auto& operand : spec.inputs) {
+    needed += byte_size(operand.value_or(TensorType{.dims = {0}}));
+  }
+  for (const TensorType& result : spec.outputs) {
+    needed += byte_size(result);
+  }
+  if (needed > physical_memory()) {
+    throw Unsupported(
+        fmt::format("operands and results of {} bytes, and the machine has {} bytes of memory",
+                    needed.value,
+                    physical_memory().value));
+  }
+}
+
 void check_dense(const LayerSpec& spec) {
   for (const auto& operand : spec.inputs) {
     if (operand && !operand->strides.empty()) {
@@ -147,6 +166,7 @@ std::span<const LayerFamily> layer_families() {
 BuilderList builders_of(const LayerSpec& spec, const Device& device) {
   check_dense(spec);
   check_numbers(spec);
+  check_size(spec);
   for (const LayerFamily& family : kFamilies) {
     if (family.op != spec.op) {
       continue;

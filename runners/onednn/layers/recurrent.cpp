@@ -372,6 +372,14 @@ void offer_recurrent(const LayerSpec& spec, const Device& device, BuilderList& l
   if (!spec.epilogue.empty()) {
     throw Unsupported("oneDNN fuses nothing into a recurrent layer");
   }
+  const RecurrentShape shape = recurrent_shape(spec);
+  if (shape.batch == 0 || shape.input == 0 || shape.hidden == 0) {
+    throw Unsupported(fmt::format(
+        "{} sequences of {} numbers a step, with {} hidden ones: oneDNN divides by each",
+        shape.batch,
+        shape.input,
+        shape.hidden));
+  }
   for (const Layout layout : {Layout::kAny, Layout::kPlain}) {
     const bool free = layout == Layout::kAny;
     if (!free && spec.integer("layout") == 0 && spec.text("direction") == "bidirectional") {

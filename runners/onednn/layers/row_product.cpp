@@ -19,9 +19,10 @@ struct RowProduct {
 std::optional<RowProduct> row_product(const LayerSpec& spec) {
   const TensorType& a = *spec.inputs[0];
   const TensorType& b = *spec.inputs[1];
+  constexpr std::int64_t kMaxResult = std::int64_t{1} << 34;  // the library counts it in 32 bits
   const bool one_matrix = b.constant && b.dims.size() == 2 && a.dims.size() >= 2;
   if (spec.op != "matmul" || !is_floating(a.dtype) || !one_matrix || element_count(a) == 0 ||
-      b.dims[1] == 0) {
+      b.dims[1] == 0 || element_count(spec.outputs[0]) > kMaxResult) {
     return std::nullopt;
   }
   return RowProduct{element_count(a) / b.dims[0], b.dims[0], b.dims[1]};

@@ -15,6 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using test::error_of_text;
+using test::graph_of_text;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -189,6 +190,91 @@ TEST_F(HostileModel, cannot_contradict_itself) {
   EXPECT_THAT(error_of_text("g (float[4] x) => (y) { y = Relu(x) }", 0), HasSubstr("opset 0"));
   EXPECT_THAT(error_of_text("g (float[4] x) => (y) { y = Relu(x) }", 99), HasSubstr("opset 99"));
   EXPECT_THROW(static_cast<void>(graph_of(onnx::ModelProto())), Error);
+}
+
+TEST_F(HostileModel, cannot_make_a_rule_of_the_library_run_for_ever) {
+  const auto reason_of = [](const std::string& equation) {
+    return graph_of_text("g (float[2,3,4] x) => (y) { y = Einsum<equation = \"" + equation +
+                         "\">(x) }")
+        .layers.at(0)
+        .reason;
+  };
+  for (const char* const hostile :
+       {"...i...->...", "i1->i", "a-b", "....", "ijk;", "i,", "i->j->k", "...", "i...j,..k"}) {
+    EXPECT_THAT(reason_of(hostile), HasSubstr("Einsum has no layer key")) << hostile;
+  }
+  const Graph known = graph_of_text(
+      "g (float[2,3,4] x) => (y) { t = Einsum<equation = \"... i -> i ...\">(x) y = Relu(t) }");
+  EXPECT_THAT(known.layers.at(1).key.text, HasSubstr("in=f32[4,2,3]"));
+}
+
+TEST_F(HostileModel, cannot_say_another_number_of_outputs_than_it_has) {
+  EXPECT_THAT(
+      error_of_text("g (float[200000000] x) => (a, b) { a, b = Split<num_outputs = 100000000>(x) }",
+                    18),
+      HasSubstr("num_outputs is 100000000, and the node has 2 outputs"));
+  EXPECT_THAT(error_of_text("g (float[4] x) => (a, b) { a, b = Split<num_outputs = 1>(x) }", 18),
+              HasSubstr("2 outputs"));
+  EXPECT_THAT(error_of_text("g (float[4] x) => (a, b) { a, b = Split<num_outputs = 2>(x) }", 18),
+              HasSubstr("no error"));
+}
+
+TEST_F(HostileModel, cannot_be_nested_without_limit) {
+  const auto nested = [](int depth) {
+    std::string text = "y = Relu(x)";
+    for (int i = 0; i < depth; ++i) {
+      text = "y = If(c) <then_branch = t () => (y) { " + text +
+             " }, else_branch = e () => (y) { y = Neg(x) }>";
+    }
+    return "<ir_version: 8, opset_import: [\"\" : 17]>\ng (float[4] x, bool[1] c) => (y) { " +
+           text + " }";
+  };
+  EXPECT_EQ(error_of(write("m.onnxtxt", nested(50))), "no error");
+  EXPECT_THAT(error_of(write("m.onnxtxt", nested(5200))), HasSubstr("inside each other"));
+  std::string proto;
+  for (int i = 0; i < 100000; ++i) {
+    proto += "graph { node { attribute { g { node { attribute { ";
+  }
+  EXPECT_THAT(error_of(write("m.textproto", proto)), HasSubstr("line 1"));
+  EXPECT_EQ(
+      error_of(write("m.onnxtxt",
+                     "<ir_version: 8, opset_import: [\"\" : 17]>\n# " + std::string(500, '(') +
+                         "\ng (float[4] x) => (y) { y = Cast<to = 1, s = \"" +
+                         std::string(500, '{') + "\\\"\">(x) }")),
+      "no error");
+}
+
+TEST_F(HostileModel, cannot_be_larger_than_seconds_allow) {
+  onnx::ModelProto model = external_model("w.bin");
+  onnx::GraphProto& graph = *model.mutable_graph();
+  for (int i = 0; i < 100'000; ++i) {
+    graph.add_node()->set_op_type("Relu");
+  }
+  EXPECT_THAT(error_of(write("m.onnx", model.SerializeAsString())), HasSubstr("100001 nodes"));
+  graph.clear_node();
+  onnx::NodeProto& node = *graph.add_node();
+  for (int i = 0; i < 1'000'001; ++i) {
+    node.add_output();
+  }
+  EXPECT_THAT(error_of(write("m.onnx", model.SerializeAsString())), HasSubstr("at most 1000000"));
+}
+
+TEST_F(HostileModel, cannot_compute_constants_without_limit) {
+  std::string text =
+      "g (float[4] x) => (y) <int64[1] one = {1}, int64[1] big = {60000}> { c0 = Expand(one, big)";
+  for (int i = 1; i < 1000; ++i) {
+    text += " c" + std::to_string(i) + " = Add(c" + std::to_string(i - 1) + ", one)";
+  }
+  EXPECT_THAT(error_of_text(text + " y = Relu(x) }"), HasSubstr("33554432 elements"));
+}
+
+TEST_F(HostileModel, cannot_have_any_number_of_dimensions) {
+  std::string dims = "1";
+  for (int i = 1; i < 65; ++i) {
+    dims += ",1";
+  }
+  EXPECT_THAT(error_of_text("g (float[" + dims + "] x) => (y) { y = Relu(x) }"),
+              HasSubstr("65 dimensions"));
 }
 
 TEST_F(HostileModel, may_have_large_strings) {

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
+#include <limits>
+#include <stdexcept>
+
 #include "tests/unit/model/model_text.hpp"
 
 namespace plumb {
@@ -12,8 +15,10 @@ namespace {
 
 using test::error_of_text;
 using test::graph_of_text;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 std::vector<std::string> ops(const Graph& graph) {
   std::vector<std::string> list;
@@ -56,6 +61,42 @@ TEST(OnnxReader, builds_layers_values_and_totals) {
   EXPECT_TRUE(graph.values[*conv.inputs[1]].type.constant);
   EXPECT_EQ(graph.values[graph.outputs.at(0)].producer, LayerId{4});
   EXPECT_EQ(graph.values[graph.inputs.at(0)].type.dims, (std::vector<std::int64_t>{1, 8, 4, 4}));
+}
+
+TEST(OnnxReader, saturates_totals_and_says_so) {
+  Graph graph;
+  graph.layers.resize(3);
+  for (Layer& layer : graph.layers) {
+    layer.cost.macs = std::int64_t{1} << 62;
+  }
+  EXPECT_TRUE(totals(graph).macs_saturated);
+  EXPECT_EQ(totals(graph).macs, std::numeric_limits<std::int64_t>::max());
+  graph.layers.resize(2);
+  graph.layers[1].cost.macs -= 1;  // 2^63 - 1 in all
+  EXPECT_FALSE(totals(graph).macs_saturated);
+  EXPECT_EQ(totals(graph).macs, std::numeric_limits<std::int64_t>::max());
+}
+
+TEST(OnnxReader, knows_which_types_and_shapes_are_unknown) {
+  const Graph graph = graph_of_text(
+      "g (float[4] x, complex64[2] c) => (n, r, c2) { n = NonZero(x) r = Relu(x) c2 = Identity(c) "
+      "}");
+  const auto find = [&](std::string_view name) -> const Value& {
+    for (const Value& value : graph.values) {
+      if (value.name == name) {
+        return value;
+      }
+    }
+    throw std::out_of_range(std::string(name));
+  };
+  EXPECT_TRUE(find("x").type_known && find("x").shape_known);
+  EXPECT_TRUE(find("r").type_known && find("r").shape_known);
+  EXPECT_TRUE(find("n").type_known);
+  EXPECT_EQ(find("n").type.dtype, DataType::kS64);
+  EXPECT_FALSE(find("n").shape_known);
+  EXPECT_FALSE(find("c").type_known);
+  EXPECT_TRUE(find("c").shape_known);
+  EXPECT_THAT(find("c2").type.dims, ElementsAre(2));
 }
 
 TEST(OnnxReader, sorts_nodes_that_are_out_of_order) {
@@ -113,17 +154,37 @@ TEST(OnnxReader, binds_batch_and_named_dimensions) {
   options = {};
   options.dims = {{"x.0", 2}, {"x.1", 3}};
   EXPECT_THAT(graph_of_text(text, 17, options).layers[0].key.text, HasSubstr("in=f32[2,3,4]"));
-  options = {};
-  options.batch = 4;  // a fixed batch is replaced, too
-  EXPECT_THAT(graph_of_text("g (float[1,3] x) => (float[1,3] y) { y = Relu(x) }", 17, options)
-                  .layers[0]
-                  .key.text,
-              HasSubstr("in=f32[4,3];out=f32[4,3]"));
+}
+
+TEST(OnnxReader, leaves_a_fixed_batch_fixed) {
+  const char* text = "g (float[3,4,5] x) => (float[3,4,5] y) { y = Relu(x) }";
+  EXPECT_THAT(error_of_text(text, 17, {.batch = 1}),
+              AllOf(HasSubstr("'x' is fixed at 3"), HasSubstr("--rebatch 1")));
+  EXPECT_THAT(graph_of_text(text, 17, {.batch = 3}).layers[0].key.text, HasSubstr("in=f32[3,4,5]"));
+  const Graph open = graph_of_text(text, 17, {.open_batch = 1});
+  EXPECT_THAT(open.layers[0].key.text, HasSubstr("in=f32[3,4,5]"));
+  EXPECT_THAT(open.notes, IsEmpty());
+  const Graph rewritten = graph_of_text(text, 17, {.batch = 1, .rebatch = true});
+  EXPECT_THAT(rewritten.layers[0].key.text, HasSubstr("in=f32[1,4,5];out=f32[1,4,5]"));
+  EXPECT_THAT(rewritten.notes,
+              ElementsAre("the first dimension of input 'x' is rewritten from 3 to 1"));
+}
+
+TEST(OnnxReader, says_what_an_open_batch_was_set_to) {
+  const char* text = "g (float[N,4] x, float[2] w) => (y, z) { y = Relu(x) z = Relu(w) }";
+  const Graph graph = graph_of_text(text, 17, {.open_batch = 1});
+  EXPECT_THAT(graph.layers[0].key.text, HasSubstr("in=f32[1,4]"));
+  EXPECT_THAT(graph.layers[1].key.text, HasSubstr("in=f32[2]"));
+  EXPECT_THAT(graph.notes,
+              ElementsAre("the first dimension 'N' of input 'x' is open: it is set to 1"));
+  const Graph asked = graph_of_text(text, 17, {.batch = 8});  // leaves w, which is fixed
+  EXPECT_THAT(asked.layers[0].key.text, HasSubstr("in=f32[8,4]"));
+  EXPECT_THAT(asked.layers[1].key.text, HasSubstr("in=f32[2]"));
+  EXPECT_THAT(asked.notes, IsEmpty());
 }
 
 TEST(OnnxReader, lets_a_fixed_reshape_follow_the_batch) {
-  ReadOptions options;
-  options.batch = 8;
+  const ReadOptions options{.batch = 8, .rebatch = true};
   const Graph graph = graph_of_text(
       "g (float[1,3,2,2] x) => (y) <int64[2] open = {1,-1}, int64[2] closed = {1,12}> {"
       "  a = Reshape(x, open)"
@@ -149,6 +210,8 @@ TEST(OnnxReader, folds_what_acts_on_weights_only) {
   EXPECT_EQ(graph.layers[0].cost.output_bytes.value, 0);
   EXPECT_THAT(graph.layers[1].key.text, HasSubstr("in=f32[1,8,2,2],f32[8,1,1]c;"));
   EXPECT_EQ(graph.parameters, 8);  // counted where the file holds them
+  EXPECT_EQ(totals(graph).layers, 2U);
+  EXPECT_EQ(totals(graph).folded_layers, 1U);
 }
 
 TEST(OnnxReader, does_not_count_constants_and_shape_arithmetic) {

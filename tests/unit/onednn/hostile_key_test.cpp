@@ -37,6 +37,15 @@ INSTANTIATE_TEST_SUITE_P(
     Keys,
     HostileKey,
     testing::Values(
+        "v1:matmul;in=f32[1048576,1048576],f32[1048576,1048576]c;out=f32[1048576,1048576];acc=f32;"
+        "math=strict",
+        "v1:matmul;in=f32[1048576,4],f32[4,1048576]c;out=f32[1048576,1048576];acc=f32;math=strict",
+        "v1:lstm;in=f32[2,1,4],f32[1,0,4]c,f32[1,0,0]c;out=f32[2,1,1,0];acc=f32;math=strict;"
+        "direction=forward;layout=0;outputs=y",
+        "v1:lstm;in=f32[2,1,0],f32[1,16,0]c,f32[1,16,4]c;out=f32[2,1,1,4];acc=f32;math=strict;"
+        "direction=forward;layout=0;outputs=y",
+        "v1:lstm;in=f32[2,0,4],f32[1,16,4]c,f32[1,16,4]c;out=f32[2,1,0,4];acc=f32;math=strict;"
+        "direction=forward;layout=0;outputs=y",
         "v1:slice;in=f32[4];out=f32[9];acc=f32;math=strict;axes=[0];starts=[0];steps=[1]",
         "v1:slice;in=f32[4];out=f32[3];acc=f32;math=strict;axes=[0];starts=[3];steps=[1]",
         "v1:slice;in=f32[4];out=f32[3];acc=f32;math=strict;axes=[7];starts=[0];steps=[1]",

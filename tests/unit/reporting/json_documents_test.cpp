@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Other programs read these documents: their field names are fixed.
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -138,6 +139,29 @@ TEST(JsonDocuments, model_show_has_the_fields_of_the_contract) {
   const json& layer = whole["layer_list"][0];
   expect_fields(layer, {"name", "op", "key", "macs", "bytes", "input_shapes", "output_shapes"});
   EXPECT_EQ(layer["output_shapes"], json::parse("[[1,16,14,14]]"));
+}
+
+TEST(JsonDocuments, model_show_tells_unknown_from_empty) {
+  Graph graph = sample_report().models[0].graph;
+  graph.values[graph.inputs.at(0)].type_known = false;
+  graph.values[graph.inputs.at(0)].shape_known = false;
+  graph.layers.at(0).role = Layer::Role::kFolded;
+  graph.layers.at(1).cost.macs = std::numeric_limits<std::int64_t>::max();
+  graph.layers.at(2).cost.macs = 1;
+  const json whole =
+      document([&](std::ostream& out) { write_model(graph, OutputMode::kJson, out); });
+  EXPECT_EQ(whole["inputs"], json::parse(R"([{"name":"x","shape":null,"dtype":null}])"));
+  EXPECT_TRUE(whole["layer_list"][0]["input_shapes"][0].is_null());
+  EXPECT_EQ(whole["layers"], 4);
+  EXPECT_EQ(whole["folded_layers"], 1);
+  EXPECT_EQ(whole["live_layers"], 3);
+  EXPECT_EQ(whole["macs"], std::numeric_limits<std::int64_t>::max());
+  EXPECT_EQ(whole["macs_saturated"], true);
+  std::ostringstream text;
+  write_model(graph, OutputMode::kText, text);
+  EXPECT_THAT(text.str(), testing::HasSubstr("4 layers (3 live, 1 folded)"));
+  EXPECT_THAT(text.str(), testing::HasSubstr("more than 9223372 TMACs"));
+  EXPECT_THAT(text.str(), testing::HasSubstr("input  x ?[?]"));
 }
 
 TEST(JsonDocuments, runs_has_the_fields_of_the_contract) {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/base/path_text.hpp"
 #include "harness/suite/suite.hpp"
 #include "tests/unit/suite/suite_folder.hpp"
 
@@ -274,6 +275,31 @@ TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {
     EXPECT_GE(suite.layers.size(), 40U);
   }
   EXPECT_EQ(resolve(read_suite(suites / "vision30.toml")).models.size(), 30U);
+}
+
+TEST(ResolvedSuite, knows_whether_somebody_asked_for_a_batch) {
+  const SuiteFolder folder;
+  const ResolvedSuite open =
+      resolved(folder, "[[model]]\npath = \"m.onnx\"\n[[model]]\nname = \"lenet\"\n");
+  EXPECT_TRUE(open.models.at(0).open_batch);
+  EXPECT_FALSE(open.models.at(1).open_batch);
+  EXPECT_EQ(nlohmann::json::parse(to_json(open))["models"][0]["batch"], nullptr);
+  EXPECT_EQ(nlohmann::json::parse(to_json(open))["models"][1]["batch"], 1);
+  const ResolvedSuite asked = resolved(
+      folder, "[defaults]\nbatch = 2\n[[model]]\npath = \"m.onnx\"\nbatch = 4\nrebatch = true\n");
+  EXPECT_FALSE(asked.models.at(0).open_batch);
+  EXPECT_EQ(nlohmann::json::parse(to_json(asked))["models"][0]["rebatch"], true);
+}
+
+TEST(ResolvedSuite, writes_file_names_that_are_no_utf8) {
+  const SuiteFolder folder;
+  SuiteSpec spec;
+  spec.file = folder.path() / "s.toml";
+  spec.models.emplace_back().path = "caf\xe9.onnx";
+  const nlohmann::json document = nlohmann::json::parse(to_json(resolve(spec)));
+  EXPECT_NO_THROW(static_cast<void>(document.dump()));
+  EXPECT_EQ(path_from_text(document["models"][0]["path"].get<std::string>()),
+            folder.path() / "caf\xe9.onnx");
 }
 
 }  // namespace

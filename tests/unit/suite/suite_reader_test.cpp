@@ -180,5 +180,33 @@ TEST(SuiteReader, reports_a_missing_file_or_a_folder) {
             "cannot read suite 'folder': no such file, or not readable");
 }
 
+TEST(SuiteReader, reads_whether_a_fixed_batch_is_rewritten) {
+  const SuiteFolder folder;
+  const auto file = folder.write("s.toml", R"([[model]]
+path = "a.onnx"
+batch = 4
+rebatch = true
+[[model]]
+path = "b.onnx"
+)");
+  const SuiteSpec spec = read_suite(file);
+  EXPECT_TRUE(spec.models.at(0).rebatch);
+  EXPECT_FALSE(spec.models.at(1).rebatch);
+  EXPECT_THAT(error_of("[[model]]\npath = \"a.onnx\"\nrebatch = true\n"), HasSubstr("'batch'"));
+  EXPECT_THAT(error_of("[[model]]\nname = \"lenet\"\nbatch = 1\nrebatch = true\n"),
+              HasSubstr("'path'"));
+  EXPECT_THAT(error_of("[[model]]\npath = \"a.onnx\"\nbatch = 1\nrebatch = 1\n"),
+              HasSubstr("true or false"));
+}
+
+TEST(SuiteReader, refuses_keys_of_any_number_of_parts) {
+  std::string key = "a";
+  for (int i = 1; i < 31'000; ++i) {
+    key += ".a";
+  }
+  EXPECT_EQ(error_of("[suite]\n" + key + " = 1\n"),
+            "s.toml:2: a dotted key has more than 16 parts");
+}
+
 }  // namespace
 }  // namespace plumb

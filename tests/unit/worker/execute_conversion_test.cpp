@@ -16,6 +16,7 @@ TEST(ExecuteConversion, carries_a_request) {
   request.model = std::string("\x08\x00\xff", 3);
   request.path = "/models/mine.onnx";
   request.batch = 8;
+  request.rebatch = true;
   request.dims = {{"sequence", 128}, {"image", 224}};
   request.dtype = DataType::kBf16;
   request.modes = {{},
@@ -33,6 +34,7 @@ TEST(ExecuteConversion, carries_a_request) {
   EXPECT_EQ(read.model, request.model);
   EXPECT_EQ(read.path, request.path);
   EXPECT_EQ(read.batch, request.batch);
+  EXPECT_TRUE(read.rebatch);
   EXPECT_EQ(read.dims, request.dims);
   EXPECT_EQ(read.dtype, request.dtype);
   ASSERT_EQ(read.modes.size(), 2U);

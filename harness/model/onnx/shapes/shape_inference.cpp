@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
+#include "harness/model/onnx/shapes/rule_limits.hpp"
 
 namespace plumb {
 namespace {
@@ -90,6 +91,11 @@ const onnx::OpSchema* schema_of(const NodeView& node) {
 std::optional<std::string> infer_outputs(const NodeView& node) {
   const onnx::OpSchema* schema = schema_of(node);
   if (schema != nullptr && schema->has_type_and_shape_inference_function()) {
+    if (is_default_domain(node)) {
+      if (std::optional<std::string> problem = refuse_rule(node)) {
+        return problem;
+      }
+    }
     Context context(node);
     try {
       schema->GetTypeAndShapeInferenceFunction()(context);

@@ -8,6 +8,9 @@
 namespace plumb {
 namespace {
 
+/// Most dimensions of a tensor.
+constexpr int kMaxRank = 64;
+
 onnx::TypeProto type_proto_of(std::int32_t onnx_type, const auto& dims) {
   onnx::TypeProto proto;
   proto.mutable_tensor_type()->set_elem_type(onnx_type);
@@ -40,6 +43,13 @@ void ModelValue::set_proto(onnx::TypeProto type_proto) {
   const std::optional<DataType> dtype = data_type_of(proto.tensor_type().elem_type());
   if (!dtype) {
     return;
+  }
+  if (proto.tensor_type().shape().dim_size() > kMaxRank) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("value '{}' has {} dimensions, and at most {} are read",
+                            name.substr(0, 200),
+                            proto.tensor_type().shape().dim_size(),
+                            kMaxRank));
   }
   TensorType found;
   found.dtype = *dtype;

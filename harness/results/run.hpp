@@ -48,9 +48,6 @@ struct RunRecord {
   std::int64_t rows_failed = 0;
   std::int64_t rows_reused = 0;
   std::vector<std::string> tags;
-  /// Some of it came from an export of format 1, where an altered sample or derived record shows in
-  /// no checksum.
-  bool unguarded = false;
 };
 
 /// Measurement as the store returns it.

@@ -39,11 +39,10 @@ std::string write(const ExportedHeader& header) {
 
 std::string write(const ExportedRun& run) {
   const RunRecord& record = run.record;
-  return fmt::format(R"({{"type":"run","state":"{}","finished":{},"tags":{},{}"run":{}}})",
+  return fmt::format(R"({{"type":"run","state":"{}","finished":{},"tags":{},"run":{}}})",
                      to_text(record.state),
                      record.finished ? json_text(to_text(*record.finished)) : "null",
                      json(record.tags).dump(-1, ' ', false, json::error_handler_t::replace),
-                     record.unguarded ? R"("unguarded":true,)" : "",
                      to_json(record.header));
 }
 
@@ -115,7 +114,6 @@ ExportedRun read_run(const json& value, const JsonObject& object) {
     run.record.finished = object.time("finished");
   }
   run.record.tags = object.texts("tags", 1000);
-  run.record.unguarded = object.has("unguarded") && object.boolean("unguarded");
   (void)object.object("run");
   run.record.header = run_header_from_json(value["run"].dump());
   return run;

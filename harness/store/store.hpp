@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -34,10 +33,6 @@ struct SeriesPoint {
   std::string variant;
   SampleSummary corrected;
 };
-
-/// Check of a derived record that comes from elsewhere: throws Error{kUser} if the payload is not
-/// what its kind says. Empty: none.
-using DerivedCheck = std::function<void(const DerivedRecord&)>;
 
 /// Append-only, versioned store of results, shared by several processes (docs/reference/store.md).
 /// Raw samples are kept, to 10 ps of a sample's whole time. Each call is one transaction: all of it
@@ -110,9 +105,9 @@ class Store {
   /// Writes runs (all, if none are named) as JSON lines, with the runs whose rows they refer to.
   virtual void export_to(std::ostream& out, std::span<const RunId> runs) const = 0;
   /// Reads what export_to() wrote. What is there already stays as it is, so that importing twice is
-  /// importing once. What comes from an export of format 1 is marked as unguarded. Returns the
-  /// number of new runs. Throws Error{kUser} with the wrong line; then nothing was imported.
-  virtual std::size_t import_from(std::istream& in, const DerivedCheck& check = {}) = 0;
+  /// importing once. Returns the number of new runs. Throws Error{kUser} with the wrong line; then
+  /// nothing was imported.
+  virtual std::size_t import_from(std::istream& in) = 0;
   /// Drops raw samples and timed races of runs that started before `before` and have no tag.
   /// Summaries and refusals stay, as do rows that tagged runs reuse or derived records refer to.
   /// Returns the number of rows touched.

@@ -98,7 +98,6 @@ std::int64_t progress_checksum(const RunEntry& entry) {
       .add(entry.rows_ok)
       .add(entry.rows_failed)
       .add(entry.reused_checksum)
-      .add_flag(entry.unguarded)
       .add(to_text(entry.state))
       .add_flag(entry.finished.has_value())
       .add(entry.finished ? entry.finished->time_since_epoch().count() : std::int64_t{0})
@@ -114,7 +113,6 @@ RunEntry read_progress(SqliteStatement& statement, const RunId& id) {
   entry.rows_ok = statement.integer();
   entry.rows_failed = statement.integer();
   entry.reused_checksum = statement.integer();
-  entry.unguarded = statement.flag();
   const std::string state = statement.text();
   const std::optional<RunState> known = parse_run_state(state);
   entry.finished = statement.optional_time();
@@ -148,7 +146,6 @@ RunRecord read_run(SqliteStatement& statement, bool suite) {
   record.finished = entry.finished;
   record.rows_ok = entry.rows_ok;
   record.rows_failed = entry.rows_failed;
-  record.unguarded = entry.unguarded;
   const std::int64_t checksum = statement.integer();
   record.rows_reused = statement.integer();
   record.header.resolved_suite = statement.text();

@@ -22,7 +22,6 @@ struct RunEntry {
   std::int64_t rows_ok = 0;
   std::int64_t rows_failed = 0;
   std::int64_t reused_checksum = 0;  ///< sum of reuse_checksum() of the rows that it reuses
-  bool unguarded = false;
   RunState state = RunState::kRunning;
   std::optional<Timestamp> finished;
 };
@@ -47,7 +46,7 @@ struct BriefHeader {
 /// Columns of the table runs (named r) that read_progress() reads.
 inline constexpr std::string_view kProgressColumns =
     "r.number, r.environment, r.next_position, r.rows_ok, r.rows_failed, r.reused_checksum, "
-    "r.unguarded, r.state, r.finished, r.progress_checksum";
+    "r.state, r.finished, r.progress_checksum";
 /// Reads kProgressColumns. Throws Error{kEnvironment} if they do not match their checksum.
 [[nodiscard]] RunEntry read_progress(SqliteStatement& statement, const RunId& id);
 [[nodiscard]] std::int64_t progress_checksum(const RunEntry& entry);

@@ -109,9 +109,9 @@ void RunTable::count_rows(Entry& entry, std::span<const Measurement> rows) {
 void RunTable::store(const Entry& entry) {
   const StatementUse statement = statements_.use(
       "update runs set next_position = ?, rows_ok = ?, rows_failed = ?, reused_checksum = ?, "
-      "unguarded = ?, state = ?, finished = ?, progress_checksum = ? where number = ?");
+      "state = ?, finished = ?, progress_checksum = ? where number = ?");
   statement->bind(entry.next_position).bind(entry.rows_ok).bind(entry.rows_failed);
-  statement->bind(entry.reused_checksum).bind_flag(entry.unguarded);
+  statement->bind(entry.reused_checksum);
   statement->bind(to_text(entry.state)).bind(entry.finished).bind(progress_checksum(entry));
   statement->bind(entry.run.number).run();
 }

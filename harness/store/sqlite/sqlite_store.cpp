@@ -178,8 +178,8 @@ void SqliteStore::export_to(std::ostream& out, std::span<const RunId> runs) cons
   read([&] { export_runs(*tables_, out, runs); });
 }
 
-std::size_t SqliteStore::import_from(std::istream& in, const DerivedCheck& check) {
-  return write([&] { return import_runs(*tables_, in, check); });
+std::size_t SqliteStore::import_from(std::istream& in) {
+  return write([&] { return import_runs(*tables_, in); });
 }
 
 std::size_t SqliteStore::collect_garbage(Timestamp before) {

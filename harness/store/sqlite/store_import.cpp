@@ -10,6 +10,7 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/store/content_hash.hpp"
+#include "harness/store/derived_payload.hpp"
 #include "harness/store/export_chain.hpp"
 #include "harness/store/export_line.hpp"
 #include "harness/store/sqlite/sqlite_store.hpp"
@@ -43,7 +44,7 @@ bool read_line(std::istream& in, std::string& line) {
 
 class Import {
  public:
-  Import(SqliteTables& tables, const DerivedCheck& check) : tables_(tables), check_(check) {}
+  explicit Import(SqliteTables& tables) : tables_(tables) {}
 
   void take(const std::string& text) {
     const bool sealed = lines_ == 0 ? ExportChain::is_sealed(text) : format_ > 1;
@@ -78,6 +79,9 @@ class Import {
       run.entry.state = open ? run.record.state : RunState::kFinished;
       run.entry.finished = open ? run.record.finished : run.finished_before;
       tables_.runs.store(run.entry);
+      if (format_ == 1 && run.added) {
+        mark_as_unguarded(run);
+      }
     }
     return new_runs_;
   }
@@ -88,10 +92,20 @@ class Import {
     RunTable::Entry entry;
     RunState was = RunState::kRunning;  ///< in this store
     std::optional<Timestamp> finished_before;
-    bool unguarded = false;                        ///< what comes of this export
+    bool added = false;
     std::multimap<std::int64_t, RowId> unmatched;  ///< rows held before, by checksum and id
     std::unordered_map<std::int64_t, RowId> rows;  ///< by position in the export
   };
+
+  void mark_as_unguarded(const Run& run) {
+    DerivedRecord mark;
+    mark.run = run.record.header.id;
+    mark.kind = kUnguardedRecord;
+    mark.subject = "export";
+    mark.payload = R"({"format":1})";
+    mark.computed = run.record.header.started;
+    tables_.derived.insert(run.entry.run.number, mark);
+  }
 
   void add(const ExportedHeader&) {
     if (lines_ != 0) {
@@ -116,7 +130,6 @@ class Import {
     const std::size_t known_runs = new_runs_;
     Run run;
     run.record = line.record;
-    run.unguarded = format_ == 1 || line.record.unguarded;
     require_own_suite(header);
     if (tables_.runs.find(header.id)) {
       const RunRecord held = tables_.runs.record(header.id, RunTable::Detail::kFull);
@@ -135,7 +148,7 @@ class Import {
       ++new_runs_;
     }
     run.entry = tables_.runs.require(header.id);
-    run.entry.unguarded = run.entry.unguarded || (run.unguarded && new_runs_ > known_runs);
+    run.added = new_runs_ > known_runs;
     load_held_rows(run);
     for (const std::string& tag : line.record.tags) {
       if (!tables_.runs.has_tag(tag)) {
@@ -209,7 +222,7 @@ class Import {
       Run& run = *pending_run_;
       tables_.measurements.insert(
           run.entry.run, run.entry.id_checksum, run.entry.next_position, pending_);
-      run.entry.unguarded = run.entry.unguarded || run.unguarded;
+      run.added = true;
       tables_.runs.count_rows(run.entry, pending_);
       pending_.clear();
     }
@@ -244,16 +257,11 @@ class Import {
     DerivedRecord record = line.record;
     record.inputs = rows_of(line.inputs);
     Run& run = run_of(record.run);
-    if (check_) {
-      check_(record);
-    }
-    if (tables_.derived.insert(run.entry.run.number, record)) {
-      run.entry.unguarded = run.entry.unguarded || run.unguarded;
-    }
+    check_derived_payload(record);
+    run.added = tables_.derived.insert(run.entry.run.number, record) || run.added;
   }
 
   SqliteTables& tables_;
-  const DerivedCheck& check_;
   ExportChain chain_;
   int format_ = 0;
   std::map<RunId, Run> runs_;
@@ -266,8 +274,8 @@ class Import {
 
 }  // namespace
 
-std::size_t import_runs(SqliteTables& tables, std::istream& in, const DerivedCheck& check) {
-  Import import(tables, check);
+std::size_t import_runs(SqliteTables& tables, std::istream& in) {
+  Import import(tables);
   std::string line;
   std::size_t number = 0;
   try {

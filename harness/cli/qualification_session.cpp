@@ -15,6 +15,7 @@
 #include "harness/analysis/qualify/qualification_evidence.hpp"
 #include "harness/analysis/qualify/qualification_findings.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/work_clock.hpp"
 #include "harness/cli/model_runs.hpp"
 #include "harness/cli/paired_run.hpp"
 #include "harness/cli/progress_line.hpp"
@@ -45,7 +46,7 @@ class QualificationSession {
     q_.criteria = criteria;
     q_.suite = suite.name;
     q_.command = options.command;
-    q_.started = current_time();
+    q_.started = clock_.begin();
   }
 
   Qualification run() {
@@ -82,7 +83,7 @@ class QualificationSession {
       q_.reason = "a stack changed while it was measured";
       context_.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
-    q_.finished = current_time();
+    q_.finished = clock_.now();
     finish();
     return std::move(q_);
   }
@@ -211,6 +212,7 @@ class QualificationSession {
                    to_json(q_));
   }
 
+  WorkClock clock_;
   CommandContext& context_;
   Store& store_;
   const ResolvedSuite& suite_;

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
+#include "harness/base/work_clock.hpp"
 #include "harness/cli/model_runs.hpp"
 #include "harness/cli/paired_suspects.hpp"
 #include "harness/cli/progress_line.hpp"
@@ -70,7 +72,7 @@ class SuiteRun {
         join_environment(read_system(), executor_.describe(), options.threads, stack);
     header_.shard = options.shard;
     header_.command = {"plumb", "run", options.suite};
-    header_.started = current_time();
+    header_.started = clock_.begin();
   }
 
   /// Runs to the end or until stopped, measures suspects against a baseline again, and returns the
@@ -117,7 +119,7 @@ class SuiteRun {
     }
     const bool sound = device_is_sound();
     const bool valid = stack_is_unchanged() && sound;
-    store_.finish_run(header_.id, valid ? summary.state : RunState::kInterrupted, current_time());
+    store_.finish_run(header_.id, valid ? summary.state : RunState::kInterrupted, end());
     if (valid && summary.state == RunState::kInterrupted) {
       spdlog::warn("{}: {} of {} layers measured and kept; `--resume` goes on from here",
                    summary.budget_ended ? "the budget ended" : "interrupted",
@@ -133,6 +135,22 @@ class SuiteRun {
   }
 
  private:
+  /// Returns the moment of the run's end. A duration is that of the steady clock, whatever is done
+  /// to the time of day. A resumed run began by another clock: its end is not before its begin.
+  Timestamp end() {
+    constexpr double kNotableSeconds = 2.0;
+    const double set = clock_.set_by().count();
+    if (std::abs(set) > kNotableSeconds) {
+      spdlog::warn(
+          "the time of day was set by {:+.0f} s during the run: moments of its rows differ "
+          "by this, durations do not",
+          set);
+      put_run_record(
+          store_, header_.id, "clock_set", header_.stack, nlohmann::json{{"seconds", set}}.dump());
+    }
+    return std::max(clock_.now(), header_.started);
+  }
+
   /// Returns whether the stack stayed the same while it was measured. Logs and records what
   /// changed.
   bool stack_is_unchanged() {
@@ -240,6 +258,7 @@ class SuiteRun {
         if (std::optional<RunLock> lock = RunLock::try_acquire(locks, old.id)) {
           spdlog::info("resuming run {} of {}", old.id, to_text(old.started));
           header_.id = old.id;
+          header_.started = old.started;
           resumed_ = true;
           executor_.number_processes_after(last_process());
           return std::move(*lock);
@@ -419,6 +438,7 @@ class SuiteRun {
   std::string executor_backend_;
   StackWatch watch_;  // before the executor, whose workers it looks at
   Executor executor_;
+  WorkClock clock_;
   RunHeader header_;
   bool resumed_ = false;
 };

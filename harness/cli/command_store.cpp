@@ -11,6 +11,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/store/derived_payload.hpp"
 #include "harness/store/store.hpp"
 #include "harness/suite/suite.hpp"
 
@@ -27,15 +28,45 @@ void say(const CommandContext& context, const std::string& text, nlohmann::json 
   }
 }
 
+/// Returns the runs of which some came from an export of format 1. A store that cannot list its
+/// runs says so among the faults.
+std::vector<RunId> unguarded_runs(const Store& store) {
+  std::vector<RunId> unguarded;
+  try {
+    for (const RunRecord& run : store.runs()) {
+      if (!store.derived(run.header.id, kUnguardedRecord).empty()) {
+        unguarded.push_back(run.header.id);
+      }
+    }
+  } catch (const Error&) {
+    unguarded.clear();
+  }
+  return unguarded;
+}
+
 void verify(CommandContext& context) {
   const auto store = open_store(context.store_url);
   const std::vector<std::string> faults = store->verify();
+  const std::vector<RunId> unguarded = unguarded_runs(*store);
   std::string text = faults.empty() ? "the store is sound: every checksum and reference holds"
                                     : fmt::format("{} faults:", faults.size());
   for (const std::string& fault : faults) {
     text += "\n  " + fault;
   }
-  say(context, text, {{"faults", faults}, {"store", context.store_url}});
+  if (!faults.empty()) {
+    text +=
+        "\nto restore, move the store and the files beside it that end in -wal and -shm away, then "
+        "copy a backup to its place or import an export";
+  }
+  for (const RunId& run : unguarded) {
+    text += fmt::format(
+        "\nrun {} is unguarded: it came from an export of format 1, whose samples and derived "
+        "records have no digest",
+        run);
+  }
+  say(context,
+      text,
+      {{"faults", faults}, {"store", context.store_url}, {"unguarded_runs", unguarded}});
   context.exit_status = faults.empty() ? 0 : 1;
 }
 

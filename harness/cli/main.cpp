@@ -89,6 +89,7 @@ int main(int argc, char** argv) {
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // A write beyond `ulimit -f` fails like one to a full disk.
   try {
     return run(argc, argv);
   } catch (const plumb::Error& error) {

@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr std::size_t kMaximumReferences = 1'000'000;
 constexpr std::int64_t kMaximumPosition = 0xFFFFFFFF;
 

@@ -17,9 +17,9 @@ struct RowReference {
   std::int64_t position = 0;
 };
 
-/// First line of an export.
+/// First line of an export. The lines of format 1 have no digests.
 struct ExportedHeader {
-  int format = 1;
+  int format = 2;
 };
 /// Run with its state and tags. It comes before its rows.
 struct ExportedRun {
@@ -48,10 +48,11 @@ struct ExportedEnd {
 using ExportLine = std::
     variant<ExportedHeader, ExportedRun, ExportedRow, ExportedReuse, ExportedDerived, ExportedEnd>;
 
-/// Returns one line of an export: a JSON object without a line break (docs/reference/store.md).
+/// Returns one line of an export without its digest: a JSON object without a line break
+/// (docs/reference/store.md).
 [[nodiscard]] std::string to_json(const ExportLine& line);
 
-/// Parses one line. Throws Error{kUser} that names the field at fault.
+/// Parses one line without its digest. Throws Error{kUser} that names the field at fault.
 [[nodiscard]] ExportLine parse_export_line(std::string_view text);
 
 }  // namespace plumb

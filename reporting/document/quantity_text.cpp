@@ -6,6 +6,8 @@
 #include <array>
 #include <cmath>
 
+#include "harness/base/work_clock.hpp"
+
 namespace plumb {
 namespace {
 
@@ -71,6 +73,11 @@ std::string duration_text(Seconds time) {
 
 std::string ratio_text(double ratio) {
   return fmt::format("{:.2f}×", ratio);
+}
+
+std::string age_text(Timestamp begin, Timestamp end) {
+  const auto time = elapsed(begin, end);
+  return time ? duration_text(*time) : "? (clock set back)";
 }
 
 }  // namespace plumb

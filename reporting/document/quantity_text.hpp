@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "harness/base/timestamp.hpp"
 #include "harness/base/units.hpp"
 
 namespace plumb {
@@ -14,6 +15,8 @@ namespace plumb {
 [[nodiscard]] std::string bytes_text(Bytes amount);     ///< "97.5 MiB"
 [[nodiscard]] std::string count_text(double count);     ///< "3.858 G"
 [[nodiscard]] std::string duration_text(Seconds time);  ///< "3 d", "2 h", "45 s": ages
-[[nodiscard]] std::string ratio_text(double ratio);     ///< "1.27×"
+/// Returns the time between two moments: "2 h", or "? (clock set back)".
+[[nodiscard]] std::string age_text(Timestamp begin, Timestamp end);
+[[nodiscard]] std::string ratio_text(double ratio);  ///< "1.27×"
 
 }  // namespace plumb

@@ -8,6 +8,7 @@
 #include <string>
 #include <tuple>
 
+#include "harness/base/work_clock.hpp"
 #include "reporting/prometheus/label_text.hpp"
 
 namespace plumb {
@@ -37,10 +38,11 @@ void add_unfinished(const SuiteMetrics& suite, GaugeFamily& family) {
 }
 
 void add_duration(const SuiteMetrics& suite, GaugeFamily& family) {
-  if (suite.newest && suite.newest->run.finished) {
-    family.add(suite_labels(suite),
-               {},
-               Seconds(*suite.newest->run.finished - suite.newest->run.header.started).count());
+  if (!suite.newest || !suite.newest->run.finished) {
+    return;
+  }
+  if (const auto took = elapsed(suite.newest->run.header.started, *suite.newest->run.finished)) {
+    family.add(suite_labels(suite), {}, took->count());
   }
 }
 

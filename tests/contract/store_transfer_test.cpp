@@ -4,6 +4,8 @@
 #include <sstream>
 
 #include "harness/results/results_json.hpp"
+#include "harness/store/derived_payload.hpp"
+#include "harness/store/export_chain.hpp"
 #include "tests/contract/store_contract.hpp"
 
 namespace plumb::test {
@@ -37,8 +39,13 @@ std::vector<RowId> fill(Store& store) {
   store.begin_run(header(kNew, 60));
   rows.push_back(store.append(kNew, std::vector<Measurement>{row(key(3), 7)}).front());
   store.link_reused(kNew, std::vector<RowId>{rows[1]});
-  store.put_derived(std::vector<DerivedRecord>{
-      {kNew, "bound", "lenet|1|f32", "1", {rows[1], rows[4]}, R"({"text":"\"ü\""})", at(70)}});
+  store.put_derived(std::vector<DerivedRecord>{{kNew,
+                                                "bound",
+                                                "lenet|1|f32",
+                                                "1",
+                                                {rows[1], rows[4]},
+                                                R"({"models":[],"text":"\"ü\""})",
+                                                at(70)}});
   store.tag(kNew, "main");
   return rows;
 }
@@ -73,7 +80,7 @@ TEST_P(StoreTransfer, an_export_imports_whole_and_only_once) {
   EXPECT_THAT(target->measurements(kOld), SizeIs(4));
   const std::vector<DerivedRecord> bounds = target->derived(kNew, "bound");
   ASSERT_THAT(bounds, SizeIs(1));
-  EXPECT_EQ(bounds[0].payload, R"({"text":"\"ü\""})");
+  EXPECT_EQ(bounds[0].payload, R"({"models":[],"text":"\"ü\""})");
   EXPECT_THAT(bounds[0].inputs, SizeIs(2));
   EXPECT_EQ(target->latest(std::vector<SeriesQuery>{{key(3).text, CacheMode::kNone, {}}})[0]->run,
             kNew);
@@ -116,6 +123,28 @@ TEST_P(StoreTransfer, an_import_keeps_what_the_store_has_of_its_own) {
   EXPECT_THAT(target->verify(), IsEmpty());
 }
 
+/// Returns the lines of an export without their digests.
+std::string unsealed(const std::string& text) {
+  ExportChain chain;
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) {
+    result += chain.unseal(line) + '\n';
+  }
+  return result;
+}
+
+/// Returns lines with digests.
+std::string sealed(const std::string& text) {
+  ExportChain chain;
+  std::istringstream lines(text);
+  std::string result;
+  for (std::string line; std::getline(lines, line);) {
+    result += chain.seal(line) + '\n';
+  }
+  return result;
+}
+
 std::string replaced(std::string text, const std::string& from, const std::string& to) {
   const std::size_t where = text.find(from);
   EXPECT_NE(where, std::string::npos) << from;
@@ -126,38 +155,97 @@ TEST_P(StoreTransfer, a_bad_import_names_its_line_and_changes_nothing) {
   const auto source = open("source");
   fill(*source);
   const std::string good = exported(*source);
+  const std::string plain = unsealed(good);
   const auto target = open("target");
   const auto message = [&](const std::string& text) {
     return error_of(Error::Kind::kUser, [&] { import(*target, text); });
   };
+  // What the digests do not show, because they were computed anew.
+  const auto altered = [&](const std::string& from, const std::string& to) {
+    return message(sealed(replaced(plain, from, to)));
+  };
   EXPECT_THAT(message(""), HasSubstr("line 1"));
   EXPECT_THAT(message("not json\n"), HasSubstr("line 1"));
-  EXPECT_THAT(message(good.substr(good.find('\n') + 1)), HasSubstr("header"));
+  EXPECT_THAT(message(sealed(plain.substr(plain.find('\n') + 1))), HasSubstr("header"));
   EXPECT_THAT(message(good.substr(0, good.size() / 2)), HasSubstr("line "));
   EXPECT_THAT(message(good.substr(0, good.rfind("{\"type\":\"end\""))), HasSubstr("line "));
-  EXPECT_THAT(message(good + "{\"type\":\"end\",\"lines\":0}\n"), HasSubstr("after the end"));
-  EXPECT_THAT(message(replaced(good, R"("format":1)", R"("format":2)")),
-              testing::AllOf(HasSubstr("format 2"), HasSubstr("up to 1")));
-  EXPECT_THAT(message(replaced(good, R"("floor_seconds":1e-07)", R"("floor_seconds":2e-07)")),
+  EXPECT_THAT(message(sealed(plain + "{\"type\":\"end\",\"lines\":0}\n")),
+              HasSubstr("after the end"));
+  EXPECT_THAT(altered(R"("format":2)", R"("format":3)"),
+              testing::AllOf(HasSubstr("format 3"), HasSubstr("up to 2")));
+  EXPECT_THAT(altered(R"("floor_seconds":1e-07)", R"("floor_seconds":2e-07)"),
               testing::AllOf(HasSubstr("line 3"), HasSubstr("checksum")));
-  EXPECT_THAT(message(replaced(good, R"("position":1)", R"("position":0)")),
-              HasSubstr("comes twice"));
-  EXPECT_THAT(message(replaced(good, R"("position":1)", R"("position":-1)")),
-              HasSubstr("'position'"));
-  EXPECT_THAT(message(replaced(good, R"("position":1)", R"("position":99999999999)")),
-              HasSubstr("'position'"));
-  EXPECT_THAT(message(replaced(good, R"("type":"row")", R"("type":"roe")")), HasSubstr("'roe'"));
+  EXPECT_THAT(altered(R"("position":1)", R"("position":0)"), HasSubstr("comes twice"));
+  EXPECT_THAT(altered(R"("position":1)", R"("position":-1)"), HasSubstr("'position'"));
+  EXPECT_THAT(altered(R"("position":1)", R"("position":99999999999)"), HasSubstr("'position'"));
+  EXPECT_THAT(altered(R"("type":"row")", R"("type":"roe")"), HasSubstr("'roe'"));
   EXPECT_THAT(
-      message(replaced(
-          good, std::string("[[\"") + kOld + "\",1]]", std::string("[[\"") + kOld + "\",77]]")),
+      altered(std::string("[[\"") + kOld + "\",1]]", std::string("[[\"") + kOld + "\",77]]"),
       HasSubstr("row 77"));
-  EXPECT_THAT(message(replaced(good, R"("tags":["main"])", R"("tags":["@latest"])")),
-              HasSubstr("cannot be a tag"));
+  EXPECT_THAT(altered(R"("tags":["main"])", R"("tags":["@latest"])"), HasSubstr("cannot be a tag"));
   EXPECT_THAT(target->runs(), IsEmpty());
   EXPECT_THAT(target->verify(), IsEmpty());
   EXPECT_EQ(import(*target, good), 2U);
-  EXPECT_THAT(message(replaced(good, R"("kernel":"6.1")", R"("kernel":"6.2")")),
-              HasSubstr("differs"));
+  EXPECT_THAT(altered(R"("kernel":"6.1")", R"("kernel":"6.2")"), HasSubstr("differs"));
+}
+
+TEST_P(StoreTransfer, what_no_checksum_of_a_row_covers_is_guarded_by_digests) {
+  const auto source = open("source");
+  fill(*source);
+  const std::string good = exported(*source);
+  const auto target = open("target");
+  const std::vector<std::pair<std::string, std::string>> changes{
+      {R"("samples_seconds":[4.5e-06)", R"("samples_seconds":[4.6e-06)"},
+      {R"("subject":"lenet|1|f32")", R"("subject":"lenet|2|f32")"},
+      {R"("payload":"{)", R"("payload":"[)"},
+      {R"("tags":["main"])", R"("tags":["moin"])"},
+      {R"("state":"finished")", R"("state":"running")"},
+      {R"("format":2)", R"("format":1)"}};
+  for (const auto& [from, to] : changes) {
+    EXPECT_THAT(error_of(Error::Kind::kUser,
+                         [&, &f = from, &t = to] { import(*target, replaced(good, f, t)); }),
+                HasSubstr("altered"))
+        << from;
+  }
+  const std::string row = good.substr(good.find("{\"type\":\"row\""));
+  const std::string first = row.substr(0, row.find('\n') + 1);
+  EXPECT_THAT(error_of(Error::Kind::kUser, [&] { import(*target, replaced(good, first, "")); }),
+              HasSubstr("digest"));
+  EXPECT_THAT(target->runs(), IsEmpty());
+}
+
+TEST_P(StoreTransfer, what_comes_from_format_1_is_marked_as_unguarded_for_good) {
+  const auto source = open("source");
+  fill(*source);
+  const std::string old = replaced(unsealed(exported(*source)), R"("format":2)", R"("format":1)");
+  const auto unguarded = [](const Store& store, const RunId& run) {
+    return store.derived(run, kUnguardedRecord).size() == 1;
+  };
+  const auto target = open("target");
+  target->begin_run(header("01J00000000000000000000005", 10));
+  EXPECT_EQ(import(*target, old), 2U);
+  EXPECT_EQ(import(*target, old), 0U);
+  EXPECT_TRUE(unguarded(*target, kOld));
+  EXPECT_TRUE(unguarded(*target, kNew));
+  EXPECT_FALSE(unguarded(*target, "01J00000000000000000000005"));
+  EXPECT_THAT(target->verify(), IsEmpty());
+  import(*source, old);
+  EXPECT_FALSE(unguarded(*source, kOld)) << "nothing of the old export was taken";
+
+  const auto third = open("third");
+  EXPECT_EQ(import(*third, exported(*target)), 3U);
+  EXPECT_TRUE(unguarded(*third, kOld));
+}
+
+TEST_P(StoreTransfer, a_derived_record_that_is_not_what_its_kind_says_is_refused) {
+  const auto source = open("source");
+  fill(*source);
+  const auto target = open("target");
+  const std::string bad =
+      sealed(replaced(unsealed(exported(*source)), R"(\"models\":[],)", R"(\"modles\":[],)"));
+  EXPECT_THAT(error_of(Error::Kind::kUser, [&] { import(*target, bad); }),
+              testing::AllOf(HasSubstr("line 10"), HasSubstr("'bound'"), HasSubstr("'models'")));
+  EXPECT_THAT(target->runs(), IsEmpty());
 }
 
 TEST_P(StoreTransfer, random_damage_never_gets_into_the_store) {

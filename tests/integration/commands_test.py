@@ -8,6 +8,7 @@ Usage: commands_test.py BUILD_FOLDER [unittest arguments]. Times come from the f
 import json
 import os
 import pathlib
+import re
 import resource
 import signal
 import sqlite3
@@ -274,6 +275,38 @@ class Interruption(Command):
         self.json("bound")
         self.resume()
 
+    def test_a_store_that_is_deleted_under_a_run_is_said(self):
+        process = self.start_slow()
+        for file in (self.folder / "plumb").glob("store.db*"):
+            file.unlink()
+        _, messages = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3, messages)
+        self.assertIn("deleted, moved or replaced", messages)
+
+    def test_a_lowered_position_is_a_damaged_store_and_no_bug(self):
+        process = self.start_slow()
+        process.kill()
+        process.communicate(timeout=60)
+        with sqlite3.connect(self.folder / "plumb/store.db") as store:
+            store.execute("update runs set next_position = next_position - 1")
+        store.close()
+        done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume", expect=3)
+        self.assertIn("-wal and -shm", done.stderr)
+        self.assertIn("run ", self.plumb("store", "verify", expect=1).stdout)
+
+    def test_a_damaged_log_of_a_killed_run_is_said_once_and_the_run_resumes(self):
+        process = self.start_slow()
+        process.kill()
+        process.communicate(timeout=60)
+        log = self.folder / "plumb/store.db-wal"
+        content = bytearray(log.read_bytes())
+        content[len(content) // 2] ^= 1
+        log.write_bytes(content)
+        self.assertIn("rows may be lost", self.plumb("runs").stderr)
+        self.assertNotIn("rows may be lost", self.plumb("runs").stderr)
+        self.stack("fake")
+        self.resume()
+
     def test_a_fault_of_the_device_ends_the_run_which_is_never_resumed(self):
         self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\noutcome = "crashed"\n'
                    'reason = "Xid 48"\nattributes = { device_fault = "the driver reported Xid 48" }\n')
@@ -359,7 +392,6 @@ class BadInput(Command):
         size = (self.folder / "plumb/store.db").stat().st_size
 
         def limit():
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (size + 8192, size + 8192))
 
         done = subprocess.run([self.program(), "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
@@ -405,6 +437,23 @@ class Look(Command):
         ours, theirs = (self.json(*store, "bound")["models"][0]["bounds"] for store in ((), ("--store", other)))
         self.assertEqual([b["seconds"] for b in ours], [b["seconds"] for b in theirs])
         self.assertIn("sound", self.plumb("--store", other, "store", "verify").stdout)
+
+    def test_an_export_of_format_1_is_read_checked_and_marked(self):
+        self.run_tiny()
+        text = self.plumb("store", "export").stdout
+        self.assertIn('"format":2', text)
+        old = re.sub(r',"digest":"[0-9a-f]{16}"}', "}", text).replace('"format":2', '"format":1')
+        lines = self.folder / "old.jsonl"
+        other = f"sqlite:{self.folder}/other.db"
+        lines.write_text(old.replace(r'\"bounds\"', r'\"bonds\"', 1))
+        refused = self.plumb("--store", other, "store", "import", lines, expect=2).stderr
+        self.assertIn("the payload of 'bound'", refused)
+        lines.write_text(old)
+        self.assertEqual(self.json("--store", other, "store", "import", lines)["new_runs"], 1)
+        run = self.json("runs")["runs"][0]["run"]
+        self.assertEqual(self.json("--store", other, "store", "verify")["unguarded_runs"], [run])
+        self.assertIn("is unguarded", self.plumb("--store", other, "store", "verify").stdout)
+        self.assertEqual(self.json("store", "verify")["unguarded_runs"], [])
 
     def test_layer_lists_every_variant(self):
         document = self.json("layer", CONV, "--stack", "fake")

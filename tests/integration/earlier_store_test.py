@@ -28,12 +28,14 @@ if RECORD:
 FOLDER = pathlib.Path(__file__).resolve().parent / "earlier_store"
 #: Fields that depend on the moment or the machine of the question.
 VOLATILE = ("oldest_row_seconds", "store")
+#: Fields that later versions added.
+ADDED = ("unguarded_runs",)
 
 
 def steady(value):
     """Returns a document without what differs from one moment to the next."""
     if isinstance(value, dict):
-        return {name: steady(each) for name, each in value.items() if name not in VOLATILE}
+        return {name: steady(each) for name, each in value.items() if name not in VOLATILE + ADDED}
     return [steady(each) for each in value] if isinstance(value, list) else value
 
 

@@ -2,6 +2,7 @@
 #include "harness/analysis/report/run_json.hpp"
 
 #include "harness/base/timestamp.hpp"
+#include "harness/base/work_clock.hpp"
 #include "harness/loadgen/mlperf_words.hpp"
 
 namespace plumb {
@@ -98,8 +99,8 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
              {"high", known ? Json(bound.interval.high.count()) : Json()},
              {"complete", bound.complete},
              {"oldest_row_seconds", Json()}};
-    if (bound.oldest_row) {
-      row["oldest_row_seconds"] = Seconds(now - *bound.oldest_row).count();
+    if (const auto age = bound.oldest_row ? elapsed(*bound.oldest_row, now) : std::nullopt) {
+      row["oldest_row_seconds"] = age->count();
     }
     bounds.push_back(std::move(row));
   }

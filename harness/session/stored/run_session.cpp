@@ -3,6 +3,8 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -45,6 +47,7 @@ void RunSession::begin(RunHeader header) {
   if (header_.id.empty()) {
     header_.id = new_ulid();
   }
+  header_.started = clock_.begin();
   std::optional<RunLock> lock = lock_of(header_.id);
   PLUMB_CHECK(lock.has_value());
   lock_.emplace(std::move(*lock));
@@ -67,6 +70,8 @@ bool RunSession::resume(const RunHeader& header) {
       spdlog::info("resuming run {} of {}", old.id, to_text(old.started));
       header_ = header;
       header_.id = old.id;
+      header_.started = old.started;
+      static_cast<void>(clock_.begin());
       running_ = true;
       return true;
     }
@@ -85,7 +90,23 @@ void RunSession::keep_device_fault(const std::string& fault) {
 
 void RunSession::finish(RunState state) {
   running_ = false;
-  store_.finish_run(header_.id, state, current_time());
+  store_.finish_run(header_.id, state, end());
+}
+
+/// Returns the moment of the run's end. A resumed run began by another clock: its end is not before
+/// its begin.
+Timestamp RunSession::end() {
+  constexpr double kNotableSeconds = 2.0;
+  const double set = clock_.set_by().count();
+  if (std::abs(set) > kNotableSeconds) {
+    spdlog::warn(
+        "the time of day was set by {:+.0f} s during the run: moments of its rows differ by this, "
+        "durations do not",
+        set);
+    put_run_record(
+        store_, header_.id, "clock_set", header_.stack, nlohmann::json{{"seconds", set}}.dump());
+  }
+  return std::max(clock_.now(), header_.started);
 }
 
 }  // namespace plumb

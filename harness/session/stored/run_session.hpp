@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/work_clock.hpp"
 #include "harness/session/stored/run_lock.hpp"
 #include "harness/session/work/stack_watch.hpp"
 #include "harness/store/store.hpp"
@@ -27,7 +28,7 @@ class RunSession {
   /// Returns what to call with each worker of the run before it ends. The session must outlive it.
   [[nodiscard]] std::function<void(int pid)> watcher();
 
-  /// Begins a new run in the store. Its id is the header's, or a new one if that is empty.
+  /// Begins a new run in the store, now. Its id is the header's, or a new one if that is empty.
   void begin(RunHeader header);
   /// Takes over the newest unfinished run of the same suite, environment and shard that no process
   /// works on. A run whose stack changed or whose device erred is left alone. Returns false if
@@ -44,12 +45,16 @@ class RunSession {
   /// Stores the fault of a device with the run, so that it is never resumed.
   void keep_device_fault(const std::string& fault);
 
-  /// Ends the run in this state.
+  /// Ends the run in this state. Its duration is that of the steady clock, whatever is done to the
+  /// time of day, which is logged and stored.
   void finish(RunState state);
 
  private:
+  [[nodiscard]] Timestamp end();
+
   Store& store_;
   StackWatch watch_;
+  WorkClock clock_;
   RunHeader header_;
   std::optional<RunLock> lock_;
   bool running_ = false;

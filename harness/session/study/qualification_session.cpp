@@ -13,6 +13,7 @@
 #include "harness/analysis/qualify/qualification_evidence.hpp"
 #include "harness/analysis/qualify/qualification_findings.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/work_clock.hpp"
 #include "harness/session/paired/layer_replay.hpp"
 #include "harness/session/paired/paired_run.hpp"
 #include "harness/session/paired/sequential_rounds.hpp"
@@ -38,7 +39,7 @@ class QualificationSession {
     q_.criteria = criteria;
     q_.suite = suite.name;
     q_.command = options.command;
-    q_.started = current_time();
+    q_.started = clock_.begin();
   }
 
   UpgradeOutcome run() {
@@ -71,7 +72,7 @@ class QualificationSession {
       q_.verdict = QualificationVerdict::kNotEnoughEvidence;
       q_.reason = "a stack changed while it was measured";
     }
-    q_.finished = current_time();
+    q_.finished = clock_.now();
     finish(session);
     return {std::move(q_), unchanged_};
   }
@@ -194,6 +195,7 @@ class QualificationSession {
                    to_json(q_));
   }
 
+  WorkClock clock_;
   const SessionContext& context_;
   const ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/store/sqlite/derived_table.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "harness/base/error.hpp"
 #include "harness/store/content_hash.hpp"
+#include "harness/store/sqlite/damage.hpp"
 
 namespace plumb {
 namespace {
 
 constexpr std::string_view kSelect =
-    "select d.id, r.id, d.kind, d.subject, d.analysis_version, d.payload, d.computed "
+    "select d.id, r.id, d.kind, d.subject, d.analysis_version, d.payload, d.computed, d.checksum "
     "from derived d join runs r on r.number = d.run ";
 
 std::vector<RowId> sorted_once(std::vector<RowId> rows) {
@@ -91,7 +94,8 @@ std::vector<RowId> DerivedTable::inputs_of(std::int64_t id) {
   return inputs;
 }
 
-std::vector<DerivedRecord> DerivedTable::read(SqliteStatement& statement) {
+std::vector<DerivedRecord> DerivedTable::read(SqliteStatement& statement,
+                                              std::vector<std::string>* faults) {
   std::vector<DerivedRecord> records;
   while (statement.step()) {
     const std::int64_t id = statement.integer();
@@ -103,9 +107,26 @@ std::vector<DerivedRecord> DerivedTable::read(SqliteStatement& statement) {
     record.payload = statement.text();
     record.computed = statement.time();
     record.inputs = inputs_of(id);
+    if (statement.integer() != derived_checksum(record, record.inputs)) {
+      const std::string fault = fmt::format("{} of {} in run {}: does not match its checksum",
+                                            record.kind,
+                                            record.subject,
+                                            record.run);
+      if (faults == nullptr) {
+        throw damaged_store(fault);
+      }
+      faults->push_back(fault);
+    }
     records.push_back(std::move(record));
   }
   return records;
+}
+
+std::vector<std::string> DerivedTable::faults() {
+  const StatementUse statement = statements_.use(std::string(kSelect) + "order by d.id");
+  std::vector<std::string> faults;
+  static_cast<void>(read(*statement, &faults));
+  return faults;
 }
 
 std::vector<DerivedRecord> DerivedTable::of_run(const RunId& run,

@@ -20,9 +20,11 @@ class DerivedTable {
   /// and each stored once. Returns whether it was stored.
   bool insert(std::int64_t run_number, const DerivedRecord& record);
   /// Returns a run's records in the order in which they were stored. With a kind, only those of the
-  /// kind.
+  /// kind. Throws Error{kEnvironment} for one that does not match its checksum.
   [[nodiscard]] std::vector<DerivedRecord> of_run(const RunId& run,
                                                   const std::optional<std::string>& kind);
+  /// Returns one line for each record of the store that does not match its checksum.
+  [[nodiscard]] std::vector<std::string> faults();
   [[nodiscard]] std::optional<DerivedRecord> latest(const std::string& kind,
                                                     const std::string& environment);
 
@@ -31,7 +33,8 @@ class DerivedTable {
   [[nodiscard]] bool holds(std::int64_t run_number,
                            const DerivedRecord& record,
                            const std::vector<RowId>& inputs);
-  [[nodiscard]] std::vector<DerivedRecord> read(SqliteStatement& statement);
+  [[nodiscard]] std::vector<DerivedRecord> read(SqliteStatement& statement,
+                                                std::vector<std::string>* faults = nullptr);
   StatementCache& statements_;
 };
 

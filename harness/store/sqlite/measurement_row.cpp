@@ -12,6 +12,7 @@
 #include "harness/results/results_json.hpp"
 #include "harness/results/sample_codec.hpp"
 #include "harness/store/content_hash.hpp"
+#include "harness/store/sqlite/damage.hpp"
 
 namespace plumb {
 namespace {
@@ -19,12 +20,7 @@ namespace {
 template <typename Value>
 Value known(std::optional<Value> value, std::string_view word, RowId row) {
   if (!value) {
-    throw Error(
-        Error::Kind::kEnvironment,
-        fmt::format("row {} of the store holds the unknown word '{}': the store is damaged; "
-                    "run plumb store verify",
-                    row,
-                    word));
+    throw damaged_store(fmt::format("row {} of the store holds the unknown word '{}'", row, word));
   }
   return *value;
 }
@@ -68,10 +64,7 @@ Value read_json(const std::string& text, Value (*read)(std::string_view), RowId 
   try {
     return read(text);
   } catch (const Error& problem) {
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("row {} of the store: {}: the store is damaged; run plumb store verify",
-                            row,
-                            problem.what()));
+    throw damaged_store(fmt::format("row {} of the store: {}", row, problem.what()));
   }
 }
 
@@ -205,15 +198,18 @@ void bind_row(SqliteStatement& statement,
   bind_text_or_null(readings);
 }
 
+const std::string_view kRowColumns =
+    "m.id, m.run, r.id, k.text, v.text, m.cache, m.purpose, m.outcome, m.reason, "
+    "m.library_choice, m.reference_implementation, m.samples, m.repetitions, m.n, "
+    "m.median_seconds, m.low_seconds, m.high_seconds, m.min_seconds, m.p90_seconds, "
+    "m.mean_seconds, m.min_has_company, m.floor_seconds, m.creation_seconds, "
+    "m.first_call_seconds, m.reorder_seconds, m.workspace_bytes, m.maximum_error, m.output_hash, "
+    "m.involuntary_switches, m.steal_ratio, m.load, m.pressure_ratio, m.disturbed, m.attempt, "
+    "m.process, m.started, m.wall_seconds, m.checksum, a.text, m.readings ";
+
 const std::string& select_rows_sql() {
   static const std::string sql =
-      "select m.id, m.run, r.id, k.text, v.text, m.cache, m.purpose, m.outcome, m.reason, "
-      "m.library_choice, m.reference_implementation, m.samples, m.repetitions, m.n, "
-      "m.median_seconds, m.low_seconds, m.high_seconds, m.min_seconds, m.p90_seconds, "
-      "m.mean_seconds, m.min_has_company, m.floor_seconds, m.creation_seconds, "
-      "m.first_call_seconds, m.reorder_seconds, m.workspace_bytes, m.maximum_error, m.output_hash, "
-      "m.involuntary_switches, m.steal_ratio, m.load, m.pressure_ratio, m.disturbed, m.attempt, "
-      "m.process, m.started, m.wall_seconds, m.checksum, a.text, m.readings "
+      std::string("select ").append(kRowColumns) +
       "from measurements m join runs r on r.number = m.run join layer_keys k on k.id = m.layer_key "
       "join variants v on v.id = m.variant "
       "left join attribute_sets a on a.id = m.attributes ";
@@ -273,6 +269,38 @@ ReadRow read_row(SqliteStatement& statement) {
   row.attributes = read_json(statement.text(), &attributes_from_json, id);
   row.readings = read_json(statement.text(), &readings_from_json, id);
   return result;
+}
+
+std::string row_fault(const ReadRow& row) {
+  const StoredMeasurement& stored = row.stored;
+  const Measurement& measurement = stored.measurement;
+  const auto hash = [](const std::string& text) { return ContentHash().bytes(text).stored(); };
+  const auto fault = [&](const char* what) {
+    return fmt::format(
+        "row {} of run {} ({}): {}", stored.row, stored.run, measurement.key.text, what);
+  };
+  if (row.checksum !=
+      row_checksum(
+          measurement, hash(stored.run), hash(measurement.key.text), hash(measurement.variant))) {
+    return fault("does not match its checksum");
+  }
+  if (!row.samples_intact) {
+    return fault("its samples are damaged");
+  }
+  if (stored.row >> 32 != row.run_number) {
+    return fmt::format("row {}: belongs to run {} by its id, to {} by its column",
+                       stored.row,
+                       stored.row >> 32,
+                       row.run_number);
+  }
+  return {};
+}
+
+StoredMeasurement intact(ReadRow row) {
+  if (const std::string fault = row_fault(row); !fault.empty()) {
+    throw damaged_store(fault);
+  }
+  return std::move(row.stored);
 }
 
 }  // namespace plumb

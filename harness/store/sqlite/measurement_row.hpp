@@ -45,8 +45,11 @@ void bind_row(SqliteStatement& statement,
               std::string_view samples,
               const std::string& readings);
 
-/// Returns the statement that selects the columns for read_row(): "select … from measurements m
-/// join …". Add a condition on m, k (layer_keys), v (variants) or r (runs).
+/// Columns for read_row(), of m (measurements), r (runs), k (layer_keys), v (variants) and a
+/// (attribute_sets).
+extern const std::string_view kRowColumns;
+/// Returns the statement that selects kRowColumns: "select … from measurements m join …". Add a
+/// condition on m, k, v or r.
 [[nodiscard]] const std::string& select_rows_sql();
 
 /// Row as read, with what its verification needs.
@@ -58,5 +61,9 @@ struct ReadRow {
 };
 /// Reads the current row of a statement. Throws Error{kEnvironment} if a word in it is unknown.
 [[nodiscard]] ReadRow read_row(SqliteStatement& statement);
+/// Returns what is wrong with a row by its checksums and its id. Empty: nothing.
+[[nodiscard]] std::string row_fault(const ReadRow& row);
+/// Returns the row. Throws Error{kEnvironment} if something is wrong with it.
+[[nodiscard]] StoredMeasurement intact(ReadRow row);
 
 }  // namespace plumb

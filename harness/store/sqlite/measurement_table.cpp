@@ -8,6 +8,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/results/sample_codec.hpp"
+#include "harness/store/sqlite/damage.hpp"
 
 namespace plumb {
 namespace {
@@ -15,16 +16,24 @@ namespace {
 // Enough rows to make the start of a statement cheap, and few enough parameters for any database.
 constexpr std::size_t kRowsPerStatement = 32;
 
-StoredMeasurement intact(ReadRow row) {
-  if (!row.samples_intact) {
-    throw Error(
-        Error::Kind::kEnvironment,
-        fmt::format("the samples of row {} are damaged: run plumb store verify", row.stored.row));
-  }
-  return std::move(row.stored);
+}  // namespace
+
+void RowCount::add(const Measurement& row) {
+  ok_ += row.outcome.timed() ? 1 : 0;
+  failed_ += row.outcome.timed() || row.outcome.kind == Outcome::Kind::kSkipped ? 0 : 1;
 }
 
-}  // namespace
+void RowCount::require_complete(const RunEntry& run, const RunId& id) const {
+  if (ok_ != run.rows_ok || failed_ != run.rows_failed) {
+    throw damaged_store(
+        fmt::format("run {} counted {} timed and {} failed rows, {} and {} are there",
+                    id,
+                    run.rows_ok,
+                    run.rows_failed,
+                    ok_,
+                    failed_));
+  }
+}
 
 MeasurementTable::MeasurementTable(StatementCache& statements)
     : statements_(statements),
@@ -80,10 +89,11 @@ void MeasurementTable::prepare(const Measurement& given,
   out.samples = encode_samples(out.row->samples, out.row->repetitions);
 }
 
-void MeasurementTable::link_reused(std::int64_t run_number, std::span<const RowId> rows) {
+void MeasurementTable::link_reused(RunEntry& run, std::span<const RowId> rows) {
   const StatementUse exists = statements_.use("select run from measurements where id = ?");
   const StatementUse link = statements_.use(
-      "insert into reused_rows (run, measurement) values (?, ?) on conflict do nothing");
+      "insert into reused_rows (run, measurement) values (?, ?) on conflict do nothing "
+      "returning measurement");
   for (const RowId row : rows) {
     exists->bind(row);
     if (!exists->step()) {
@@ -93,11 +103,16 @@ void MeasurementTable::link_reused(std::int64_t run_number, std::span<const RowI
                       "this bug",
                       row));
     }
-    const bool own = exists->integer() == run_number;
+    const bool own = exists->integer() == run.run.number;
     exists->reset();
-    if (!own) {
-      link->bind(run_number).bind(row).run();
+    if (own) {
+      continue;
     }
+    link->bind(run.run.number).bind(row);
+    if (link->step()) {
+      run.reused_checksum = add_checksums(run.reused_checksum, reuse_checksum(row));
+    }
+    link->reset();
   }
 }
 
@@ -108,23 +123,31 @@ void MeasurementTable::forget() {
   newest_.forget();
 }
 
-std::vector<StoredMeasurement> MeasurementTable::of_run(std::int64_t run_number) {
+std::vector<StoredMeasurement> MeasurementTable::of_run(const RunEntry& run, const RunId& id) {
   std::vector<StoredMeasurement> rows;
   {
+    RowCount count;
     const StatementUse own =
         statements_.use(select_rows_sql() + "where m.id >= ? and m.id < ? order by m.id");
-    own->bind(row_id_of(run_number, 0)).bind(row_id_of(run_number + 1, 0));
+    own->bind(row_id_of(run.run.number, 0)).bind(row_id_of(run.run.number + 1, 0));
     while (own->step()) {
       rows.push_back(intact(read_row(*own)));
+      count.add(rows.back().measurement);
     }
+    count.require_complete(run, id);
   }
+  const std::size_t reused_rows = reused_by(run, id).size();
+  const std::size_t own_rows = rows.size();
   const StatementUse reused =
       statements_.use(select_rows_sql() +
                       "join reused_rows u on u.measurement = m.id where u.run = ? order by m.id");
-  reused->bind(run_number);
+  reused->bind(run.run.number);
   while (reused->step()) {
     rows.push_back(intact(read_row(*reused)));
     rows.back().reused = true;
+  }
+  if (rows.size() - own_rows != reused_rows) {
+    throw damaged_store(fmt::format("run {} lacks rows that it reuses", id));
   }
   std::sort(rows.begin(), rows.end(), [](const StoredMeasurement& a, const StoredMeasurement& b) {
     return a.row < b.row;
@@ -160,13 +183,18 @@ std::vector<StoredMeasurement> MeasurementTable::reusable(const std::string& env
   return rows;
 }
 
-std::vector<RowId> MeasurementTable::reused_by(std::int64_t run_number) {
+std::vector<RowId> MeasurementTable::reused_by(const RunEntry& run, const RunId& id) {
   const StatementUse statement =
       statements_.use("select measurement from reused_rows where run = ? order by measurement");
-  statement->bind(run_number);
+  statement->bind(run.run.number);
   std::vector<RowId> rows;
+  std::int64_t sum = 0;
   while (statement->step()) {
     rows.push_back(statement->integer());
+    sum = add_checksums(sum, reuse_checksum(rows.back()));
+  }
+  if (sum != run.reused_checksum) {
+    throw damaged_store(fmt::format("run {}: the rows that it reuses are not those it took", id));
   }
   return rows;
 }

@@ -7,6 +7,7 @@
 
 #include "harness/store/sqlite/measurement_row.hpp"
 #include "harness/store/sqlite/newest_runs.hpp"
+#include "harness/store/sqlite/run_row.hpp"
 #include "harness/store/sqlite/statement_cache.hpp"
 #include "harness/store/sqlite/text_table.hpp"
 
@@ -21,6 +22,18 @@ namespace plumb {
   return row & 0xFFFFFFFF;
 }
 
+/// Count of a run's own rows by outcome, to be compared with what the run counted.
+class RowCount {
+ public:
+  void add(const Measurement& row);
+  /// Throws Error{kEnvironment} if the run has fewer or more rows than it counted.
+  void require_complete(const RunEntry& run, const RunId& id) const;
+
+ private:
+  std::int64_t ok_ = 0;
+  std::int64_t failed_ = 0;
+};
+
 /// Writer and reader of the tables measurements and reused_rows. The caller opens the transactions.
 class MeasurementTable {
  public:
@@ -32,19 +45,21 @@ class MeasurementTable {
                             std::int64_t run_checksum,
                             std::int64_t first_position,
                             std::span<const Measurement> rows);
-  /// Makes rows part of a run. Rows that are linked already stay. Throws Error{kInternal} for a row
-  /// that does not exist.
-  void link_reused(std::int64_t run_number, std::span<const RowId> rows);
+  /// Makes rows part of a run, and adds them to its `reused_checksum`. Rows that are linked already
+  /// stay. Throws Error{kInternal} for a row that does not exist.
+  void link_reused(RunEntry& run, std::span<const RowId> rows);
   void forget();
 
-  /// Returns a run's own and reused rows, in order of id.
-  [[nodiscard]] std::vector<StoredMeasurement> of_run(std::int64_t run_number);
+  /// Returns a run's own and reused rows, in order of id. Throws Error{kEnvironment} if one does
+  /// not match its checksum, or if there are not as many as the run counted.
+  [[nodiscard]] std::vector<StoredMeasurement> of_run(const RunEntry& run, const RunId& id);
   [[nodiscard]] std::vector<StoredMeasurement> reusable(const std::string& environment,
                                                         std::span<const LayerKey> keys,
                                                         CacheMode cache,
                                                         std::optional<Timestamp> not_before);
-  /// Returns the ids of the rows that a run reuses, in order.
-  [[nodiscard]] std::vector<RowId> reused_by(std::int64_t run_number);
+  /// Returns the ids of the rows that a run reuses, in order. Throws Error{kEnvironment} if they
+  /// are not those that it took over.
+  [[nodiscard]] std::vector<RowId> reused_by(const RunEntry& run, const RunId& id);
   [[nodiscard]] NewestRuns& newest() { return newest_; }
 
  private:

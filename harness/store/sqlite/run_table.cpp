@@ -5,91 +5,21 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/results/json_object.hpp"
 #include "harness/store/content_hash.hpp"
+#include "harness/store/sqlite/damage.hpp"
+#include "harness/store/sqlite/run_row.hpp"
 
 namespace plumb {
 namespace {
 
-using nlohmann::json;
-
-std::string dump(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
-Facts facts_from(const std::string& text) {
-  const json value = {{"facts", parse_json(text)}};
-  return JsonObject(value).facts("facts");
-}
-
-constexpr std::string_view kSelectRecord =
-    "select r.id, r.suite, r.suite_hash, r.backend, r.stack, e.identity, r.facts, r.shard, "
-    "r.command, r.started, r.state, r.finished, r.rows_ok, r.rows_failed, "
-    "(select count(*) from reused_rows u where u.run = r.number), {} "
-    "from runs r join environments e on e.number = r.environment "
-    "join suites s on s.hash = r.resolved_hash ";
-
-std::string select_record(RunTable::Detail detail) {
-  return fmt::format(fmt::runtime(kSelectRecord),
-                     detail == RunTable::Detail::kFull ? "s.resolved" : "''");
-}
-
-RunRecord read_record(SqliteStatement& statement) {
-  RunRecord record;
-  RunHeader& header = record.header;
-  header.id = statement.text();
-  header.suite = statement.text();
-  header.suite_hash = statement.text();
-  header.backend = statement.text();
-  header.stack = statement.text();
-  header.environment.identity = facts_from(statement.text());
-  header.environment.facts = facts_from(statement.text());
-  header.shard = statement.text();
-  const json command = {{"command", parse_json(statement.text())}};
-  header.command = JsonObject(command).texts("command", 1'000'000);
-  header.started = statement.time();
-  const std::string state = statement.text();
-  const std::optional<RunState> known = parse_run_state(state);
-  if (!known) {
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("run {} has the unknown state '{}': the store is damaged; run plumb "
-                            "store verify",
-                            header.id,
-                            state));
-  }
-  record.state = *known;
-  record.finished = statement.optional_time();
-  record.rows_ok = statement.integer();
-  record.rows_failed = statement.integer();
-  record.rows_reused = statement.integer();
-  header.resolved_suite = statement.text();
-  return record;
+std::int64_t tag_checksum(std::string_view tag, std::string_view run) {
+  return ContentHash().add(tag).add(run).stored();
 }
 
 }  // namespace
-
-std::int64_t run_checksum(const RunHeader& header) {
-  ContentHash hash;
-  for (const std::string* const text : {&header.id,
-                                        &header.suite,
-                                        &header.suite_hash,
-                                        &header.resolved_suite,
-                                        &header.backend,
-                                        &header.stack,
-                                        &header.shard}) {
-    hash.add(std::string_view(*text));
-  }
-  for (const Facts* const facts : {&header.environment.identity, &header.environment.facts}) {
-    hash.add(std::string_view(dump(*facts)));
-  }
-  hash.add(std::string_view(dump(header.command)));
-  hash.add(std::int64_t{header.started.time_since_epoch().count()});
-  return hash.stored();
-}
 
 std::int64_t RunTable::environment_number(const Environment& environment) {
   const std::string id = environment.id();
@@ -100,7 +30,7 @@ std::int64_t RunTable::environment_number(const Environment& environment) {
       return find->integer();
     }
   }
-  const std::string identity = dump(environment.identity);
+  const std::string identity = facts_text(environment.identity);
   const StatementUse insert = statements_.use(
       "insert into environments (number, id, identity) "
       "select coalesce(max(number), 0) + 1, ?, ? from environments returning number");
@@ -123,40 +53,32 @@ void RunTable::insert(const RunHeader& header) {
     suite->bind(std::string_view(resolved_hash)).bind(std::string_view(header.resolved_suite));
     suite->run();
   }
-  const std::string facts = dump(header.environment.facts);
-  const std::string command = dump(header.command);
-  const StatementUse statement = statements_.use(
-      "insert into runs (number, id, suite, suite_hash, resolved_hash, backend, stack, "
-      "environment, facts, shard, command, started, state, finished, next_position, rows_ok, "
-      "rows_failed, checksum) select coalesce(max(number), 0) + 1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-      "?, 'running', null, 0, 0, 0, ? from runs");
-  for (const std::string* const text : {&header.id,
-                                        &header.suite,
-                                        &header.suite_hash,
-                                        &resolved_hash,
-                                        &header.backend,
-                                        &header.stack}) {
-    statement->bind(std::string_view(*text));
+  const BriefHeader brief = brief_header(header, resolved_hash);
+  const auto& texts = brief.texts;
+  {
+    const StatementUse statement = statements_.use(
+        "insert into runs (number, id, suite, suite_hash, resolved_hash, backend, stack, facts, "
+        "shard, command, environment, started, state, finished, next_position, rows_ok, "
+        "rows_failed, checksum, brief_checksum) select coalesce(max(number), 0) + 1, ?, ?, ?, ?, "
+        "?, ?, ?, ?, ?, ?, ?, 'running', null, 0, 0, 0, ?, ? from runs");
+    for (const std::size_t column : {0U, 1U, 2U, 3U, 4U, 5U, 7U, 8U, 9U}) {
+      statement->bind(std::string_view(texts.at(column)));
+    }
+    statement->bind(environment).bind(header.started).bind(run_checksum(header));
+    statement->bind(brief.checksum()).run();
   }
-  statement->bind(environment).bind(std::string_view(facts)).bind(std::string_view(header.shard));
-  statement->bind(std::string_view(command)).bind(header.started).bind(run_checksum(header));
-  statement->run();
+  store(require(header.id));
 }
 
 std::optional<RunTable::Entry> RunTable::find(const RunId& run) {
   const StatementUse statement = statements_.use(
-      "select number, environment, started, next_position, state from runs where id = ?");
+      fmt::format("select {}, r.started from runs r where r.id = ?", kProgressColumns));
   statement->bind(std::string_view(run));
   if (!statement->step()) {
     return std::nullopt;
   }
-  Entry entry;
-  entry.run.number = statement->integer();
-  entry.run.environment = statement->integer();
+  Entry entry = read_progress(*statement, run);
   entry.run.started = statement->time();
-  entry.id_checksum = ContentHash().bytes(run).stored();
-  entry.next_position = statement->integer();
-  entry.state = parse_run_state(statement->text_view()).value_or(RunState::kRunning);
   return entry;
 }
 
@@ -169,63 +91,117 @@ RunTable::Entry RunTable::require(const RunId& run) {
   return *entry;
 }
 
-void RunTable::count_rows(const Entry& entry, std::span<const Measurement> rows) {
+void RunTable::count_rows(Entry& entry, std::span<const Measurement> rows) {
   const auto ok = std::count_if(
       rows.begin(), rows.end(), [](const Measurement& row) { return row.outcome.timed(); });
   const auto skipped = std::count_if(rows.begin(), rows.end(), [](const Measurement& row) {
     return row.outcome.kind == Outcome::Kind::kSkipped;
   });
-  const StatementUse statement = statements_.use(
-      "update runs set next_position = next_position + ?, rows_ok = rows_ok + ?, "
-      "rows_failed = rows_failed + ?, state = 'running', finished = null where number = ?");
   const auto total = static_cast<std::int64_t>(rows.size());
-  statement->bind(total).bind(std::int64_t{ok}).bind(total - ok - skipped);
+  entry.next_position += total;
+  entry.rows_ok += ok;
+  entry.rows_failed += total - ok - skipped;
+  entry.state = RunState::kRunning;
+  entry.finished.reset();
+  store(entry);
+}
+
+void RunTable::store(const Entry& entry) {
+  const StatementUse statement = statements_.use(
+      "update runs set next_position = ?, rows_ok = ?, rows_failed = ?, reused_checksum = ?, "
+      "state = ?, finished = ?, progress_checksum = ? where number = ?");
+  statement->bind(entry.next_position).bind(entry.rows_ok).bind(entry.rows_failed);
+  statement->bind(entry.reused_checksum);
+  statement->bind(to_text(entry.state)).bind(entry.finished).bind(progress_checksum(entry));
   statement->bind(entry.run.number).run();
 }
 
-void RunTable::set_state(std::int64_t number, RunState state, std::optional<Timestamp> finished) {
-  const StatementUse statement =
-      statements_.use("update runs set state = ?, finished = ? where number = ?");
-  statement->bind(to_text(state)).bind(finished).bind(number).run();
+void RunTable::guard_all() {
+  std::vector<std::pair<RunId, std::int64_t>> briefs;
+  {
+    const StatementUse runs = statements_.use(select_run_sql(false));
+    while (runs->step()) {
+      const BriefHeader brief = read_brief(*runs);
+      briefs.emplace_back(brief.texts.front(), brief.checksum());
+    }
+  }
+  for (const auto& [run, checksum] : briefs) {
+    const StatementUse guard = statements_.use("update runs set brief_checksum = ? where id = ?");
+    guard->bind(checksum).bind(std::string_view(run)).run();
+    Entry entry = require(run);
+    const StatementUse reused =
+        statements_.use("select measurement from reused_rows where run = ?");
+    reused->bind(entry.run.number);
+    entry.reused_checksum = 0;
+    while (reused->step()) {
+      entry.reused_checksum =
+          add_checksums(entry.reused_checksum, reuse_checksum(reused->integer()));
+    }
+    store(entry);
+  }
+  std::vector<std::pair<std::string, RunId>> tags;
+  {
+    const StatementUse tag =
+        statements_.use("select t.tag, r.id from tags t join runs r on r.number = t.run");
+    while (tag->step()) {
+      tags.emplace_back(tag->text(), RunId());
+      tags.back().second = tag->text();
+    }
+  }
+  for (const auto& [tag, run] : tags) {
+    const StatementUse guard = statements_.use("update tags set checksum = ? where tag = ?");
+    guard->bind(tag_checksum(tag, run)).bind(std::string_view(tag)).run();
+  }
+}
+
+void RunTable::add_tags(std::span<RunRecord> records, const std::optional<RunId>& only) {
+  const StatementUse tags = statements_.use(
+      std::string("select r.id, t.tag, t.checksum from tags t join runs r on r.number = t.run ") +
+      (only ? "where r.id = ? " : "") + "order by t.tag");
+  if (only) {
+    tags->bind(std::string_view(*only));
+  }
+  while (tags->step()) {
+    const std::string run = tags->text();
+    std::string tag = tags->text();
+    const std::optional<std::int64_t> checksum = tags->optional_integer();
+    if (checksum && *checksum != tag_checksum(tag, run)) {
+      throw damaged_store(fmt::format("tag '{}' of run {}: does not match its checksum", tag, run));
+    }
+    const auto tagged = std::find_if(records.begin(), records.end(), [&](const RunRecord& record) {
+      return record.header.id == run;
+    });
+    if (tagged != records.end()) {
+      tagged->tags.push_back(std::move(tag));
+    }
+  }
 }
 
 std::vector<RunRecord> RunTable::records(Detail detail) {
   std::vector<RunRecord> result;
   {
-    const StatementUse statement =
-        statements_.use(select_record(detail) + "order by r.started desc, r.number desc");
+    const StatementUse statement = statements_.use(select_run_sql(detail == Detail::kFull) +
+                                                   "order by r.started desc, r.number desc");
     while (statement->step()) {
-      result.push_back(read_record(*statement));
+      result.push_back(read_run(*statement, detail == Detail::kFull));
     }
   }
-  const StatementUse tags = statements_.use(
-      "select r.id, t.tag from tags t join runs r on r.number = t.run order by t.tag");
-  while (tags->step()) {
-    const std::string run = tags->text();
-    const auto tagged = std::find_if(result.begin(), result.end(), [&](const RunRecord& record) {
-      return record.header.id == run;
-    });
-    if (tagged != result.end()) {
-      tagged->tags.push_back(tags->text());
-    }
-  }
+  add_tags(result, std::nullopt);
   return result;
 }
 
 RunRecord RunTable::record(const RunId& run, Detail detail) {
   RunRecord result;
   {
-    const StatementUse statement = statements_.use(select_record(detail) + "where r.id = ?");
+    const StatementUse statement =
+        statements_.use(select_run_sql(detail == Detail::kFull) + "where r.id = ?");
     statement->bind(std::string_view(run));
-    PLUMB_CHECK(statement->step());
-    result = read_record(*statement);
+    if (!statement->step()) {
+      throw damaged_store(fmt::format("run {} lacks its environment or its suite", run));
+    }
+    result = read_run(*statement, detail == Detail::kFull);
   }
-  const StatementUse tags = statements_.use(
-      "select t.tag from tags t join runs r on r.number = t.run where r.id = ? order by t.tag");
-  tags->bind(std::string_view(run));
-  while (tags->step()) {
-    result.tags.push_back(tags->text());
-  }
+  add_tags({&result, 1}, run);
   return result;
 }
 
@@ -248,8 +224,8 @@ RunId RunTable::resolve(const std::string& name) {
     }
   }
   std::vector<std::string> matches;
-  const StatementUse prefix =
-      statements_.use("select id from runs where substr(id, 1, ?) = ? order by id limit 5");
+  const StatementUse prefix = statements_.use(
+      "select id from runs not indexed where substr(id, 1, ?) = ? order by id limit 5");
   prefix->bind(static_cast<std::int64_t>(name.size())).bind(std::string_view(name));
   while (!name.empty() && prefix->step()) {
     matches.push_back(prefix->text());
@@ -257,6 +233,8 @@ RunId RunTable::resolve(const std::string& name) {
   if (matches.size() == 1) {
     return matches.front();
   }
+  // A name that is not found may be one that was damaged.
+  (void)records(Detail::kBrief);
   throw Error(Error::Kind::kUser,
               matches.empty()
                   ? fmt::format("there is no run or tag '{}': {}", name, what_there_is())
@@ -284,7 +262,7 @@ bool RunTable::has_tag(const std::string& tag) {
   return statement->step();
 }
 
-void RunTable::tag(std::int64_t number, const std::string& tag) {
+void RunTable::tag(const RunId& run, const std::string& tag) {
   const bool good = !tag.empty() && tag.size() <= 100 && tag.front() != '@' && tag.front() != '-' &&
                     std::all_of(tag.begin(), tag.end(), [](char c) {
                       return static_cast<unsigned char>(c) > 0x20 && c != 0x7F;
@@ -299,9 +277,10 @@ void RunTable::tag(std::int64_t number, const std::string& tag) {
     throw Error(Error::Kind::kUser, fmt::format("'{}' cannot be a tag: a run has this id", tag));
   }
   const StatementUse statement = statements_.use(
-      "insert into tags (tag, run) values (?, ?) on conflict (tag) do update set run = "
-      "excluded.run");
-  statement->bind(std::string_view(tag)).bind(number).run();
+      "insert into tags (tag, run, checksum) values (?, ?, ?) on conflict (tag) do update set run "
+      "= excluded.run, checksum = excluded.checksum");
+  statement->bind(std::string_view(tag)).bind(require(run).run.number);
+  statement->bind(tag_checksum(tag, run)).run();
 }
 
 }  // namespace plumb

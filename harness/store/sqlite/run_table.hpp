@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/results/run.hpp"
-#include "harness/store/sqlite/newest_runs.hpp"
+#include "harness/store/sqlite/run_row.hpp"
 #include "harness/store/sqlite/statement_cache.hpp"
 
 namespace plumb {
@@ -16,13 +16,7 @@ namespace plumb {
 /// transactions.
 class RunTable {
  public:
-  /// Data of a run that is needed to write to it.
-  struct Entry {
-    NewestRuns::Run run;
-    std::int64_t id_checksum = 0;  ///< ContentHash of the run's id
-    std::int64_t next_position = 0;
-    RunState state = RunState::kRunning;
-  };
+  using Entry = RunEntry;
   enum class Detail {
     kBrief,  ///< without the resolved suite, which may be large
     kFull,
@@ -32,12 +26,16 @@ class RunTable {
 
   /// Adds a run, in the state running. Throws Error{kInternal} if there is a run with this id.
   void insert(const RunHeader& header);
+  /// Throws Error{kEnvironment} if the data do not match their checksum.
   [[nodiscard]] std::optional<Entry> find(const RunId& run);
   /// Returns the data of a run. Throws Error{kInternal} if there is no such run.
   [[nodiscard]] Entry require(const RunId& run);
   /// Counts rows that were just stored and sets the run's state to running.
-  void count_rows(const Entry& entry, std::span<const Measurement> rows);
-  void set_state(std::int64_t number, RunState state, std::optional<Timestamp> finished);
+  void count_rows(Entry& entry, std::span<const Measurement> rows);
+  /// Stores what changes while a run goes on, with its checksum.
+  void store(const Entry& entry);
+  /// Computes the checksums of all runs and tags that have none: those of an older schema.
+  void guard_all();
 
   /// Returns all runs, newest start first.
   [[nodiscard]] std::vector<RunRecord> records(Detail detail);
@@ -48,16 +46,16 @@ class RunTable {
 
   /// Assigns a tag to a run, and takes it from another run that has it. Throws Error{kUser} for a
   /// text that cannot be a tag.
-  void tag(std::int64_t number, const std::string& tag);
+  void tag(const RunId& run, const std::string& tag);
   [[nodiscard]] bool has_tag(const std::string& tag);
+  /// Throws Error{kEnvironment} if a tag does not match its checksum.
+  void check_tags() { add_tags({}, std::nullopt); }
 
  private:
   [[nodiscard]] std::int64_t environment_number(const Environment& environment);
+  void add_tags(std::span<RunRecord> records, const std::optional<RunId>& only);
   [[nodiscard]] std::string what_there_is();
   StatementCache& statements_;
 };
-
-/// Returns the checksum of a run's header, which does not change while the run goes on.
-[[nodiscard]] std::int64_t run_checksum(const RunHeader& header);
 
 }  // namespace plumb

@@ -5,6 +5,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/store/migration.hpp"
+#include "harness/store/sqlite/damage.hpp"
 #include "harness/store/sqlite/sqlite_statement.hpp"
 #include "harness/store/sqlite/sqlite_transaction.hpp"
 
@@ -38,8 +39,14 @@ int schema_version_of(SqliteConnection& connection) {
                                           "select count(*) from sqlite_master "
                                           "where type = 'table' and name = 'migrations'") == 1;
   if (has_history) {
-    return static_cast<int>(
-        single_integer(connection, "select coalesce(max(number), 0) from migrations"));
+    const std::int64_t newest =
+        single_integer(connection, "select coalesce(max(number), 0) from migrations");
+    const std::int64_t noted = single_integer(connection, "select count(*) from migrations");
+    if (newest < 1 || (newest != noted && newest <= newest_version())) {
+      throw damaged_store(fmt::format(
+          "'{}' lists {} migrations up to number {}", connection.path().string(), noted, newest));
+    }
+    return static_cast<int>(newest);
   }
   if (single_integer(connection, "select count(*) from sqlite_master") != 0) {
     throw Error(Error::Kind::kEnvironment,
@@ -50,7 +57,9 @@ int schema_version_of(SqliteConnection& connection) {
   return 0;
 }
 
-void bring_up_to_date(SqliteConnection& connection, bool migrate) {
+void bring_up_to_date(SqliteConnection& connection,
+                      bool migrate,
+                      const std::function<void()>& guard) {
   const int before = schema_version_of(connection);
   refuse_newer(connection, before);
   if (before == newest_version()) {
@@ -78,6 +87,7 @@ void bring_up_to_date(SqliteConnection& connection, bool migrate) {
       note.bind(std::int64_t{migration.number}).bind(migration.name).run();
     }
   }
+  guard();
   transaction.commit();
 }
 

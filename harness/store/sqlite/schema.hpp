@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
+
 #include "harness/store/sqlite/sqlite_connection.hpp"
 
 namespace plumb {
@@ -13,6 +15,9 @@ namespace plumb {
 /// is always filled, an older one only if `migrate`. Throws Error{kEnvironment} naming both
 /// versions for a newer store and for an older one that must not be migrated. Throws it also for an
 /// older store that is read-only.
-void bring_up_to_date(SqliteConnection& connection, bool migrate);
+/// `guard` computes the checksums that a migration cannot, in the same transaction.
+void bring_up_to_date(SqliteConnection& connection,
+                      bool migrate,
+                      const std::function<void()>& guard);
 
 }  // namespace plumb

@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "harness/store/sqlite/measurement_row.hpp"
+
 namespace plumb {
 namespace {
 
@@ -16,25 +18,16 @@ struct Candidate {
 };
 
 Candidate read_candidate(SqliteStatement& statement) {
+  StoredMeasurement row = intact(read_row(statement));
   Candidate candidate;
   SeriesPoint& point = candidate.point;
-  point.run = statement.text();
+  point.run = std::move(row.run);
   point.environment = statement.text();
   point.stack = statement.text();
   point.started = statement.time();
-  point.variant = statement.text();
-  candidate.confirmed = statement.text_view() == to_text(Purpose::kConfirm);
-  Measurement row;
-  row.summary.n = static_cast<std::size_t>(statement.integer());
-  row.summary.median = statement.seconds();
-  row.summary.interval.low = statement.seconds();
-  row.summary.interval.high = statement.seconds();
-  row.summary.min = statement.seconds();
-  row.summary.p90 = statement.seconds();
-  row.summary.mean = statement.seconds();
-  row.summary.min_has_company = statement.flag();
-  row.floor = statement.seconds();
-  point.corrected = row.corrected();
+  point.corrected = row.measurement.corrected();
+  point.variant = std::move(row.measurement.variant);
+  candidate.confirmed = row.measurement.purpose == Purpose::kConfirm;
   return candidate;
 }
 
@@ -68,12 +61,12 @@ SeriesPoint best_of(std::vector<Candidate>& rows) {
 std::vector<SeriesPoint> SeriesReader::read(const SeriesQuery& query,
                                             std::optional<std::int64_t> run) {
   std::string sql =
-      "select r.id, e.id, r.stack, r.started, v.text, m.purpose, m.n, m.median_seconds, "
-      "m.low_seconds, m.high_seconds, m.min_seconds, m.p90_seconds, m.mean_seconds, "
-      "m.min_has_company, m.floor_seconds "
+      std::string("select ").append(kRowColumns) +
+      ", e.id, r.stack, r.started "
       // Cross joins keep this order: one search of the index (run, layer_key, cache) for each run.
       "from layer_keys k cross join runs r cross join measurements m "
       "join environments e on e.number = r.environment join variants v on v.id = m.variant "
+      "left join attribute_sets a on a.id = m.attributes "
       "where k.text = ? and m.run = r.number and m.layer_key = k.id and m.cache = ? "
       "and m.purpose in ('full', 'confirm') and m.outcome in ('ok', 'unstable')";
   sql += query.environment ? " and e.id = ?" : "";

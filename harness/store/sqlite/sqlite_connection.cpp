@@ -3,16 +3,20 @@
 
 #include <fmt/format.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "harness/base/error.hpp"
+#include "harness/store/sqlite/damage.hpp"
+#include "harness/store/sqlite/schema_check.hpp"
 
 namespace plumb {
 namespace {
 
 struct Advice {
   Error::Kind kind;
-  const char* text;
+  std::string text;
+  bool damaged = false;
 };
 
 Advice advice_for(int code) {
@@ -35,10 +39,22 @@ Advice advice_for(int code) {
     case SQLITE_AUTH:
       return {Error::Kind::kEnvironment, "check that the folder exists and may be written"};
     case SQLITE_NOTADB:
-      return {Error::Kind::kEnvironment, "this file is not a store: name another with --store"};
+      return {
+          Error::Kind::kEnvironment,
+          "this file is not a store, or its first bytes are damaged: name another with --store, "
+          "or move it and the files beside it that end in -wal and -shm away, then copy a "
+          "backup to its place"};
+    // SQLite meets these where a page or a reference is not what was written.
     case SQLITE_CORRUPT:
+    case SQLITE_CONSTRAINT:
+    case SQLITE_FORMAT:
+    case SQLITE_MISMATCH:
+    case SQLITE_SCHEMA:
+    case SQLITE_TOOBIG:
+      return {Error::Kind::kEnvironment, "the store is damaged", true};
+    case SQLITE_NOMEM:
       return {Error::Kind::kEnvironment,
-              "the file is damaged: run plumb store verify, and restore a copy or an export"};
+              "out of memory: close other programs, or verify the store"};
     default:
       return {Error::Kind::kInternal, "please report this bug"};
   }
@@ -57,6 +73,11 @@ std::string uri_of(const std::filesystem::path& path, std::string_view query) {
   return uri.append(query);
 }
 
+std::filesystem::path beside(std::filesystem::path store, const char* ending) {
+  store += ending;
+  return store;
+}
+
 }  // namespace
 
 void SqliteConnection::Close::operator()(sqlite3* handle) const noexcept {
@@ -71,17 +92,45 @@ SqliteConnection::SqliteConnection(std::filesystem::path path,
   const bool exists = std::filesystem::exists(path_, ignored);
   const bool folder_writable =
       ::access(path_.has_parent_path() ? path_.parent_path().c_str() : ".", W_OK) == 0;
-  std::filesystem::path log = path_;
-  log += "-wal";
-  if (exists && !folder_writable && !std::filesystem::exists(log, ignored)) {
-    // SQLite cannot make its shared-memory file here. Other processes without that right cannot
-    // write either, so the file may be read as unchanging.
-    open(uri_of(path_, "?immutable=1"), SQLITE_OPEN_READONLY);
+  if (exists && !folder_writable && !std::filesystem::exists(beside(path_, "-shm"), ignored)) {
+    open_unwritable();
   } else {
     open(uri_of(path_, ""),
          for_reading ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   }
+  opened_ = identity();
   check(sqlite3_busy_timeout(handle(), static_cast<int>(patience.count())), "set a time-out for");
+}
+
+// SQLite cannot make its shared-memory file here. Other processes without that right cannot write
+// either, so a file without a log may be read as unchanging.
+void SqliteConnection::open_unwritable() {
+  std::error_code ignored;
+  const std::uintmax_t log = std::filesystem::file_size(beside(path_, "-wal"), ignored);
+  if (ignored || log == 0) {
+    open(uri_of(path_, "?immutable=1"), SQLITE_OPEN_READONLY);
+    return;
+  }
+  copy_ = std::make_unique<StoreCopy>(path_);
+  open(uri_of(copy_->path(), ""), SQLITE_OPEN_READONLY);
+}
+
+std::optional<SqliteConnection::Identity> SqliteConnection::identity() const {
+  struct stat status {};
+  if (::stat(path_.c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  return Identity(status.st_dev, status.st_ino);
+}
+
+void SqliteConnection::require_in_place() const {
+  if (opened_ && identity() != opened_) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("the store '{}' was deleted, moved or replaced while it was in use: what this "
+                    "program stored in it last is lost; leave the file in place and run again",
+                    path_.string()));
+  }
 }
 
 void SqliteConnection::open(const std::string& uri, int flags) {
@@ -99,8 +148,17 @@ void SqliteConnection::check(int code, std::string_view doing) const {
   if (code == SQLITE_OK || code == SQLITE_ROW || code == SQLITE_DONE) {
     return;
   }
-  const Advice advice = advice_for(code);
-  const char* const words = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
+  const std::string words = handle_ ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
+  Advice advice = advice_for(code);
+  // A statement that is good for the schema fails only where the schema is another.
+  if (advice.kind == Error::Kind::kInternal && handle_) {
+    if (const std::string fault = schema_fault(handle_.get()); !fault.empty()) {
+      advice = {Error::Kind::kEnvironment, "the store is damaged: " + fault, true};
+    }
+  }
+  if (advice.damaged) {
+    advice.text.append("; ").append(kDamageAdvice);
+  }
   throw Error(advice.kind,
               fmt::format("cannot {} the store '{}': {} (SQLite code {}); {}",
                           doing,

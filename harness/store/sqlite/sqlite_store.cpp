@@ -58,7 +58,7 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, const StoreAccess& a
     (void)schema_version_of(connection);  // Refuses another program's file before it is touched.
     enter_wal_mode(connection);
   }
-  bring_up_to_date(connection, access.migrate);
+  bring_up_to_date(connection, access.migrate, [this] { tables_->runs.guard_all(); });
 }
 
 RunTable::Entry SqliteStore::writable_run(const RunId& run) {
@@ -77,7 +77,7 @@ void SqliteStore::begin_run(const RunHeader& header) {
 
 std::vector<RowId> SqliteStore::append(const RunId& run, std::span<const Measurement> rows) {
   return write([&] {
-    const RunTable::Entry entry = writable_run(run);
+    RunTable::Entry entry = writable_run(run);
     std::vector<RowId> ids =
         tables_->measurements.insert(entry.run, entry.id_checksum, entry.next_position, rows);
     tables_->runs.count_rows(entry, rows);
@@ -87,18 +87,18 @@ std::vector<RowId> SqliteStore::append(const RunId& run, std::span<const Measure
 
 void SqliteStore::link_reused(const RunId& run, std::span<const RowId> rows) {
   write([&] {
-    const RunTable::Entry entry = writable_run(run);
-    tables_->measurements.link_reused(entry.run.number, rows);
+    RunTable::Entry entry = writable_run(run);
+    tables_->measurements.link_reused(entry, rows);
     tables_->runs.count_rows(entry, {});
   });
 }
 
 void SqliteStore::finish_run(const RunId& run, RunState state, Timestamp finished) {
   write([&] {
-    const RunTable::Entry entry = writable_run(run);
-    tables_->runs.set_state(entry.run.number,
-                            state,
-                            state == RunState::kRunning ? std::nullopt : std::optional(finished));
+    RunTable::Entry entry = writable_run(run);
+    entry.state = state;
+    entry.finished = state == RunState::kRunning ? std::nullopt : std::optional(finished);
+    tables_->runs.store(entry);
   });
 }
 
@@ -112,7 +112,7 @@ RunRecord SqliteStore::find_run(const std::string& name) const {
 }
 
 std::vector<StoredMeasurement> SqliteStore::measurements(const RunId& run) const {
-  return read([&] { return tables_->measurements.of_run(tables_->runs.require(run).run.number); });
+  return read([&] { return tables_->measurements.of_run(tables_->runs.require(run), run); });
 }
 
 std::vector<StoredMeasurement> SqliteStore::reusable(const std::string& environment_id,
@@ -157,7 +157,7 @@ std::optional<DerivedRecord> SqliteStore::latest_calibration(
 }
 
 void SqliteStore::tag(const RunId& run, const std::string& tag) {
-  write([&] { tables_->runs.tag(tables_->runs.require(run).run.number, tag); });
+  write([&] { tables_->runs.tag(run, tag); });
 }
 
 std::int64_t SqliteStore::revision() const {

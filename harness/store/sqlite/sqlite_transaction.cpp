@@ -6,9 +6,10 @@
 namespace plumb {
 
 SqliteTransaction::SqliteTransaction(SqliteConnection& connection, Kind kind)
-    : connection_(connection) {
+    : connection_(connection), kind_(kind) {
   if (kind == Kind::kWrite) {
     connection.require_writable();
+    connection.require_in_place();
   }
   const char* const sql = kind == Kind::kWrite ? "begin immediate" : "begin";
   connection.check(sqlite3_exec(connection.handle(), sql, nullptr, nullptr, nullptr),
@@ -26,6 +27,9 @@ void SqliteTransaction::commit() {
   connection_.check(sqlite3_exec(connection_.handle(), "commit", nullptr, nullptr, nullptr),
                     "commit to");
   open_ = false;
+  if (kind_ == Kind::kWrite) {
+    connection_.require_in_place();
+  }
 }
 
 }  // namespace plumb

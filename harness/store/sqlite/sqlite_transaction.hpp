@@ -21,10 +21,13 @@ class SqliteTransaction {
   SqliteTransaction(SqliteTransaction&&) = delete;
   SqliteTransaction& operator=(SqliteTransaction&&) = delete;
 
+  /// Commits. Throws Error{kEnvironment} if the file was deleted or replaced, so that what was
+  /// written is nowhere.
   void commit();
 
  private:
   SqliteConnection& connection_;
+  Kind kind_;
   bool open_ = true;
 };
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/store/sqlite/store_export.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <ostream>
 #include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/store/export_chain.hpp"
 #include "harness/store/export_line.hpp"
+#include "harness/store/sqlite/damage.hpp"
 #include "harness/store/sqlite/sqlite_store.hpp"
 
 namespace plumb {
@@ -19,8 +23,9 @@ class Export {
  public:
   Export(SqliteTables& tables, std::ostream& out) : tables_(tables), out_(out) {
     for (const RunRecord& run : tables_.runs.records(RunTable::Detail::kBrief)) {
-      const std::int64_t number = tables_.runs.require(run.header.id).run.number;
-      ids_.emplace(number, run.header.id);
+      const RunEntry entry = tables_.runs.require(run.header.id);
+      ids_.emplace(entry.run.number, run.header.id);
+      entries_.emplace(entry.run.number, entry);
     }
   }
 
@@ -53,8 +58,8 @@ class Export {
     while (!open.empty()) {
       const std::int64_t number = open.back();
       open.pop_back();
-      std::vector<RowId> rows = tables_.measurements.reused_by(number);
-      for (const DerivedRecord& record : tables_.derived.of_run(ids_.at(number), std::nullopt)) {
+      std::vector<RowId> rows = reused_by(number);
+      for (const DerivedRecord& record : tables_.derived.of_run(id_of(number), std::nullopt)) {
         rows.insert(rows.end(), record.inputs.begin(), record.inputs.end());
       }
       for (const RowId row : rows) {
@@ -66,19 +71,37 @@ class Export {
     return {wanted.begin(), wanted.end()};
   }
 
+  std::vector<RowId> reused_by(std::int64_t number) {
+    const RunId& id = id_of(number);
+    return tables_.measurements.reused_by(entries_.at(number), id);
+  }
+
+  const RunId& id_of(std::int64_t number) const {
+    const auto found = ids_.find(number);
+    if (found == ids_.end()) {
+      throw damaged_store(
+          fmt::format("rows of a run with number {} are referred to, which is not there", number));
+    }
+    return found->second;
+  }
+
   void write_rows(std::int64_t number) {
+    RowCount count;
     const StatementUse statement =
         tables_.statements.use(select_rows_sql() + "where m.id >= ? and m.id < ? order by m.id");
     statement->bind(row_id_of(number, 0)).bind(row_id_of(number + 1, 0));
     while (statement->step()) {
-      const ReadRow row = read_row(*statement);
-      put(ExportedRow{
-          {row.stored.run, position_of(row.stored.row)}, row.checksum, row.stored.measurement});
+      ReadRow row = read_row(*statement);
+      const std::int64_t checksum = row.checksum;
+      StoredMeasurement stored = intact(std::move(row));
+      put(ExportedRow{{stored.run, position_of(stored.row)}, checksum, stored.measurement});
+      count.add(stored.measurement);
     }
+    count.require_complete(entries_.at(number), ids_.at(number));
   }
 
   void write_reuse(std::int64_t number) {
-    const std::vector<RowId> rows = tables_.measurements.reused_by(number);
+    const std::vector<RowId> rows = reused_by(number);
     for (std::size_t from = 0; from < rows.size(); from += kReferencesPerLine) {
       const std::size_t to = std::min(rows.size(), from + kReferencesPerLine);
       put(ExportedReuse{ids_.at(number), references(std::span(rows).subspan(from, to - from))});
@@ -98,13 +121,13 @@ class Export {
     std::vector<RowReference> result;
     result.reserve(rows.size());
     for (const RowId row : rows) {
-      result.push_back({ids_.at(row >> 32), position_of(row)});
+      result.push_back({id_of(row >> 32), position_of(row)});
     }
     return result;
   }
 
   void put(const ExportLine& line) {
-    out_ << to_json(line) << '\n';
+    out_ << chain_.seal(to_json(line)) << '\n';
     ++lines_;
     require_written();
   }
@@ -120,6 +143,8 @@ class Export {
   SqliteTables& tables_;
   std::ostream& out_;
   std::map<std::int64_t, RunId> ids_;
+  std::map<std::int64_t, RunEntry> entries_;
+  ExportChain chain_;
   std::int64_t lines_ = 0;
 };
 

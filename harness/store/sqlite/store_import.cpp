@@ -7,8 +7,11 @@
 #include <map>
 #include <unordered_map>
 
+#include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/store/content_hash.hpp"
+#include "harness/store/derived_payload.hpp"
+#include "harness/store/export_chain.hpp"
 #include "harness/store/export_line.hpp"
 #include "harness/store/sqlite/sqlite_store.hpp"
 
@@ -43,9 +46,21 @@ class Import {
  public:
   explicit Import(SqliteTables& tables) : tables_(tables) {}
 
-  void take(const ExportLine& line) {
-    if (lines_ == 0 && !std::holds_alternative<ExportedHeader>(line)) {
+  void take(const std::string& text) {
+    const bool sealed = lines_ == 0 ? ExportChain::is_sealed(text) : format_ > 1;
+    if (!sealed && ExportChain::is_sealed(text)) {
+      throw bad_line("the line has a digest, which format 1 has not: the header was altered");
+    }
+    const ExportLine line = parse_export_line(sealed ? chain_.unseal(text) : text);
+    const auto* const header = std::get_if<ExportedHeader>(&line);
+    if (lines_ == 0 && header == nullptr) {
       throw bad_line("an export begins with its header: this file is none");
+    }
+    if (lines_ == 0) {
+      format_ = header->format;
+    }
+    if (format_ > 1 && !sealed) {
+      throw bad_line("the header has no digest: it was altered");
     }
     if (ended_) {
       throw bad_line("there is more after the end of the export");
@@ -59,11 +74,13 @@ class Import {
       throw bad_line("the export ends early: it was cut off");
     }
     flush();
-    for (const auto& [id, run] : runs_) {
-      if (run.was != RunState::kFinished) {
-        tables_.runs.set_state(run.entry.run.number, run.record.state, run.record.finished);
-      } else if (run.added) {
-        tables_.runs.set_state(run.entry.run.number, RunState::kFinished, run.finished_before);
+    for (auto& [id, run] : runs_) {
+      const bool open = run.was != RunState::kFinished;
+      run.entry.state = open ? run.record.state : RunState::kFinished;
+      run.entry.finished = open ? run.record.finished : run.finished_before;
+      tables_.runs.store(run.entry);
+      if (format_ == 1 && run.added) {
+        mark_as_unguarded(run);
       }
     }
     return new_runs_;
@@ -79,6 +96,16 @@ class Import {
     std::multimap<std::int64_t, RowId> unmatched;  ///< rows held before, by checksum and id
     std::unordered_map<std::int64_t, RowId> rows;  ///< by position in the export
   };
+
+  void mark_as_unguarded(const Run& run) {
+    DerivedRecord mark;
+    mark.run = run.record.header.id;
+    mark.kind = kUnguardedRecord;
+    mark.subject = "export";
+    mark.payload = R"({"format":1})";
+    mark.computed = run.record.header.started;
+    tables_.derived.insert(run.entry.run.number, mark);
+  }
 
   void add(const ExportedHeader&) {
     if (lines_ != 0) {
@@ -100,8 +127,10 @@ class Import {
     if (header.id.empty() || runs_.contains(header.id)) {
       throw bad_line(fmt::format("run '{}' is without an id, or comes twice", header.id));
     }
+    const std::size_t known_runs = new_runs_;
     Run run;
     run.record = line.record;
+    require_own_suite(header);
     if (tables_.runs.find(header.id)) {
       const RunRecord held = tables_.runs.record(header.id, RunTable::Detail::kFull);
       if (run_checksum(held.header) != run_checksum(header)) {
@@ -119,13 +148,23 @@ class Import {
       ++new_runs_;
     }
     run.entry = tables_.runs.require(header.id);
+    run.added = new_runs_ > known_runs;
     load_held_rows(run);
     for (const std::string& tag : line.record.tags) {
       if (!tables_.runs.has_tag(tag)) {
-        tables_.runs.tag(run.entry.run.number, tag);
+        tables_.runs.tag(header.id, tag);
       }
     }
     runs_.emplace(header.id, std::move(run));
+  }
+
+  static void require_own_suite(const RunHeader& header) {
+    constexpr std::size_t kSha256Digits = 64;
+    if (header.suite_hash.size() == kSha256Digits &&
+        sha256(header.resolved_suite) != header.suite_hash) {
+      throw bad_line(
+          fmt::format("the suite of run {} does not match its hash: it was altered", header.id));
+    }
   }
 
   void load_held_rows(Run& run) {
@@ -183,9 +222,8 @@ class Import {
       Run& run = *pending_run_;
       tables_.measurements.insert(
           run.entry.run, run.entry.id_checksum, run.entry.next_position, pending_);
-      tables_.runs.count_rows(run.entry, pending_);
-      run.entry.next_position += static_cast<std::int64_t>(pending_.size());
       run.added = true;
+      tables_.runs.count_rows(run.entry, pending_);
       pending_.clear();
     }
     pending_run_ = nullptr;
@@ -209,17 +247,23 @@ class Import {
 
   void add(const ExportedReuse& line) {
     flush();
-    tables_.measurements.link_reused(run_of(line.run).entry.run.number, rows_of(line.rows));
+    RunEntry& entry = run_of(line.run).entry;
+    tables_.measurements.link_reused(entry, rows_of(line.rows));
+    tables_.runs.store(entry);
   }
 
   void add(const ExportedDerived& line) {
     flush();
     DerivedRecord record = line.record;
     record.inputs = rows_of(line.inputs);
-    tables_.derived.insert(run_of(record.run).entry.run.number, record);
+    Run& run = run_of(record.run);
+    check_derived_payload(record);
+    run.added = tables_.derived.insert(run.entry.run.number, record) || run.added;
   }
 
   SqliteTables& tables_;
+  ExportChain chain_;
+  int format_ = 0;
   std::map<RunId, Run> runs_;
   Run* pending_run_ = nullptr;
   std::vector<Measurement> pending_;
@@ -236,7 +280,7 @@ std::size_t import_runs(SqliteTables& tables, std::istream& in) {
   std::size_t number = 0;
   try {
     for (number = 1; read_line(in, line); ++number) {
-      import.take(parse_export_line(line));
+      import.take(line);
     }
     return import.finish();
   } catch (const Error& error) {

@@ -9,9 +9,10 @@ namespace plumb {
 struct SqliteTables;
 
 /// Reads what export_runs() wrote into a store. What the store has already stays as it is: a run by
-/// its id, a row by its checksum, a tag by its name. Returns the number of new runs. Throws
-/// Error{kUser} with the number of the wrong line. Only within a write transaction, so that an
-/// error anywhere imports nothing.
+/// its id, a row by its checksum, a tag by its name. A run that took something from an export of
+/// format 1 gets a record kUnguardedRecord. Returns the number of new runs. Throws Error{kUser}
+/// with the number of the wrong line. Only within a write transaction, so that an error anywhere
+/// imports nothing.
 std::size_t import_runs(SqliteTables& tables, std::istream& in);
 
 }  // namespace plumb

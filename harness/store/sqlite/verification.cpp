@@ -5,7 +5,9 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
-#include "harness/store/content_hash.hpp"
+#include "harness/store/files/log_damage.hpp"
+#include "harness/store/sqlite/damage.hpp"
+#include "harness/store/sqlite/schema_check.hpp"
 #include "harness/store/sqlite/sqlite_store.hpp"
 
 namespace plumb {
@@ -19,16 +21,20 @@ class Verification {
 
   std::vector<std::string> run() {
     for (const auto check : {&Verification::check_file,
+                             &Verification::check_schema,
+                             &Verification::check_log,
                              &Verification::check_references,
                              &Verification::check_rows,
                              &Verification::check_runs,
+                             &Verification::check_tags,
                              &Verification::check_suites,
+                             &Verification::check_environments,
                              &Verification::check_derived,
                              &Verification::check_newest}) {
       try {
         (this->*check)();
       } catch (const Error& error) {
-        fault(error.what());  // One damaged part must not hide the others.
+        fault(without_advice(error.what()));  // One damaged part must not hide the others.
       }
     }
     if (count_ > kMaximumFaults) {
@@ -66,60 +72,78 @@ class Verification {
     }
   }
 
+  void check_schema() {
+    if (const std::string found = schema_fault(tables_.connection.handle()); !found.empty()) {
+      fault("schema: " + found);
+    }
+  }
+
+  void check_log() {
+    if (const auto found = read_log_damage(tables_.connection.path())) {
+      fault("log: " + *found);
+    }
+  }
+
   void check_rows() {
     const StatementUse statement = tables_.statements.use(select_rows_sql() + "order by m.id");
     while (statement->step()) {
-      const ReadRow row = read_row(*statement);
-      const StoredMeasurement& stored = row.stored;
-      const Measurement& measurement = stored.measurement;
-      const std::int64_t checksum = row_checksum(measurement,
-                                                 ContentHash().bytes(stored.run).stored(),
-                                                 ContentHash().bytes(measurement.key.text).stored(),
-                                                 ContentHash().bytes(measurement.variant).stored());
-      if (checksum != row.checksum) {
-        fault(fmt::format("row {} of run {} ({}): does not match its checksum",
-                          stored.row,
-                          stored.run,
-                          measurement.key.text));
-      }
-      if (!row.samples_intact) {
-        fault(fmt::format("row {} of run {} ({}): its samples are damaged",
-                          stored.row,
-                          stored.run,
-                          measurement.key.text));
-      }
-      if (stored.row >> 32 != row.run_number) {
-        fault(fmt::format("row {}: belongs to run {} by its id, to {} by its column",
-                          stored.row,
-                          stored.row >> 32,
-                          row.run_number));
+      if (std::string found = row_fault(read_row(*statement)); !found.empty()) {
+        fault(std::move(found));
       }
     }
   }
 
   void check_runs() {
     const StatementUse statement = tables_.statements.use(
-        "select r.id, r.checksum, e.id, r.rows_ok, (select count(*) from measurements m "
-        "where m.id >= r.number * 4294967296 and m.id < (r.number + 1) * 4294967296 "
-        "and m.outcome in ('ok', 'unstable')) "
-        "from runs r join environments e on e.number = r.environment");
+        "select r.id, r.next_position, r.rows_ok, r.rows_failed, "
+        "r.brief_checksum is null or r.progress_checksum is null, "
+        "count(m.id) filter (where m.outcome in ('ok', 'unstable')), "
+        "count(m.id) filter (where m.outcome not in ('ok', 'unstable', 'skipped')), "
+        "coalesce(max(m.id) & 4294967295, -1) "
+        "from runs r left join measurements m on m.id >= r.number * 4294967296 "
+        "and m.id < (r.number + 1) * 4294967296 group by r.number");
     while (statement->step()) {
       const RunId id = statement->text();
-      const std::int64_t checksum = statement->integer();
-      const std::string environment = statement->text();
-      const std::int64_t counted = statement->integer();
-      const std::int64_t present = statement->integer();
-      const RunRecord record = tables_.runs.record(id, RunTable::Detail::kFull);
-      if (run_checksum(record.header) != checksum) {
-        fault(fmt::format("run {}: does not match its checksum", id));
+      check_counts(*statement, id);
+      try {
+        static_cast<void>(tables_.runs.record(id, RunTable::Detail::kFull));
+        static_cast<void>(tables_.measurements.reused_by(tables_.runs.require(id), id));
+      } catch (const Error& error) {
+        fault(without_advice(error.what()));
       }
-      if (record.header.environment.id() != environment) {
-        fault(fmt::format("run {}: its environment is not the one that {} names", id, environment));
-      }
-      if (counted != present) {
-        fault(
-            fmt::format("run {}: {} timed rows were counted, {} are there", id, counted, present));
-      }
+    }
+  }
+
+  /// Reads the columns from next_position on.
+  void check_counts(SqliteStatement& statement, const RunId& id) {
+    const std::int64_t next_position = statement.integer();
+    const std::int64_t counted = statement.integer();
+    const std::int64_t counted_failed = statement.integer();
+    if (statement.flag()) {
+      fault(fmt::format("run {}: has no checksum of its header or of its counts", id));
+    }
+    const std::int64_t present = statement.integer();
+    const std::int64_t present_failed = statement.integer();
+    const std::int64_t last = statement.integer();
+    if (counted != present) {
+      fault(fmt::format("run {}: {} timed rows were counted, {} are there", id, counted, present));
+    }
+    if (counted_failed != present_failed) {
+      fault(fmt::format(
+          "run {}: {} failed rows were counted, {} are there", id, counted_failed, present_failed));
+    }
+    if (next_position <= last) {
+      fault(fmt::format(
+          "run {}: its next row has position {}, but one has {}", id, next_position, last));
+    }
+  }
+
+  void check_tags() {
+    tables_.runs.check_tags();
+    const StatementUse statement =
+        tables_.statements.use("select tag from tags where checksum is null");
+    while (statement->step()) {
+      fault(fmt::format("tag '{}': has no checksum", statement->text()));
     }
   }
 
@@ -133,48 +157,49 @@ class Verification {
     }
   }
 
-  void check_derived() {
-    const StatementUse statement = tables_.statements.use(
-        "select r.id, d.kind, d.subject, d.checksum from derived d "
-        "join runs r on r.number = d.run order by r.number, d.id");
-    std::vector<DerivedRecord> records;
-    std::size_t next = 0;
+  void check_environments() {
+    const StatementUse statement = tables_.statements.use("select id, identity from environments");
     while (statement->step()) {
-      const RunId run = statement->text();
-      if (next == records.size() || records[next].run != run) {
-        records = tables_.derived.of_run(run, std::nullopt);
-        next = 0;
-      }
-      const DerivedRecord& record = records.at(next++);
-      (void)statement->text_view();
-      (void)statement->text_view();
-      if (derived_checksum(record, record.inputs) != statement->integer()) {
-        fault(fmt::format(
-            "{} of {} in run {}: does not match its checksum", record.kind, record.subject, run));
+      const std::string id = statement->text();
+      try {
+        if (Environment{facts_from_text(statement->text()), {}}.id() != id) {
+          fault(fmt::format("environment {}: does not match its id", id));
+        }
+      } catch (const Error& error) {
+        fault(fmt::format("environment {}: {}", id, error.what()));
       }
     }
   }
 
+  void check_derived() {
+    for (std::string& found : tables_.derived.faults()) {
+      fault(std::move(found));
+    }
+  }
+
   void check_newest() {
-    check_newest_column("timed_started", "m.outcome in ('ok', 'unstable')");
-    check_newest_column(
-        "settled_started",
+    check_newest_columns("timed", "m.outcome in ('ok', 'unstable')");
+    check_newest_columns(
+        "settled",
         "m.outcome in ('ok', 'unstable', 'unsupported', 'wrong_result', 'out_of_memory')");
   }
 
-  void check_newest_column(const char* column, const char* outcomes) {
+  /// Compares the columns NAME_run and NAME_started with the rows that have `outcomes`.
+  void check_newest_columns(const char* name, const char* outcomes) {
     const StatementUse statement = tables_.statements.use(fmt::format(
-        "select k.text, t.cache, t.newest, n.{0} from (select m.layer_key, m.cache, "
-        "r.environment, max(r.started) as newest from measurements m "
-        "join runs r on r.number = m.run where m.purpose in ('full', 'confirm') and {1} "
-        "group by m.layer_key, m.cache, r.environment) t "
+        "select k.text from (select t.*, row_number() over (partition by t.layer_key, t.cache, "
+        "t.environment order by t.started desc, t.run desc) as place from ("
+        "select distinct m.layer_key, m.cache, r.environment, m.run, r.started "
+        "from measurements m join runs r on r.number = m.run "
+        "where m.purpose in ('full', 'confirm') and {1}) t) t "
         "join layer_keys k on k.id = t.layer_key "
         "left join newest_runs n on n.layer_key = t.layer_key and n.cache = t.cache "
-        "and n.environment = t.environment where n.{0} is null or n.{0} <> t.newest",
-        column,
+        "and n.environment = t.environment where t.place = 1 and "
+        "(n.{0}_run is not t.run or n.{0}_started is not t.started)",
+        name,
         outcomes));
     while (statement->step()) {
-      fault(fmt::format("newest run of '{}': is not the newest by {}", statement->text(), column));
+      fault(fmt::format("newest run of '{}': is not the newest by {}", statement->text(), name));
     }
   }
 

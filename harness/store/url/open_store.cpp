@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 
 #include "harness/base/error.hpp"
+#include "harness/store/files/log_damage.hpp"
 #include "harness/store/sqlite/sqlite_store.hpp"
 #include "harness/store/store.hpp"
 
@@ -46,6 +48,11 @@ std::unique_ptr<Store> open_store(const std::string& url, const StoreAccess& acc
                     path.parent_path().string(),
                     failure.message()));
   }
+  // SQLite forgets the log when the last process closes the store, so this is told at once.
+  if (const std::optional<std::string> lost = read_log_damage(path)) {
+    spdlog::warn(
+        "{}: rows may be lost; `plumb run --resume` measures again what the last run lacks", *lost);
+  }
   return std::make_unique<SqliteStore>(path, access);
 }
 
@@ -56,13 +63,20 @@ std::optional<std::string> store_identity(const std::string& url) {
   if (::stat(path.c_str(), &status) != 0 || status.st_size < kSmallestHeader) {
     return std::nullopt;
   }
-  // Without a log nobody writes, and a reader without rights may take the file for unchanging.
+  // Without shared memory nobody writes, and a reader without rights may take the files for
+  // unchanging.
+  const auto modified = [](const struct stat& file) {
+    return file.st_mtim.tv_sec * 1'000'000'000 + file.st_mtim.tv_nsec;
+  };
   std::error_code ignored;
-  const bool log = std::filesystem::exists(path.string() + "-wal", ignored);
-  return fmt::format("{}:{}:{}",
+  const bool open = std::filesystem::exists(path.string() + "-shm", ignored);
+  struct stat log {};
+  const bool logged = ::stat((path.string() + "-wal").c_str(), &log) == 0;
+  return fmt::format("{}:{}:{}:{}",
                      status.st_dev,
                      status.st_ino,
-                     log ? 0 : status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec);
+                     open ? 0 : modified(status),
+                     open || !logged ? 0 : modified(log));
 }
 
 }  // namespace plumb

@@ -200,10 +200,7 @@ void add_summary(const Qualification& q, const RunComparisonReport& compared, Pa
                 number_cell("95 %")},
                rows);
   }
-  page.paragraph(
-      fmt::format("Cost: {} rounds in {}.",
-                  q.rounds,
-                  duration_text(std::chrono::duration_cast<Seconds>(q.finished - q.started))));
+  page.paragraph(fmt::format("Cost: {} rounds in {}.", q.rounds, age_text(q.started, q.finished)));
   const MetricList extremes = extreme_layers(compared.comparison.metrics, kExtremes);
   if (!extremes.empty()) {
     page.subheading("The layers that lost and won most");

@@ -30,7 +30,7 @@ std::string with_interval(Seconds time, const Interval& interval) {
 }
 
 std::string age_of(const std::optional<Timestamp>& row, Timestamp now) {
-  return row ? duration_text(now - *row) : "–";
+  return row ? age_text(*row, now) : "–";
 }
 
 void write_loads_of(const ModelBounds& model, std::ostream& out) {

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/base/work_clock.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/html/embedded_page.hpp"
 #include "reporting/html/page_writer.hpp"
@@ -124,6 +125,12 @@ Json models_json(const Dashboard& dashboard) {
   return list;
 }
 
+/// Null: the clock was set back between the two.
+Json seconds_between(Timestamp begin, Timestamp end) {
+  const auto seconds = elapsed(begin, end);
+  return seconds ? Json(seconds->count()) : Json();
+}
+
 Json suite_json(const SuiteMetrics& suite, Timestamp now) {
   const RunMetrics& run = *suite.newest;
   const auto complete = std::count_if(run.models.begin(), run.models.end(), [](const auto& model) {
@@ -141,8 +148,8 @@ Json suite_json(const SuiteMetrics& suite, Timestamp now) {
            {"disturbed_ratio", Json()},
            {"environment_changed", Json()}};
   if (run.run.finished) {
-    row["age_seconds"] = Seconds(now - *run.run.finished).count();
-    row["duration_seconds"] = Seconds(*run.run.finished - run.run.header.started).count();
+    row["age_seconds"] = seconds_between(*run.run.finished, now);
+    row["duration_seconds"] = seconds_between(run.run.header.started, *run.run.finished);
   }
   if (run.timed > 0) {
     row["disturbed_ratio"] = static_cast<double>(run.disturbed) / static_cast<double>(run.timed);

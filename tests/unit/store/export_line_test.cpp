@@ -10,7 +10,7 @@ namespace plumb {
 namespace {
 
 TEST(ExportLine, short_lines_are_written_as_documented) {
-  EXPECT_EQ(to_json(ExportLine(ExportedHeader{})), R"({"type":"plumbline_export","format":1})");
+  EXPECT_EQ(to_json(ExportLine(ExportedHeader{})), R"({"type":"plumbline_export","format":2})");
   EXPECT_EQ(to_json(ExportLine(ExportedEnd{42})), R"({"type":"end","lines":42})");
   EXPECT_EQ(to_json(ExportLine(ExportedReuse{"01J", {{"01H", 7}, {"01H", 9}}})),
             R"({"rows":[["01H",7],["01H",9]],"run":"01J","type":"reused"})");

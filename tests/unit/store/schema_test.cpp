@@ -17,6 +17,7 @@
 namespace plumb {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
@@ -50,7 +51,8 @@ class SchemaTest : public testing::Test {
 void insert_run(SqliteConnection& connection,
                 std::int64_t number,
                 const RunHeader& header,
-                std::int64_t rows_ok) {
+                std::int64_t rows_ok,
+                std::int64_t rows_failed) {
   const std::string suite_hash = sha256(header.resolved_suite);
   const std::string environment_id = header.environment.id();
   connection.execute("insert or ignore into environments values (1, '" + environment_id +
@@ -60,12 +62,13 @@ void insert_run(SqliteConnection& connection,
   SqliteStatement(connection,
                   "insert into runs values (?, ?, 'quick', '5f', ?, 'onednn', 'default', 1, "
                   R"('{"kernel":"6.1"}', '', '["plumb","run","quick"]', ?, 'finished', null, )"
-                  "10, ?, 1, ?)")
+                  "10, ?, ?, ?)")
       .bind(number)
       .bind(std::string_view(header.id))
       .bind(std::string_view(suite_hash))
       .bind(header.started)
       .bind(rows_ok)
+      .bind(rows_failed)
       .bind(run_checksum(header))
       .run();
 }
@@ -115,8 +118,8 @@ TEST_F(SchemaTest, a_store_of_version_one_keeps_everything_and_finds_its_newest_
   {
     SqliteConnection connection = version_one();
     // Run 1 started after run 2: ids say nothing about time.
-    insert_run(connection, 1, test::header(newer, 200), 1);
-    insert_run(connection, 2, test::header(older, 100), 2);
+    insert_run(connection, 1, test::header(newer, 200), 1, 1);
+    insert_run(connection, 2, test::header(older, 100), 2, 0);
     const auto refused = test::failure(test::key(2), Outcome::Kind::kUnsupported, "no bf16");
     insert_row(connection, kRun, 1, newer, test::row(test::key(1), 20));
     insert_row(connection, kRun + 1, 2, newer, refused);
@@ -124,10 +127,10 @@ TEST_F(SchemaTest, a_store_of_version_one_keeps_everything_and_finds_its_newest_
     insert_row(connection, 2 * kRun + 1, 2, older, test::row(test::key(2), 30));
   }
   EXPECT_THAT(error_of_opening(false),
-              testing::AllOf(HasSubstr("version 1"), HasSubstr("needs 3"), HasSubstr("migrate")));
+              testing::AllOf(HasSubstr("version 1"), HasSubstr("needs 4"), HasSubstr("migrate")));
 
   const auto store = open_store(url());
-  EXPECT_EQ(store->schema_version(), 3);
+  EXPECT_EQ(store->schema_version(), 4);
   EXPECT_THAT(store->runs(), SizeIs(2));
   const std::vector<StoredMeasurement> rows = store->measurements(newer);
   ASSERT_THAT(rows, SizeIs(2));
@@ -146,6 +149,50 @@ TEST_F(SchemaTest, a_store_of_version_one_keeps_everything_and_finds_its_newest_
   ASSERT_THAT(reusable, SizeIs(1));
   EXPECT_EQ(reusable[0].run, newer) << "but a refusal";
   EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_F(SchemaTest, what_an_older_store_left_open_is_guarded_when_it_is_migrated) {
+  const std::string run = "01J00000000000000000000001";
+  {
+    SqliteConnection connection = version_one();
+    insert_run(connection, 1, test::header(run, 200), 1, 0);
+    insert_row(connection, std::int64_t{1} << 32, 1, run, test::row(test::key(1), 20));
+    connection.execute("insert into tags values ('main', 1)");
+  }
+  EXPECT_THAT(open_store(url())->verify(), IsEmpty());
+  for (const char* const change :
+       {"update runs set finished = 5", "update tags set tag = 'moin'"}) {
+    {
+      SqliteConnection connection(path_);
+      connection.execute(change);
+    }
+    EXPECT_THAT(open_store(url())->verify(), SizeIs(testing::Ge(1U))) << change;
+  }
+}
+
+TEST_F(SchemaTest, a_damaged_schema_is_no_bug_of_the_program) {
+  (void)open_store(url());
+  for (const char* const change :
+       {"update sqlite_master set sql = replace(sql, 'wall_seconds', 'vall_seconds')",
+        "delete from migrations where number = 2"}) {
+    std::filesystem::copy_file(path_, folder_.path() / "kept.db");
+    {
+      SqliteConnection connection(path_);
+      connection.execute(std::string("pragma writable_schema = on; ") + change);
+    }
+    try {
+      const auto store = open_store(url());
+      EXPECT_THAT(store->verify(), Contains(HasSubstr("schema"))) << change;
+      store->begin_run(test::header("01J00000000000000000000001"));
+      store->append("01J00000000000000000000001",
+                    std::vector<Measurement>{test::row(test::key(1), 20)});
+      ADD_FAILURE() << "stored after " << change;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), Error::Kind::kEnvironment) << error.what();
+      EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("damaged"), HasSubstr("-wal and -shm")));
+    }
+    std::filesystem::rename(folder_.path() / "kept.db", path_);
+  }
 }
 
 TEST_F(SchemaTest, equal_attributes_are_kept_once) {

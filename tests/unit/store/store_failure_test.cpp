@@ -100,6 +100,44 @@ TEST_F(StoreFailure, a_read_only_store_can_be_read_and_says_why_it_cannot_be_wri
   }));
 }
 
+TEST_F(StoreFailure, a_read_only_store_with_a_log_is_read_with_its_log) {
+  EXPECT_TRUE(succeeds_in_child([&] {
+    // The process ends without closing the store, so its log stays.
+    Store* const store = open_store(url()).release();
+    return store->append(kRun, std::vector<Measurement>{test::row(test::key(2), 5)}).size() == 1;
+  }));
+  ASSERT_TRUE(std::filesystem::exists(path_.string() + "-wal"));
+  std::filesystem::remove(path_.string() + "-shm");
+  for (const char* const ending : {"", "-wal"}) {
+    set_permissions(kReadOnlyFile, path_.string() + ending);
+  }
+  set_permissions(kReadOnlyFolder, folder_.path());
+  EXPECT_TRUE(succeeds_in_child([&] {
+    drop_privileges();
+    const auto store = open_store(url());
+    return store->measurements(kRun).size() == 2 && store->verify().empty() &&
+           fails_with([&] { store->tag(kRun, "main"); }, {"writable"});
+  }));
+}
+
+TEST_F(StoreFailure, a_store_that_is_deleted_or_replaced_takes_no_more_rows) {
+  const std::vector<Measurement> rows{test::row(test::key(2), 5)};
+  EXPECT_TRUE(succeeds_in_child([&] {
+    const auto store = open_store(url());
+    std::filesystem::rename(path_, folder_.path() / "moved.db");
+    const std::vector<std::string> words{path_.string(), "deleted, moved or replaced"};
+    if (!fails_with([&] { store->append(kRun, rows); }, words)) {
+      return false;
+    }
+    std::filesystem::copy_file(folder_.path() / "moved.db", path_);
+    if (!fails_with([&] { store->append(kRun, rows); }, words)) {
+      return false;
+    }
+    std::filesystem::rename(folder_.path() / "moved.db", path_);
+    return store->append(kRun, rows).size() == 1;
+  }));
+}
+
 TEST_F(StoreFailure, a_new_store_in_a_read_only_folder_is_refused) {
   set_permissions(kReadOnlyFolder, folder_.path());
   EXPECT_TRUE(succeeds_in_child([&] {

@@ -5,6 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <functional>
+#include <optional>
+#include <sstream>
 
 #include "harness/base/error.hpp"
 #include "harness/store/sqlite/sqlite_connection.hpp"
@@ -43,6 +46,16 @@ class VerificationTest : public testing::Test {
       connection.execute(sql);
     }
     return open_store(url())->verify();
+  }
+
+  static std::optional<Error::Kind> kind_of(const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("-wal and -shm"));
+      return error.kind();
+    }
+    return std::nullopt;
   }
 
   static constexpr const char* kRun = "01J00000000000000000000001";
@@ -136,6 +149,81 @@ TEST_F(VerificationTest, environments_are_guarded) {
               Contains(HasSubstr("environment")));
 }
 
+TEST_F(VerificationTest, what_changes_while_a_run_goes_on_is_guarded) {
+  for (const char* const change : {"finished = 1",
+                                   "state = 'finished'",
+                                   "next_position = 49",
+                                   "next_position = 51",
+                                   "rows_ok = 49",
+                                   "rows_failed = 1",
+                                   "reused_checksum = 1",
+                                   "progress_checksum = null",
+                                   "brief_checksum = null"}) {
+    {
+      SqliteConnection connection(path_);
+      connection.execute(std::string("create table kept as select * from runs; update runs set ") +
+                         change);
+    }
+    EXPECT_THAT(open_store(url())->verify(), Contains(HasSubstr("run 01J"))) << change;
+    SqliteConnection connection(path_);
+    connection.execute("delete from runs; insert into runs select * from kept; drop table kept");
+  }
+  EXPECT_THAT(open_store(url())->verify(), IsEmpty());
+}
+
+TEST_F(VerificationTest, tags_are_guarded) {
+  EXPECT_THAT(faults_after("update tags set tag = 'moin'"), Contains(HasSubstr("tag 'moin'")));
+  EXPECT_THROW((void)open_store(url())->find_run("main"), Error);
+}
+
+TEST_F(VerificationTest, rows_that_a_run_reuses_are_guarded) {
+  constexpr const char* kNext = "01J00000000000000000000002";
+  {
+    const auto store = open_store(url());
+    store->begin_run(test::header(kNext, 60));
+    store->link_reused(kNext, std::vector<RowId>{4294967296, 4294967297});
+  }
+  EXPECT_THAT(faults_after("update reused_rows set measurement = 4294967299 "
+                           "where measurement = 4294967297"),
+              Contains(HasSubstr(kNext)));
+  EXPECT_EQ(kind_of([&] { (void)open_store(url())->measurements(kNext); }),
+            Error::Kind::kEnvironment);
+}
+
+TEST_F(VerificationTest, nothing_altered_is_handed_out) {
+  const auto series = [](const Store& store) {
+    (void)store.latest(std::vector<SeriesQuery>{{test::key(1).text, CacheMode::kNone, {}}});
+  };
+  const std::vector<std::pair<const char*, std::function<void(Store&)>>> cases{
+      {"update measurements set median_seconds = 1", [](Store& s) { (void)s.measurements(kRun); }},
+      {"update measurements set median_seconds = 1", series},
+      {"update layer_keys set text = text || ' '", [](Store& s) { (void)s.measurements(kRun); }},
+      {"delete from measurements where id = 4294967300",
+       [](Store& s) { (void)s.measurements(kRun); }},
+      {"update derived set payload = '{'", [](Store& s) { (void)s.derived(kRun, "bound"); }},
+      {"update runs set facts = '{'", [](Store& s) { (void)s.runs(); }},
+      {"update runs set environment = 7", [](Store& s) { (void)s.runs(); }},
+      {"update suites set resolved = '{'", [](Store& s) { (void)s.find_run(kRun); }},
+      {"update runs set next_position = 3",
+       [](Store& s) { s.append(kRun, std::vector<Measurement>{test::row(test::key(1), 5)}); }},
+      {"update measurements set median_seconds = 1",
+       [](Store& s) {
+         std::ostringstream out;
+         s.export_to(out, {});
+       }},
+  };
+  for (const auto& [change, call] : cases) {
+    std::filesystem::copy_file(path_, folder_.path() / "kept.db");
+    {
+      SqliteConnection connection(path_);
+      connection.execute(change);
+    }
+    EXPECT_EQ(kind_of([&, &use = call] { use(*open_store(url())); }), Error::Kind::kEnvironment)
+        << change;
+    std::filesystem::rename(folder_.path() / "kept.db", path_);
+  }
+}
+
 TEST_F(VerificationTest, derived_records_are_guarded) {
   EXPECT_THAT(faults_after("update derived set payload = '{\"seconds\":1}'"),
               testing::ElementsAre(HasSubstr("bound of lenet|1|f32")));
@@ -151,6 +239,8 @@ TEST_F(VerificationTest, references_to_nothing_are_found) {
 TEST_F(VerificationTest, newest_runs_are_checked_against_the_rows) {
   EXPECT_THAT(faults_after("delete from newest_runs where layer_key = 1"),
               Contains(HasSubstr("newest run")));
+  EXPECT_THAT(faults_after("update newest_runs set timed_run = 5 where layer_key = 2"),
+              Contains(HasSubstr(test::key(2).text)));
 }
 
 TEST_F(VerificationTest, a_damaged_page_is_reported_not_thrown) {

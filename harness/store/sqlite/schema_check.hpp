@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+struct sqlite3;
+
+namespace plumb {
+
+/// Returns in which table the schema of an open store differs from that of its migrations. Empty:
+/// in none. It throws nothing, so that the handling of another error can ask.
+[[nodiscard]] std::string schema_fault(sqlite3* store) noexcept;
+
+}  // namespace plumb

@@ -62,7 +62,9 @@ std::string change_text(double ratio) {
 }
 
 std::string change_interval_text(const MetricComparison& metric) {
-  return metric.ratio ? change_text(metric.low) + " … " + change_text(metric.high) : "–";
+  return metric.ratio && metric.has_interval
+             ? change_text(metric.low) + " … " + change_text(metric.high)
+             : "–";
 }
 
 std::string baseline_text(const MetricComparison& metric) {
@@ -248,6 +250,44 @@ std::string floors_text(std::span<const MetricComparison> metrics) {
   return parts.empty() ? "" : fmt::format("floors of layers: {}", fmt::join(parts, ", "));
 }
 
+Json overall_json(const OverallChange& overall) {
+  Json document = metric_json(overall.metric);
+  document["metrics"] = overall.metrics;
+  document["slower"] = overall.slower;
+  document["faster"] = overall.faster;
+  return document;
+}
+
+std::string overall_text(const OverallChange& overall) {
+  return fmt::format("geometric mean of {}: {} ({}): {}; {} slower, {} faster",
+                     overall.metrics,
+                     ratio_change_text(overall.metric),
+                     change_interval_text(overall.metric),
+                     to_text(overall.metric.verdict),
+                     overall.slower,
+                     overall.faster);
+}
+
+std::string failures_text(const NotCompared& each) {
+  const bool same = each.baseline.reason == each.candidate.reason;
+  return fmt::format("{}: {}{}{}",
+                     to_text(each.candidate.kind),
+                     each.baseline.reason,
+                     same ? "" : " → ",
+                     same ? "" : each.candidate.reason);
+}
+
+Json not_compared_json(std::span<const NotCompared> all) {
+  Json list = Json::array();
+  for (const NotCompared& each : all) {
+    list.push_back({{"series", each.series},
+                    {"outcome", to_text(each.candidate.kind)},
+                    {"baseline_reason", each.baseline.reason},
+                    {"candidate_reason", each.candidate.reason}});
+  }
+  return list;
+}
+
 Json metric_json(const MetricComparison& metric) {
   const bool compared = metric.ratio.has_value();
   const bool timed = compared && !metric.in_bytes;
@@ -256,7 +296,7 @@ Json metric_json(const MetricComparison& metric) {
            {"baseline_seconds", timed ? Json(metric.baseline) : Json()},
            {"candidate_seconds", timed ? Json(metric.candidate) : Json()},
            {"ratio", number_or_null(metric.ratio)},
-           {"interval", compared ? Json{metric.low, metric.high} : Json()},
+           {"interval", compared && metric.has_interval ? Json{metric.low, metric.high} : Json()},
            {"q", number_or_null(metric.q)},
            {"mde", number_or_null(metric.mde)},
            {"verdict", to_text(metric.verdict)},

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/analysis/compare/comparison_verdict.hpp"
+#include "harness/analysis/compare/failed_alike.hpp"
 #include "harness/analysis/compare/metric_test.hpp"
 #include "reporting/content/run/json_documents.hpp"
 
@@ -61,6 +63,14 @@ struct VerdictCounts {
 
 /// Returns one sentence on the results for the outputs; empty: none was compared.
 [[nodiscard]] std::string outputs_text(std::span<const MetricComparison> metrics);
+
+/// Returns "geometric mean of 606: -7.20 % (-9.90 % … -4.10 %): improved; 190 slower, 416 faster".
+[[nodiscard]] std::string overall_text(const OverallChange& overall);
+[[nodiscard]] Json overall_json(const OverallChange& overall);
+
+/// Returns the failure that both runs have: "unsupported: no file".
+[[nodiscard]] std::string failures_text(const NotCompared& each);
+[[nodiscard]] Json not_compared_json(std::span<const NotCompared> all);
 
 [[nodiscard]] Json metric_json(const MetricComparison& metric);
 /// Writes a table for a terminal, and the causes below it.

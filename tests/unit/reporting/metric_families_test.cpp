@@ -73,13 +73,17 @@ TEST(MetricFamilies, an_imported_benchmark_has_its_time) {
   RunReport report = sample_report();
   report.models.clear();
   report.rows.clear();
-  Measurement one = test::row({"external:mine:once"}, 20.0, "external");
-  one.summary.n = 1;
-  const LayerKey layer = test::key(8);
+  const auto timed = [](const LayerKey& key, const std::string& variant, double seconds) {
+    Measurement row = test::row(key, seconds * 1e6, variant);
+    row.floor = Seconds(0.0);
+    return row;
+  };
+  Measurement once = timed({"external:mine:once"}, "external", 3.0);
+  once.summary.n = 1;
   for (const Measurement& row :
-       {test::row({"external:mine:sum/8"}, 10.1, "external"),
-        one,
-        test::row(layer, 30.1, "external;benchmark=CONV/1"),
+       {timed({"external:mine:sum/8"}, "external", 1.0),
+        once,
+        timed(test::key(8), "external;benchmark=CONV/1", 2.0),
         test::failure({"external:mine:bad"}, Outcome::Kind::kSkipped, "")}) {
     report.rows.push_back({.row = static_cast<RowId>(report.rows.size() + 1),
                            .run = report.run.header.id,
@@ -89,9 +93,9 @@ TEST(MetricFamilies, an_imported_benchmark_has_its_time) {
   const auto lines = lines_of({suite_of(report)});
   EXPECT_THAT(lines,
               Contains(AllOf(HasSubstr("plumb_benchmark_seconds{suite="),
-                             HasSubstr(R"(benchmark="sum/8",stat="median"} 1e-05)"))));
+                             HasSubstr(R"(benchmark="sum/8",stat="median"} 1)"))));
   EXPECT_THAT(lines, Contains(HasSubstr(R"(benchmark="sum/8",stat="low"})")));
-  EXPECT_THAT(lines, Contains(HasSubstr(R"(benchmark="CONV/1",stat="median"} 3e-05)")));
+  EXPECT_THAT(lines, Contains(HasSubstr(R"(benchmark="CONV/1",stat="median"} 2)")));
   EXPECT_THAT(lines, Contains(HasSubstr(R"(benchmark="once",stat="median"})")));
   EXPECT_THAT(lines, Not(Contains(HasSubstr(R"(benchmark="once",stat="low"})"))))
       << "one sample has no interval";

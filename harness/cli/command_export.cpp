@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -13,7 +15,9 @@
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/serve/run_history.hpp"
+#include "harness/session/stored/stored_history.hpp"
 #include "harness/suite/suite.hpp"
+#include "reporting/exchange/exchange_formats.hpp"
 #include "reporting/prometheus/label_text.hpp"
 #include "reporting/prometheus/open_metrics.hpp"
 
@@ -22,6 +26,10 @@ namespace {
 
 struct ExportOptions {
   bool open_metrics = false;
+  bool otava = false;
+  bool asv = false;
+  bool benchmark_action = false;
+  HistoryQuery query;
   std::string output;
   double since_days = 0.0;
   double step_seconds = 0.0;
@@ -79,25 +87,67 @@ OpenMetricsHistory history_of(const Archive& archive,
   return result;
 }
 
-void export_history(const CommandContext& context, const ExportOptions& options) {
-  if (!options.open_metrics) {
+/// Writes one file, or to standard output if there is no name.
+void write_to(const std::string& file, const std::function<void(std::ostream&)>& write) {
+  if (file.empty()) {
+    write(std::cout);
+  } else {
+    write_whole_file(file, write);
+  }
+}
+
+/// Writes the history of one suite for another tool.
+void export_exchange(const Store& store, const ExportOptions& options) {
+  StoredHistory stored = read_history(store, options.query);
+  if (stored.series.empty()) {
     throw Error(Error::Kind::kUser,
-                "say what to write: plumb export --openmetrics (runs themselves: plumb store "
-                "export)");
+                fmt::format("the newest run of {} has no times", stored.name.suite));
+  }
+  const ExchangedHistory history{std::move(stored.runs), std::move(stored.series)};
+  if (!options.asv) {
+    write_to(options.output, [&](std::ostream& out) {
+      (options.otava ? write_otava : write_benchmark_action)(history, out);
+    });
+  } else if (options.output.empty()) {
+    throw Error(Error::Kind::kUser, "--asv writes a folder: name it with -o");
+  } else {
+    for (const ExchangedFile& file : asv_files(history)) {
+      const std::filesystem::path path = std::filesystem::path(options.output) / file.path;
+      std::error_code fault;
+      std::filesystem::create_directories(path.parent_path(), fault);
+      if (fault) {
+        throw Error(
+            Error::Kind::kEnvironment,
+            fmt::format(
+                "cannot make the folder '{}': {}", path.parent_path().string(), fault.message()));
+      }
+      write_whole_file(path, [&](std::ostream& out) { out << file.text; });
+    }
+  }
+  spdlog::info(
+      "{} runs and {} series of {}", history.runs.size(), history.series.size(), stored.name.suite);
+}
+
+void export_history(const CommandContext& context, const ExportOptions& options) {
+  const int formats = (options.open_metrics ? 1 : 0) + (options.otava ? 1 : 0) +
+                      (options.asv ? 1 : 0) + (options.benchmark_action ? 1 : 0);
+  if (formats != 1) {
+    throw Error(Error::Kind::kUser,
+                "say what to write, one of --openmetrics, --otava, --asv, --benchmark-action (runs "
+                "themselves: plumb store export)");
   }
   const auto store = open_store(context.store_url);
+  if (!options.open_metrics) {
+    export_exchange(*store, options);
+    return;
+  }
   OpenMetricsHistory history = history_of({*store, context.models}, store->runs(), options);
   std::optional<std::chrono::microseconds> step;
   if (options.step_seconds > 0.0) {
     step = std::chrono::microseconds(static_cast<std::int64_t>(options.step_seconds * 1e6));
   }
   std::size_t samples = 0;
-  if (options.output.empty()) {
-    samples = history.write(std::cout, step);
-  } else {
-    write_whole_file(options.output,
-                     [&](std::ostream& out) { samples = history.write(out, step); });
-  }
+  write_to(options.output, [&](std::ostream& out) { samples = history.write(out, step); });
   spdlog::info("{} samples", samples);
 }
 
@@ -106,11 +156,21 @@ void export_history(const CommandContext& context, const ExportOptions& options)
 void add_export(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ExportOptions>();
   CLI::App* const command =
-      app.add_subcommand("export", "write the history of the metrics, to fill Prometheus with");
+      app.add_subcommand("export", "write the history for Prometheus and other tools");
   command->add_flag("--openmetrics",
                     options->open_metrics,
                     "as OpenMetrics: promtool tsdb create-blocks-from openmetrics FILE");
-  command->add_option("-o,--output", options->output, "file to write; else standard output");
+  command->add_flag(
+      "--otava", options->otava, "as CSV for Apache Otava: a line for each run, times in seconds");
+  command->add_flag("--asv", options->asv, "as a folder of results of airspeed velocity; needs -o");
+  command->add_flag(
+      "--benchmark-action", options->benchmark_action, "as the data.js of github-action-benchmark");
+  command->add_option("--suite",
+                      options->query.suite,
+                      "of --otava, --asv and --benchmark-action; default: that of the newest run");
+  command->add_option("--stack", options->query.stack, "likewise");
+  command->add_option(
+      "-o,--output", options->output, "file to write, or --asv's folder; else standard output");
   command->add_option("--since", options->since_days, "only runs that finished in these last days")
       ->check(CLI::Range(0.0, 36500.0));
   command

@@ -1,39 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/importers/google_benchmark_file.hpp"
+#include "harness/cli/run_options.hpp"
 #include "harness/importers/imported_run.hpp"
-#include "harness/importers/nvbench_file.hpp"
+#include "harness/importers/key_mapping.hpp"
+#include "harness/importers/result_files.hpp"
+#include "harness/session/work/suite_models.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb {
 namespace {
 
-constexpr std::uintmax_t kMaxFile = std::uintmax_t{64} << 20U;
-constexpr std::size_t kMaxFiles = 1000;
-
 struct ImportOptions {
-  std::vector<std::string> files;
+  ResultFiles results;
   std::string at;
+  std::string keys;                 ///< file
+  std::string suite;                ///< whose models the rows are layers of
+  std::vector<std::string> models;  ///< likewise
   ImportedName name;
 };
 
-std::string bytes_of(const std::filesystem::path& file, std::uintmax_t at_most) {
+std::string bytes_of(const std::filesystem::path& file, std::size_t at_most) {
   std::error_code fault;
   const std::uintmax_t size = std::filesystem::is_regular_file(file, fault)
                                   ? std::filesystem::file_size(file, fault)
-                                  : at_most;
+                                  : std::uintmax_t{at_most};
   std::ifstream in(file, std::ios::binary);
   if (fault || !in || !std::filesystem::is_regular_file(file, fault)) {
     throw Error(Error::Kind::kUser,
@@ -50,78 +57,146 @@ std::string bytes_of(const std::filesystem::path& file, std::uintmax_t at_most) 
   return bytes;
 }
 
-/// Reads one file. Sample files are looked for beside it, by the last two parts of their path.
-ImportedResults read_file(const std::string& format,
-                          const std::string& file,
-                          const std::string& text) {
+KeyMapping read_mapping(const std::string& file) {
+  if (file.empty()) {
+    return {};
+  }
   try {
-    if (format == "google-benchmark") {
-      return read_google_benchmark(text);
-    }
-    return read_nvbench(text, [&](const std::string& name, std::size_t bytes) {
-      const std::filesystem::path path(name);
-      const std::filesystem::path folder = path.parent_path().filename();
-      if (!path.has_filename() || path.filename() == ".." || folder == "..") {
-        throw Error(Error::Kind::kUser, fmt::format("'{}' names no sample file", name));
-      }
-      return bytes_of(std::filesystem::path(file).parent_path() / folder / path.filename(), bytes);
-    });
+    return read_key_mapping(bytes_of(file, kMaxResultFile));
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("'{}': {}; nothing was imported", file, error.what()));
+    throw Error(error.kind(), fmt::format("'{}': {}", file, error.what()));
   }
 }
 
-/// Throws Error{kUser} if a stored run was made of the same files: a history has each result once.
-void check_new(const Store& store, const RunHeader& header) {
+/// Says what of the files and of the mapping is not used. Throws Error{kUser} if the mapping has no
+/// name of a benchmark.
+void report_unused(const ImportOptions& options, std::span<const RunSource> sources) {
+  std::size_t left_out = 0;
+  for (const RunSource& source : sources) {
+    for (const ImportedResults& process : source.processes) {
+      left_out += process.left_out;
+    }
+  }
+  if (left_out > 0) {
+    spdlog::warn("{} values are not times and were left out", left_out);
+  }
+  const std::vector<std::string> unused = unused_names(options.name.keys, sources);
+  if (unused.empty()) {
+    return;
+  }
+  const std::string which = fmt::format("{} of {} names of '{}' are in no file, such as '{}'",
+                                        unused.size(),
+                                        options.name.keys.size(),
+                                        options.keys,
+                                        unused.front());
+  if (unused.size() == options.name.keys.size()) {
+    throw Error(Error::Kind::kUser, which + "; nothing was imported");
+  }
+  spdlog::warn("{}", which);
+}
+
+/// Returns the runs of a suite by the digest of the results that they were made of.
+std::map<std::string, RunId> imported_runs(const Store& store, const std::string& suite) {
+  std::map<std::string, RunId> known;
   for (const RunRecord& run : store.runs()) {
     const Facts& facts = run.header.environment.facts;
     const auto digest = facts.find("import.sha256");
-    if (run.header.suite == header.suite && digest != facts.end() &&
-        digest->second == header.environment.facts.at("import.sha256")) {
-      throw Error(
-          Error::Kind::kUser,
-          fmt::format("these results are run {} already; nothing was imported", run.header.id));
+    if (run.header.suite == suite && digest != facts.end()) {
+      known.emplace(digest->second, run.header.id);
     }
   }
+  return known;
 }
 
-void import_results(const CommandContext& context, const ImportOptions& options) {
-  if (options.files.size() > kMaxFiles) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("{} files; a run takes at most {}", options.files.size(), kMaxFiles));
+/// Returns the models whose layers the rows are, as a run keeps them to compute bounds.
+std::string resolved_models(const ModelSource& source, const ImportOptions& wanted) {
+  RunOptions options;
+  options.suite = wanted.suite;
+  options.models = wanted.models;
+  const ResolvedSuite resolved = requested_suite(source, options);
+  return suite_for_store(resolved, load_models(source, resolved, {}));
+}
+
+/// Stores the runs that are not in the store yet. Returns their records.
+std::vector<RunRecord> store_runs(const CommandContext& context,
+                                  const ImportOptions& options,
+                                  std::span<const RunSource> sources) {
+  const bool has_models = !options.suite.empty() || !options.models.empty();
+  const std::string models = has_models ? resolved_models(context.models, options) : std::string();
+  std::vector<ImportedRun> runs;
+  for (const RunSource& source : sources) {
+    ImportedRun& run = runs.emplace_back(
+        make_imported_run(options.name, source.processes, source.files, current_time()));
+    run.header.environment.facts["import.sha256"] = source.digest;
+    run.header.command = {"plumb", "import", options.name.format};
+    run.header.command.insert(run.header.command.end(), source.files.begin(), source.files.end());
+    if (!models.empty()) {
+      run.header.resolved_suite = models;
+      run.header.suite_hash = sha256(models);
+    }
   }
-  std::vector<ImportedResults> processes;
-  std::string digests;
-  for (const std::string& file : options.files) {
-    const std::string text = bytes_of(file, kMaxFile);
-    processes.push_back(read_file(options.name.format, file, text));
-    digests += sha256(text) + "\n";
-  }
-  ImportedName name = options.name;
-  if (!options.at.empty()) {
-    name.started = parse_timestamp(options.at);
-  }
-  ImportedRun run = make_imported_run(name, processes, options.files, current_time());
-  run.header.environment.facts["import.sha256"] = sha256(digests);
-  run.header.command = {"plumb", "import", name.format};
-  run.header.command.insert(run.header.command.end(), options.files.begin(), options.files.end());
   const auto store = open_store(context.store_url);
-  check_new(*store, run.header);
-  run.header.id = new_ulid();
-  store->begin_run(run.header);
-  store->append(run.header.id, run.rows);
-  store->finish_run(run.header.id, RunState::kFinished, run.header.started);
-  const RunRecord record = store->find_run(run.header.id);
+  std::map<std::string, RunId> known = imported_runs(*store, options.name.suite);
+  std::vector<RunRecord> records;
+  std::string there;
+  for (ImportedRun& run : runs) {
+    run.header.id = new_ulid();
+    const auto [place, added] =
+        known.try_emplace(run.header.environment.facts.at("import.sha256"), run.header.id);
+    if (!added) {
+      there = place->second;
+      continue;
+    }
+    store->begin_run(run.header);
+    store->append(run.header.id, run.rows);
+    store->finish_run(run.header.id, RunState::kFinished, run.header.started);
+    records.push_back(store->find_run(run.header.id));
+  }
+  if (records.empty()) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("these results are run {} already; nothing was imported", there));
+  }
+  if (records.size() < runs.size()) {
+    spdlog::info(
+        "{} of {} runs were in the store already", runs.size() - records.size(), runs.size());
+  }
+  return records;
+}
+
+nlohmann::json run_json(const RunRecord& record) {
+  return {{"run", record.header.id},
+          {"suite", record.header.suite},
+          {"environment", record.header.environment.id()},
+          {"started", to_text(record.header.started)},
+          {"rows", {{"ok", record.rows_ok}, {"failed", record.rows_failed}}}};
+}
+
+void import_results(const CommandContext& context, ImportOptions options) {
+  if (!options.at.empty()) {
+    options.name.started = parse_timestamp(options.at);
+  }
+  options.name.format = options.results.format;
+  options.name.keys = read_mapping(options.keys);
+  const std::vector<RunSource> sources = read_result_files(options.results, bytes_of);
+  if (options.name.started && sources.size() > 1) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("the files have {} runs, and --at says when one was measured: leave it "
+                            "out; nothing was imported",
+                            sources.size()));
+  }
+  report_unused(options, sources);
+  const std::vector<RunRecord> records = store_runs(context, options, sources);
   if (context.json) {
-    std::cout << nlohmann::json{{"schema_version", 1},
-                                {"run", record.header.id},
-                                {"suite", record.header.suite},
-                                {"environment", record.header.environment.id()},
-                                {"started", to_text(record.header.started)},
-                                {"rows", {{"ok", record.rows_ok}, {"failed", record.rows_failed}}}}
-                     .dump(2)
-              << '\n';
-  } else {
+    nlohmann::json document = run_json(records.back());
+    document["schema_version"] = 1;
+    document["runs"] = nlohmann::json::array();
+    for (const RunRecord& record : records) {
+      document["runs"].push_back(run_json(record));
+    }
+    std::cout << document.dump(2) << '\n';
+    return;
+  }
+  for (const RunRecord& record : records) {
     fmt::print("run {} of {}: {} rows with times, {} without\n",
                record.header.id,
                record.header.suite,
@@ -134,14 +209,18 @@ void import_results(const CommandContext& context, const ImportOptions& options)
 
 void add_import(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ImportOptions>();
-  CLI::App* const command = app.add_subcommand(
-      "import", "store results of Google Benchmark or NVBench as a run, to compare and watch");
-  command->add_option("FORMAT", options->name.format, "google-benchmark or nvbench")
-      ->required()
-      ->check(CLI::IsMember({"google-benchmark", "nvbench"}));
+  CLI::App* const command =
+      app.add_subcommand("import", "store results of other tools as runs, to compare and watch");
   command
-      ->add_option(
-          "FILE", options->files, "JSON results; several files are several processes of one run")
+      ->add_option("FORMAT",
+                   options->results.format,
+                   "google-benchmark, nvbench, otava, asv or benchmark-action")
+      ->required()
+      ->check(CLI::IsMember(result_formats()));
+  command
+      ->add_option("FILE",
+                   options->results.files,
+                   "results; several files of google-benchmark or nvbench are processes of one run")
       ->required();
   command
       ->add_option(
@@ -155,6 +234,29 @@ void add_import(CLI::App& app, CommandContext& context) {
       "--at",
       options->at,
       "when it was measured (RFC 3339, UTC); default: what the file says, else now");
+  command
+      ->add_option(
+          "--unit", options->results.unit, "of the values of otava, which its files do not say")
+      ->check(CLI::IsMember({"ns", "us", "ms", "s"}));
+  command->add_option(
+      "--metric",
+      options->results.metrics,
+      "a column of otava to take; may be repeated; default: every column of numbers");
+  CLI::Option* const keys = command->add_option(
+      "--keys",
+      options->keys,
+      "a JSON file that relates names to layer keys: {\"keys\":{\"NAME\":\"LAYER KEY\"}}");
+  command
+      ->add_option("--suite",
+                   options->suite,
+                   "a suite whose models' bounds are computed from the rows, with --keys")
+      ->needs(keys);
+  command
+      ->add_option("--model",
+                   options->models,
+                   "a model whose bounds are computed likewise, a built-in name or an .onnx file; "
+                   "may be repeated")
+      ->needs(keys);
   command->callback([&context, options] { import_results(context, *options); });
 }
 

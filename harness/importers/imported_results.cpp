@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "harness/base/error.hpp"
 
@@ -16,6 +18,14 @@ Seconds imported_time(double seconds) {
                 fmt::format("the time {} s is not positive and below {} s", seconds, kLongest));
   }
   return Seconds(seconds);
+}
+
+std::optional<double> unit_seconds(std::string_view unit) {
+  constexpr std::array<std::pair<std::string_view, double>, 4> kUnits{
+      {{"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}}};
+  const auto* const found = std::find_if(
+      kUnits.begin(), kUnits.end(), [&](const auto& known) { return known.first == unit; });
+  return found == kUnits.end() ? std::nullopt : std::optional(found->second);
 }
 
 void check_imported_name(const std::string& name) {

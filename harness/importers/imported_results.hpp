@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/results/environment.hpp"
@@ -21,6 +22,7 @@ struct ImportedBenchmark {
     Seconds mean{};
     std::optional<Seconds> deviation;  ///< absent: too few samples for one
     std::optional<Seconds> min;
+    std::optional<Interval> interval = {};  ///< as the file gives it; else from the deviation
   };
   std::string name;
   Outcome outcome;
@@ -33,16 +35,27 @@ struct ImportedBenchmark {
 struct ImportedResults {
   Facts identity;                             ///< what makes two files comparable: the machine
   Facts facts;                                ///< everything else
-  std::optional<Timestamp> started;           ///< absent: the file does not say
+  std::optional<Timestamp> started;           ///< absent: the file does not say, or `unread_date`
+  std::string unread_date;                    ///< what the file gives as its date and is no time
+  std::string version;                        ///< that was measured, such as a commit; may be empty
+  std::size_t left_out = 0;                   ///< values that are not times
   std::vector<ImportedBenchmark> benchmarks;  ///< each name once
 };
+
+/// Results of one suite at several moments: a run for each. In order of time.
+using ImportedHistory = std::vector<ImportedResults>;
 
 /// Limits on what is read from a file. The length of a name is in bytes.
 inline constexpr std::size_t kMaxImportedBenchmarks = 100'000;
 inline constexpr std::size_t kMaxImportedName = 1024;
+inline constexpr std::size_t kMaxImportedRuns = 10'000;     ///< of one history
+inline constexpr std::size_t kMaxImportedRows = 1'000'000;  ///< of all files of a command
 
 /// Returns a time from a file. Throws Error{kUser} unless it is positive and below 10⁷ s.
 [[nodiscard]] Seconds imported_time(double seconds);
+
+/// Returns the seconds of a unit of time: "ns", "us", "ms" or "s". Absent: it is no such unit.
+[[nodiscard]] std::optional<double> unit_seconds(std::string_view unit);
 
 /// Checks a benchmark's name: 1 to kMaxImportedName bytes without control characters. Throws
 /// Error{kUser}.

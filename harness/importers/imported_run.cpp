@@ -12,13 +12,13 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
+#include "harness/results/external_name.hpp"
 #include "harness/stats/student_t.hpp"
 
 namespace plumb {
 namespace {
 
 constexpr std::size_t kMaxSuiteName = 100;
-constexpr std::size_t kMinSamples = 2;
 constexpr double kNormal90 = 1.281552;  // 90% quantile of the standard normal distribution
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -40,13 +40,15 @@ void check_suite_name(const std::string& name) {
 /// Student's t interval at 95%. The 90th percentile is that of a normal distribution.
 SampleSummary summary_of(const ImportedBenchmark::Statistics& statistics) {
   const Seconds deviation = statistics.deviation.value_or(Seconds(0.0));
-  const double n = static_cast<double>(statistics.n);
-  const Seconds reach =
-      statistics.n > 1 ? t_quantile(0.975, n - 1.0) / std::sqrt(n) * deviation : Seconds(0.0);
   SampleSummary summary;
-  summary.n = statistics.n;
+  // A mean alone is worth one sample: nothing shows its noise.
+  summary.n = statistics.deviation || statistics.interval ? statistics.n : 1;
+  const double n = static_cast<double>(summary.n);
+  const Seconds reach =
+      summary.n > 1 ? t_quantile(0.975, n - 1.0) / std::sqrt(n) * deviation : Seconds(0.0);
   summary.median = summary.mean = statistics.mean;
-  summary.interval = {std::max(statistics.mean - reach, Seconds(0.0)), statistics.mean + reach};
+  summary.interval = statistics.interval.value_or(
+      Interval{std::max(statistics.mean - reach, Seconds(0.0)), statistics.mean + reach});
   summary.min = std::min(statistics.min.value_or(statistics.mean), statistics.mean);
   summary.p90 = statistics.mean + kNormal90 * deviation;
   return summary;
@@ -54,17 +56,28 @@ SampleSummary summary_of(const ImportedBenchmark::Statistics& statistics) {
 
 Measurement row_of(const ImportedBenchmark& benchmark,
                    const std::string& suite,
+                   const KeyMapping& keys,
                    std::size_t process,
                    Timestamp started) {
   Measurement row;
-  row.key = {fmt::format("external:{}:{}", suite, benchmark.name)};
-  row.variant = benchmark.statistics ? "external;statistic=mean" : "external";
-  row.library_choice = true;
+  const auto mapped = keys.find(benchmark.name);
+  if (mapped == keys.end()) {
+    row.key = external_key(suite, benchmark.name);
+    row.variant = benchmark.statistics ? "external;statistic=mean" : "external";
+    row.library_choice = true;
+  } else {
+    row.key = mapped->second.key;
+    row.variant = external_variant(benchmark.name);
+    row.library_choice = mapped->second.alone;
+  }
   row.outcome = benchmark.outcome;
   row.process = static_cast<std::int64_t>(process);
   row.started = started;
   if (benchmark.statistics) {
     row.summary = summary_of(*benchmark.statistics);
+    // A mean alone is one sample of all executions behind it.
+    row.repetitions =
+        benchmark.repetitions * static_cast<std::int64_t>(benchmark.statistics->n / row.summary.n);
   } else if (benchmark.outcome.ok()) {
     row.samples = benchmark.samples;
     row.repetitions = benchmark.repetitions;
@@ -73,39 +86,40 @@ Measurement row_of(const ImportedBenchmark& benchmark,
   return row;
 }
 
-/// Checks that every benchmark is in each file, and has kMinSamples samples over all files unless
-/// it failed. Throws Error{kUser}.
-void check_whole(std::span<const ImportedResults> processes, std::span<const std::string> files) {
-  std::map<std::string, std::size_t> seen;
-  std::map<std::string, std::size_t> samples;
-  std::map<std::string, bool> failed;
+/// Checks that there is something to store: a time, or a failure other than a skip. Throws
+/// Error{kUser}.
+void check_something(std::span<const ImportedResults> processes,
+                     std::span<const std::string> files) {
+  std::size_t skipped = 0;
   for (const ImportedResults& process : processes) {
     for (const ImportedBenchmark& benchmark : process.benchmarks) {
-      ++seen[benchmark.name];
-      // A mean without a deviation is worth one sample: nothing shows its noise.
-      samples[benchmark.name] += benchmark.statistics && benchmark.statistics->deviation
-                                     ? benchmark.statistics->n
-                                 : benchmark.statistics ? 1
-                                                        : benchmark.samples.size();
-      failed[benchmark.name] = failed[benchmark.name] || !benchmark.outcome.ok();
+      if (benchmark.outcome.kind != Outcome::Kind::kSkipped) {
+        return;
+      }
+      ++skipped;
     }
   }
-  for (const auto& [name, count] : seen) {
-    if (count != processes.size()) {
-      refuse(fmt::format("'{}' is in {} of the {} files: files of one run hold the same benchmarks",
-                         name,
-                         count,
-                         processes.size()));
-    }
-    if (samples[name] < kMinSamples && !failed[name]) {
-      refuse(
-          fmt::format("'{}' in '{}' has one sample, which says nothing of its noise: measure it "
-                      "with repetitions (--benchmark_repetitions=10), or give the files of "
-                      "several processes",
-                      name,
-                      files.front()));
-    }
+  refuse(
+      fmt::format("no benchmark of '{}'{} was measured: all {} were skipped; nothing was imported",
+                  files.front(),
+                  files.size() > 1 ? fmt::format(" and {} more files", files.size() - 1) : "",
+                  skipped));
+}
+
+/// Returns when the run was measured. Throws Error{kUser} if its first file gives a date that is
+/// not a time, and the user gives none.
+Timestamp start_of(const ImportedName& name,
+                   const ImportedResults& first,
+                   const std::string& file,
+                   Timestamp now) {
+  if (!name.started && !first.unread_date.empty()) {
+    refuse(
+        fmt::format("'{}': its date '{}' is not a time: say when it was measured with --at; "
+                    "nothing was imported",
+                    file,
+                    first.unread_date));
   }
+  return name.started.value_or(first.started.value_or(now));
 }
 
 }  // namespace
@@ -116,7 +130,7 @@ ImportedRun make_imported_run(const ImportedName& name,
                               Timestamp now) {
   PLUMB_CHECK(!processes.empty() && processes.size() == files.size());
   check_suite_name(name.suite);
-  check_whole(processes, files);
+  check_something(processes, files);
   const ImportedResults& first = processes.front();
   ImportedRun run;
   RunHeader& header = run.header;
@@ -126,11 +140,12 @@ ImportedRun make_imported_run(const ImportedName& name,
   header.suite_hash = sha256(header.resolved_suite);
   header.backend = name.format;
   header.stack = "external";
-  header.started = name.started.value_or(first.started.value_or(now));
+  header.started = start_of(name, first, files.front(), now);
   header.environment = {first.identity, first.facts};
   header.environment.identity["format"] = name.format;
-  if (!name.version.empty()) {
-    header.environment.facts["version"] = name.version;
+  if (const std::string& version = name.version.empty() ? first.version : name.version;
+      !version.empty()) {
+    header.environment.facts["version"] = version;
   }
   if (!name.system.empty()) {
     header.environment.identity["host"] = name.system;
@@ -143,7 +158,7 @@ ImportedRun make_imported_run(const ImportedName& name,
     }
     const Timestamp started = processes[i].started.value_or(header.started);
     for (const ImportedBenchmark& benchmark : processes[i].benchmarks) {
-      run.rows.push_back(row_of(benchmark, name.suite, i, started));
+      run.rows.push_back(row_of(benchmark, name.suite, name.keys, i, started));
     }
   }
   return run;

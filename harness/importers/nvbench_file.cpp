@@ -136,7 +136,9 @@ void read_times(const Summaries& summaries,
                         .min = summaries.time(times + "min")};
       const auto relative = summaries.number(times + "stdev/relative");
       if (relative && *relative >= 0.0 && out.statistics->n > 1) {
-        out.statistics->deviation = *mean * *relative;
+        const Seconds deviation = *mean * *relative;
+        out.statistics->deviation =
+            deviation > Seconds(0.0) ? imported_time(deviation.count()) : Seconds(0.0);
       }
       return;
     }

@@ -27,6 +27,11 @@ struct SampleSummary {
       false;  ///< another sample lies within 2% of the minimum (or the median is that close)
 };
 
+/// Returns whether the interval says anything. Of one sample it does not: its ends are the sample.
+[[nodiscard]] inline bool has_interval(const SampleSummary& summary) {
+  return summary.n > 1;
+}
+
 /// Summarises samples in any order. No samples give zeros and n = 0, so callers must look at n. The
 /// interval uses the exact binomial ranks (Conover, Practical Nonparametric Statistics, §3.2).
 /// Below six samples no pair of ranks reaches 95%, and the interval is [min, max].

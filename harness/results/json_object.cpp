@@ -11,10 +11,43 @@ namespace plumb {
 namespace {
 
 constexpr std::size_t kMaximumText = std::size_t{64} << 20U;
-constexpr int kMaximumDepth = 32;
+constexpr std::size_t kMaximumDepth = 32;
+constexpr std::size_t kMaximumValues = 10'000'000;
 
 [[noreturn]] void refuse(const char* name, std::string_view wanted) {
   throw Error(Error::Kind::kUser, fmt::format("field '{}' is not {}", name, wanted));
+}
+
+/// Checks depth and number of values in one pass, before anything is built of them. A callback of
+/// the parser could do it too, but then each element of an array costs a walk through the array.
+void check_shape(std::string_view text) {
+  std::size_t depth = 0;
+  std::size_t separators = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_text) {
+      i += c == '\\' ? 1U : 0U;
+      in_text = c != '"';
+    } else if (c == '"') {
+      in_text = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaximumDepth) {
+        throw Error(Error::Kind::kUser,
+                    fmt::format("JSON nests deeper than {} levels", kMaximumDepth));
+      }
+      ++separators;
+    } else if (c == '}' || c == ']') {
+      depth -= depth > 0 ? 1U : 0U;
+    } else if (c == ',') {
+      ++separators;
+    }
+  }
+  if (separators > kMaximumValues) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("JSON has about {} values: at most {} are read", separators, kMaximumValues));
+  }
 }
 
 }  // namespace
@@ -25,15 +58,9 @@ nlohmann::json parse_json(std::string_view text) {
         Error::Kind::kUser,
         fmt::format("{} bytes of JSON are too many: the limit is {}", text.size(), kMaximumText));
   }
-  const auto limit_depth = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    if (depth > kMaximumDepth) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("JSON nests deeper than {} levels", kMaximumDepth));
-    }
-    return true;
-  };
+  check_shape(text);
   try {
-    return nlohmann::json::parse(text.begin(), text.end(), limit_depth);
+    return nlohmann::json::parse(text.begin(), text.end());
   } catch (const nlohmann::json::exception& error) {
     throw Error(Error::Kind::kUser, fmt::format("not JSON: {}", error.what()));
   }
@@ -120,8 +147,14 @@ JsonObject JsonObject::object(const char* name) const {
 
 const nlohmann::json& JsonObject::array(const char* name, std::size_t at_most) const {
   const nlohmann::json& value = field(name);
-  if (!value.is_array() || value.size() > at_most) {
+  if (!value.is_array()) {
     refuse(name, fmt::format("an array of at most {} elements", at_most));
+  }
+  if (value.size() > at_most) {
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format(
+            "field '{}' has {} elements: at most {} are read", name, value.size(), at_most));
   }
   return value;
 }

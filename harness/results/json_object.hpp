@@ -18,8 +18,8 @@
 namespace plumb {
 
 /// Parses one JSON document from outside. Throws Error{kUser} if it is not JSON, nests deeper than
-/// 32 levels or is longer than 64 MiB. For .cpp files only: the header of the JSON library is
-/// heavy.
+/// 32 levels, has more than ten million values or is longer than 64 MiB. For .cpp files only: the
+/// header of the JSON library is heavy.
 [[nodiscard]] nlohmann::json parse_json(std::string_view text);
 
 /// Writes a value, of a time its seconds, or null if it is absent.

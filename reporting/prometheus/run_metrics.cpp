@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/results/external_name.hpp"
+
 namespace plumb {
 namespace {
 
@@ -37,6 +39,25 @@ ModelTimes times_of(const ModelReport& model, const ResultSet& results, std::siz
   return times;
 }
 
+/// Collects the times of imported benchmarks, in order of name.
+void add_benchmarks(const ResultSet& results, RunMetrics& metrics) {
+  std::map<std::string, const Measurement*> benchmarks;
+  for (const StoredMeasurement& row : results.rows()) {
+    if (auto name = external_name(row.measurement)) {
+      benchmarks.emplace(*std::move(name), &row.measurement);
+    }
+  }
+  for (const auto& [name, row] : benchmarks) {
+    const auto time = row->key.text.starts_with(kExternalKey)
+                          ? results.best(row->key, CacheMode::kNone)
+                          : results.of_variant(row->key, row->variant, CacheMode::kNone);
+    ++(time ? metrics.benchmarks_timed : metrics.benchmarks_failed);
+    if (time && metrics.benchmarks.size() < kMaxBenchmarkTimes) {
+      metrics.benchmarks.push_back({name, time->time});
+    }
+  }
+}
+
 void slim(ModelBounds& model) {
   model.cover.clear();
   model.critical_steps.clear();
@@ -64,6 +85,7 @@ RunMetrics run_metrics(RunReport report, std::size_t slowest) {
     }
   }
   const ResultSet results(std::move(report.rows), report.calibration);
+  add_benchmarks(results, metrics);
   for (ModelReport& model : report.models) {
     metrics.times.push_back(times_of(model, results, slowest));
     slim(model.bounds);

@@ -114,13 +114,48 @@ void add_info(const SuiteMetrics& suite, GaugeFamily& family) {
   }
 }
 
+void add_benchmark_times(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (!suite.newest) {
+    return;
+  }
+  const MetricLabels labels = suite_labels(suite);
+  std::set<std::string> seen;  // Names that differ in control characters may give one label.
+  for (const BenchmarkTime& benchmark : suite.newest->benchmarks) {
+    const std::string name = label_text(benchmark.name);
+    if (!seen.insert(name).second) {
+      continue;
+    }
+    const auto add = [&](const char* stat, Seconds time) {
+      family.add(labels, {{"benchmark", name}, {"stat", stat}}, time.count());
+    };
+    add("median", benchmark.time.median);
+    if (has_interval(benchmark.time)) {
+      add("low", benchmark.time.interval.low);
+      add("high", benchmark.time.interval.high);
+    }
+  }
+}
+
+void add_benchmarks(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (!suite.newest || suite.newest->benchmarks_timed + suite.newest->benchmarks_failed == 0) {
+    return;
+  }
+  const RunMetrics& run = *suite.newest;
+  const MetricLabels labels = suite_labels(suite);
+  family.add(labels, {{"state", "timed"}}, static_cast<double>(run.benchmarks_timed));
+  family.add(labels, {{"state", "failed"}}, static_cast<double>(run.benchmarks_failed));
+  family.add(labels,
+             {{"state", "left_out"}},
+             static_cast<double>(run.benchmarks_timed - run.benchmarks.size()));
+}
+
 void add_changed(const SuiteMetrics& suite, GaugeFamily& family) {
   if (suite.environment_changed) {
     family.add(suite_labels(suite), {}, *suite.environment_changed ? 1.0 : 0.0);
   }
 }
 
-constexpr std::array<MetricRow<SuiteMetrics>, 9> kTable{{
+constexpr std::array<MetricRow<SuiteMetrics>, 11> kTable{{
     {"plumb_run_timestamp_seconds",
      "When the newest finished run started and finished.",
      add_timestamp},
@@ -133,6 +168,10 @@ constexpr std::array<MetricRow<SuiteMetrics>, 9> kTable{{
     {"plumb_run_disturbed_ratio", "Share of rows measured on a disturbed host.", add_disturbed},
     {"plumb_run_clock_hertz", "Clock of the processor when the run began.", add_clock},
     {"plumb_run_info", "Identifies the newest finished run's suite and environment.", add_info},
+    {"plumb_benchmark_seconds", "Time of an imported benchmark.", add_benchmark_times},
+    {"plumb_run_benchmarks",
+     "Imported benchmarks of the newest finished run by state.",
+     add_benchmarks},
     {"plumb_environment_changed",
      "Whether something beside the stack changed since the run before.",
      add_changed},

@@ -9,9 +9,13 @@
 #include <string>
 
 #include "harness/base/error.hpp"
+#include "harness/importers/asv_file.hpp"
+#include "harness/importers/benchmark_action_file.hpp"
 #include "harness/importers/google_benchmark_file.hpp"
 #include "harness/importers/imported_run.hpp"
+#include "harness/importers/key_mapping.hpp"
 #include "harness/importers/nvbench_file.hpp"
+#include "harness/importers/otava_file.hpp"
 #include "harness/results/sample_codec.hpp"
 
 namespace {
@@ -22,24 +26,53 @@ void require(bool condition) {
   }
 }
 
-void check(const plumb::ImportedResults& results) {
+void check_row(const plumb::Measurement& row) {
   using namespace plumb;
-  const ImportedRun run =
-      make_imported_run({.format = "any", .suite = "s", .version = "", .system = "", .started = {}},
-                        {{results}},
-                        {{std::string("file")}},
-                        Timestamp{});
-  require(run.rows.size() == results.benchmarks.size());
-  for (const Measurement& row : run.rows) {
-    require(row.key.text.starts_with("external:s:"));
-    require(row.outcome.ok() == (row.summary.n > 0));
-    require(!row.outcome.ok() ||
-            (std::isfinite(row.summary.p90.count()) && row.summary.median > Seconds(0.0)));
-    if (!row.samples.empty()) {
-      require(row.summary.n == row.samples.size());
-      require(decode_samples(encode_samples(row.samples, row.repetitions), row.repetitions)
-                  .has_value());
+  require(row.key.text.starts_with("external:s:"));
+  require(row.outcome.ok() == (row.summary.n > 0));
+  require(!row.outcome.ok() ||
+          (std::isfinite(row.summary.p90.count()) && row.summary.median > Seconds(0.0) &&
+           std::isfinite(row.summary.interval.high.count())));
+  if (!row.samples.empty()) {
+    require(row.summary.n == row.samples.size());
+    require(
+        decode_samples(encode_samples(row.samples, row.repetitions), row.repetitions).has_value());
+  }
+}
+
+void check(const plumb::ImportedHistory& history) {
+  using namespace plumb;
+  for (const ImportedResults& results : history) {
+    const ImportedRun run = make_imported_run(
+        {.format = "any", .suite = "s", .version = "", .system = "", .started = {}},
+        {{results}},
+        {{std::string("file")}},
+        Timestamp{});
+    require(run.rows.size() == results.benchmarks.size());
+    for (const Measurement& row : run.rows) {
+      check_row(row);
     }
+  }
+}
+
+plumb::ImportedHistory read(int format, std::string_view text) {
+  using namespace plumb;
+  switch (format) {
+    case 0:
+      return {read_google_benchmark(text)};
+    case 1:
+      return {read_nvbench(text, [](const std::string& name, std::size_t bytes) {
+        return std::string(bytes, name.empty() ? '\0' : name.front());
+      })};
+    case 2:
+      return read_otava(text, 1e-6, {});
+    case 3:
+      return {read_asv(text)};
+    case 4:
+      return read_benchmark_action(text);
+    default:
+      static_cast<void>(read_key_mapping(text));
+      return {};
   }
 }
 
@@ -48,12 +81,9 @@ void check(const plumb::ImportedResults& results) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace plumb;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  for (const bool google : {true, false}) {
+  for (int format = 0; format <= 5; ++format) {
     try {
-      check(google ? read_google_benchmark(text)
-                   : read_nvbench(text, [](const std::string& name, std::size_t bytes) {
-                       return std::string(bytes, name.empty() ? '\0' : name.front());
-                     }));
+      check(read(format, text));
     } catch (const Error& error) {
       require(error.kind() == Error::Kind::kUser);
     }

@@ -80,6 +80,8 @@ std::optional<KeyTime> fastest(const std::vector<const StoredMeasurement*>& rows
   return best;
 }
 
+}  // namespace
+
 int severity(Outcome::Kind kind) {
   switch (kind) {
     case Outcome::Kind::kCrashed:
@@ -101,8 +103,6 @@ int severity(Outcome::Kind kind) {
   }
   return 0;
 }
-
-}  // namespace
 
 ResultSet::ResultSet(std::vector<StoredMeasurement> rows, std::optional<Calibration> calibration)
     : rows_(std::move(rows)), calibration_(calibration) {

@@ -23,6 +23,9 @@ struct KeyTime {
   std::optional<Seconds> reorder;
 };
 
+/// Returns how grave an outcome is: zero for ok, the highest for a crash.
+[[nodiscard]] int severity(Outcome::Kind kind);
+
 /// Index of the rows of one run, for analysis. Pure: no store, no clock.
 class ResultSet {
  public:

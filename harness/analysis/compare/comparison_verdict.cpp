@@ -2,7 +2,9 @@
 #include "harness/analysis/compare/comparison_verdict.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
+#include <vector>
 
 namespace plumb {
 
@@ -46,6 +48,54 @@ ComparisonVerdict verdict_of_all(std::span<const MetricComparison> metrics) {
     }
   }
   return ComparisonVerdict::kInconclusive;
+}
+
+std::optional<OverallChange> overall_change(std::span<const MetricComparison> metrics,
+                                            const ComparisonLimits& limits) {
+  OverallChange change;
+  std::vector<double> logs;
+  double baseline = 0.0;
+  double candidate = 0.0;
+  for (const MetricComparison& metric : metrics) {
+    if (metric.decides && metric.ratio && !metric.in_bytes && metric.baseline > 0.0 &&
+        metric.candidate > 0.0) {
+      logs.push_back(std::log(metric.candidate / metric.baseline));
+      baseline += std::log(metric.baseline);
+      candidate += std::log(metric.candidate);
+      change.slower += logs.back() > 0.0 ? 1U : 0U;
+      change.faster += logs.back() < 0.0 ? 1U : 0U;
+    }
+  }
+  change.metrics = logs.size();
+  if (change.metrics < 2) {
+    return std::nullopt;
+  }
+  const auto count = static_cast<double>(change.metrics);
+  const double mean = (candidate - baseline) / count;
+  double squares = 0.0;
+  for (const double log : logs) {
+    squares += (log - mean) * (log - mean);
+  }
+  const double of_metrics = squares / (count - 1.0) / count;
+  // Both runs deviate, so the variance between runs counts twice.
+  const double of_runs = 2.0 * LearnedNoise::kAssumed * LearnedNoise::kAssumed;
+  const double variance = of_metrics + of_runs;
+  // What is assumed about runs has many degrees of freedom (Welch and Satterthwaite).
+  constexpr double kGiven = 1e6;
+  const double freedom =
+      variance * variance / (of_metrics * of_metrics / (count - 1.0) + of_runs * of_runs / kGiven);
+  MetricComparison& metric = change.metric;
+  metric.series = "geometric_mean";
+  metric.kind = "overall";
+  metric.baseline = std::exp(baseline / count);
+  metric.candidate = std::exp(candidate / count);
+  metric.delta = metric.candidate - metric.baseline;
+  metric.error = std::sqrt(variance) * metric.baseline;
+  metric.p = metric.q = test_change(
+      metric, {.mean = mean, .variance = variance, .kept = 1.0, .freedom = freedom}, limits.alpha);
+  metric.floor = {std::max(limits.end_to_end_floor, kEndToEndFloor), FloorSource::kFixed};
+  metric.verdict = verdict_of(metric, limits.alpha, metric.floor->relative, limits.run_margin);
+  return change;
 }
 
 void put_changes_first(std::vector<MetricComparison>& metrics) {

@@ -59,12 +59,14 @@ struct LevelChange {
 struct MetricComparison {
   std::string series;     ///< "end_to_end", "layers/NAME", "models/NAME/…"
   std::string kind;       ///< "end_to_end", "layer", "capability", "bound", "load", "cost",
-                          ///< "accuracy", "control" or "replay"
+                          ///< "accuracy", "control", "replay" or "overall"
   double baseline = 0.0;  ///< median, seconds; without a meaning where there is no `ratio`
   double candidate = 0.0;
   std::optional<double> ratio;  ///< candidate ÷ baseline
   double low = 0.0;             ///< of the ratio, 95%; with `ratio`
   double high = 0.0;
+  bool has_interval = true;       ///< false: one sample of a side shows no noise, `low` and `high`
+                                  ///< are the ratio
   std::optional<double> p;        ///< two-sided, of this metric alone
   bool decides = false;           ///< the verdict of the whole rests on it
   bool by_processes = false;      ///< judged by restarted processes of both sides

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct ComparedLayer {
   std::string key;               ///< empty: not the layer itself, but its capability
   std::string baseline_variant;  ///< empty: one side has no time
   std::string candidate_variant;
+  std::optional<NotCompared> not_compared;  ///< then `metric` is no part of the comparison
 };
 
 /// Splits the change of every model that both sides executed over its layers. Adds the splits to

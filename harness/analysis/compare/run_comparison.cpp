@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "harness/analysis/compare/comparison_verdict.hpp"
 #include "harness/analysis/compare/layer_costs.hpp"
 #include "harness/analysis/compare/model_comparison.hpp"
 #include "harness/analysis/compare/numerical_drift.hpp"
@@ -103,6 +102,32 @@ std::string noise_series(const std::string& series) {
   return "layers/" + series.substr(series.find('/') + 1);
 }
 
+/// Sets the times of two sides of which one has a single sample. Nothing tells its noise.
+void set_ratio(MetricComparison& metric, const KeyTime& before, const KeyTime& after) {
+  metric.baseline = before.time.median.count();
+  metric.candidate = after.time.median.count();
+  metric.delta = metric.candidate - metric.baseline;
+  metric.ratio = metric.low = metric.high = metric.candidate / metric.baseline;
+  metric.has_interval = false;
+  metric.reason = fmt::format("one sample in the {}, which says nothing of its noise",
+                              has_interval(after.time)    ? "baseline"
+                              : has_interval(before.time) ? "candidate"
+                                                          : "baseline and in the candidate");
+}
+
+/// Concludes about a layer that neither run has a time of.
+void judge_untimed(ComparedLayer& test, const RunSide& baseline, const RunSide& candidate) {
+  const LayerKey key{test.key};
+  const auto before = baseline.results.failure(key);
+  const auto after = candidate.results.failure(key);
+  test.metric.reason = "neither run has a time of it";
+  if (before && after && failed_alike(*before, *after)) {
+    test.not_compared = {test.metric.series, *before, *after};
+  } else if (before && after) {
+    judge_failures(*before, *after, test.metric);
+  }
+}
+
 /// Compares one variant of each side by their processes, where there are enough. Otherwise it
 /// compares them by their intervals and the deviation between processes of the runs.
 void test_variant(MetricComparison& metric,
@@ -129,6 +154,8 @@ void test_variant(MetricComparison& metric,
       metric.levels->suspected_cause = "placement in memory";
     }
     metric.floor = run_floor(noise.floors, series, least);
+  } else if (!has_interval(before.time) || !has_interval(after.time)) {
+    set_ratio(metric, before, after);
   } else {
     metric.p =
         test_times(metric, time_of(before), time_of(after), noise.deviation, noise.limits.alpha);
@@ -185,8 +212,12 @@ ComparedLayer test_layer(const RunSide& baseline,
             : "the candidate did not measure it";
     return test;
   }
-  if (!before || !after) {
-    test.metric.reason = after ? "the baseline has no time of it" : "neither run has a time of it";
+  if (!before && !after) {
+    judge_untimed(test, baseline, candidate);
+    return test;
+  }
+  if (!before) {
+    test.metric.reason = "the baseline has no time of it";
     return test;
   }
   if (before->time.median <= Seconds(0.0) || after->time.median <= Seconds(0.0)) {
@@ -304,6 +335,12 @@ RunComparison compare_runs(const RunSide& baseline,
       compare_models(baseline.models, candidate.models, result.deviation, floors, limits);
   std::vector<ComparedLayer> layers =
       test_layers(baseline, candidate, result.deviation, floors, limits);
+  for (ComparedLayer& layer : layers) {
+    if (layer.not_compared) {
+      result.not_compared.push_back(*std::move(layer.not_compared));
+    }
+  }
+  std::erase_if(layers, [](const ComparedLayer& layer) { return layer.not_compared.has_value(); });
   std::vector<MetricComparison*> all;
   all.reserve(models.size() + layers.size());
   for (ModelChange& change : models) {
@@ -338,6 +375,7 @@ RunComparison compare_runs(const RunSide& baseline,
   }
   attribute_models(baseline, candidate, result);
   put_changes_first(result.metrics);
+  result.overall = overall_change(result.metrics, limits);
   result.verdict = verdict_of_all(result.metrics);
   return result;
 }

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "harness/analysis/bounds/bounds.hpp"
+#include "harness/analysis/compare/comparison_verdict.hpp"
 #include "harness/analysis/compare/environment_difference.hpp"
+#include "harness/analysis/compare/failed_alike.hpp"
 #include "harness/analysis/compare/finding.hpp"
 #include "harness/analysis/compare/metric_test.hpp"
 #include "harness/analysis/compare/process_deviation.hpp"
@@ -33,6 +35,8 @@ struct RunComparison {
   ComparisonVerdict verdict = ComparisonVerdict::kInconclusive;
   ProcessDeviation deviation;
   std::vector<MetricComparison> metrics;
+  std::vector<NotCompared> not_compared;       ///< failed alike in both; they decide nothing
+  std::optional<OverallChange> overall;        ///< of the metrics that decide
   std::vector<ModelAttribution> attributions;  ///< of models whose layers both runs list
   std::vector<QualificationFinding> findings;  ///< what got worse, by its cause
 };
@@ -46,7 +50,10 @@ struct RunComparison {
 ///   implementation.
 /// - Where a library does not choose its fastest variant, the fastest ones are compared too (kind
 ///   "capability").
-/// - A layer is inconclusive if its block was disturbed or only one run measured it.
+/// - A layer is inconclusive if its block was disturbed or only one run measured it. So it is if a
+///   side has one sample, unless kMinProcesses show the noise. Its interval is then unknown.
+/// - A layer that failed alike in both runs is not compared (failed_alike()). Another failure than
+///   before is a change (judge_failures()).
 /// - The minimum effect is run_floor() where processes give the error, else layer_floor(). For
 ///   models see compare_models().
 /// - All p-values of times are one family, corrected by weighted Benjamini-Hochberg.

@@ -23,6 +23,17 @@ Json boots_json(const std::vector<Boot>& boots) {
   return list;
 }
 
+Json not_compared_json(std::span<const NotCompared> all) {
+  Json list = Json::array();
+  for (const NotCompared& each : all) {
+    list.push_back({{"series", each.series},
+                    {"outcome", to_text(each.candidate.kind)},
+                    {"baseline_reason", each.baseline.reason},
+                    {"candidate_reason", each.candidate.reason}});
+  }
+  return list;
+}
+
 /// Returns the fields that every comparison of runs has.
 Json run_document(const RunComparisonReport& report) {
   const RunComparison& comparison = report.comparison;
@@ -54,7 +65,9 @@ Json run_document(const RunComparisonReport& report) {
                 {"layer_floor", report.limits.layer_floor}}},
               {"environment_diff", std::move(diff)},
               {"calibrations", report.calibrations},
-              {"metrics", std::move(metrics)}};
+              {"metrics", std::move(metrics)},
+              {"overall", comparison.overall ? overall_json(*comparison.overall) : Json()},
+              {"not_compared", not_compared_json(comparison.not_compared)}};
 }
 
 }  // namespace
@@ -67,7 +80,7 @@ Json metric_json(const MetricComparison& metric) {
            {"baseline_seconds", timed ? Json(metric.baseline) : Json()},
            {"candidate_seconds", timed ? Json(metric.candidate) : Json()},
            {"ratio", number_or_null(metric.ratio)},
-           {"interval", compared ? Json{metric.low, metric.high} : Json()},
+           {"interval", compared && metric.has_interval ? Json{metric.low, metric.high} : Json()},
            {"q", number_or_null(metric.q)},
            {"mde", number_or_null(metric.mde)},
            {"verdict", to_text(metric.verdict)},
@@ -110,6 +123,14 @@ Json metric_json(const MetricComparison& metric) {
                      {"candidate_maximum_error", number_or_null(metric.output->candidate_error)}};
   }
   return row;
+}
+
+Json overall_json(const OverallChange& overall) {
+  Json document = metric_json(overall.metric);
+  document["metrics"] = overall.metrics;
+  document["slower"] = overall.slower;
+  document["faster"] = overall.faster;
+  return document;
 }
 
 Json attributions_json(std::span<const ModelAttribution> attributions) {

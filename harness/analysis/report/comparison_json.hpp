@@ -10,6 +10,7 @@
 namespace plumb {
 
 [[nodiscard]] Json metric_json(const MetricComparison& metric);
+[[nodiscard]] Json overall_json(const OverallChange& overall);
 /// Returns attributions with the 95% interval of each term.
 [[nodiscard]] Json attributions_json(std::span<const ModelAttribution> attributions);
 [[nodiscard]] Json findings_json(std::span<const QualificationFinding> findings);

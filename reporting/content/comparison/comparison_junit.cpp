@@ -36,8 +36,10 @@ std::string properties(const MetricComparison& metric, const RunComparisonReport
   if (metric.ratio) {
     text += property("baseline_seconds", fmt::format("{:.9f}", metric.baseline)) +
             property("candidate_seconds", fmt::format("{:.9f}", metric.candidate)) +
-            property("ratio", fmt::format("{:.6f}", *metric.ratio)) +
-            property("interval", fmt::format("{:.6f} {:.6f}", metric.low, metric.high));
+            property("ratio", fmt::format("{:.6f}", *metric.ratio));
+    text += metric.has_interval
+                ? property("interval", fmt::format("{:.6f} {:.6f}", metric.low, metric.high))
+                : "";
   }
   if (metric.q) {
     text += property("q", fmt::format("{:.3g}", *metric.q));
@@ -78,6 +80,16 @@ void add(const MetricComparison& metric,
   cases.text += "    </testcase>\n";
 }
 
+void add_not_compared(const NotCompared& each, Cases& cases) {
+  ++cases.tests;
+  ++cases.skipped;
+  cases.text += fmt::format(
+      "    <testcase classname=\"layers\" name=\"{}\">\n      <skipped message=\"not compared: "
+      "failed alike in both; {}\"/>\n    </testcase>\n",
+      escape_xml(each.series),
+      escape_xml(failures_text(each)));
+}
+
 }  // namespace
 
 void write_comparison_junit(const RunComparisonReport& report, std::ostream& out) {
@@ -86,6 +98,9 @@ void write_comparison_junit(const RunComparisonReport& report, std::ostream& out
   for (const MetricComparison& metric : report.comparison.metrics) {
     const std::string suite = metric.model.empty() ? "layers" : metric.model;
     add(metric, suite, report, suites[suite]);
+  }
+  for (const NotCompared& each : report.comparison.not_compared) {
+    add_not_compared(each, suites["layers"]);
   }
   for (const auto& [name, cases] : suites) {
     all.tests += cases.tests;

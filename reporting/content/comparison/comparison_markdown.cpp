@@ -53,6 +53,23 @@ std::string table(const MetricList& metrics, const RunComparisonReport& report, 
   return text;
 }
 
+/// Returns the first names of what failed in both runs.
+std::string not_compared_list(const std::vector<NotCompared>& all) {
+  constexpr std::size_t kMaxNames = 10;
+  constexpr std::size_t kListBytes = 3000;
+  std::string text;
+  std::size_t written = 0;
+  for (const NotCompared& each : all) {
+    const std::string name = markdown_code(each.series);
+    if (written == kMaxNames || text.size() + name.size() > kListBytes) {
+      break;
+    }
+    text += (written == 0 ? "" : ", ") + name;
+    ++written;
+  }
+  return written < all.size() ? fmt::format("{} and {} more", text, all.size() - written) : text;
+}
+
 std::string environment(const RunComparisonReport& report) {
   constexpr std::size_t kMaxFacts = 20;
   constexpr std::size_t kFactBytes = 4000;
@@ -100,6 +117,9 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
     }
     text += report.source->facts.empty() ? "" : "\n";
   }
+  if (comparison.overall) {
+    text += fmt::format("{}.\n\n", overall_text(*comparison.overall));
+  }
   if (const std::string outputs = outputs_text(comparison.metrics); !outputs.empty()) {
     text += "Outputs: " + outputs + ".\n\n";
   }
@@ -121,6 +141,10 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
     if (!is_changed(metric) && !is_detail(metric)) {
       models.push_back(&metric);
     }
+  }
+  if (!comparison.not_compared.empty()) {
+    text += fmt::format("\nNot compared, because they failed alike in both: {}\n",
+                        not_compared_list(comparison.not_compared));
   }
   if (!report.source || !report.environment_diff.empty()) {
     text += environment(report);

@@ -33,6 +33,9 @@ void add_head(const RunComparisonReport& report, PagePlace place, HtmlPage& page
                            100.0 * comparison.deviation.relative,
                            deviation_source(comparison.deviation));
   }
+  if (comparison.overall) {
+    summary += fmt::format(" {}.", overall_text(*comparison.overall));
+  }
   page.verdict(
       std::string(to_text(comparison.verdict)) + ".", summary, tone_of(comparison.verdict));
   std::vector<Row> rows;
@@ -144,6 +147,20 @@ void add_layers(const RunComparisonReport& report, HtmlPage& page) {
   add_metric_table(layers, report.places, page);
 }
 
+void add_not_compared(const RunComparisonReport& report, HtmlPage& page) {
+  const std::vector<NotCompared>& all = report.comparison.not_compared;
+  if (all.empty()) {
+    return;
+  }
+  page.heading("Not compared");
+  page.paragraph(fmt::format("{} failed alike in both runs.", all.size()));
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < std::min(all.size(), kMaxChanged); ++i) {
+    rows.push_back({code_cell(all[i].series), text_cell(failures_text(all[i]))});
+  }
+  page.table({text_cell("metric"), text_cell("failure")}, rows);
+}
+
 void add_samples(const RunComparisonReport& report, HtmlPage& page) {
   if (report.samples.empty()) {
     return;
@@ -215,6 +232,7 @@ void write_comparison_page(const RunComparisonReport& report, PagePlace place, s
   add_explanations(report, page);
   add_models(report, page);
   add_layers(report, page);
+  add_not_compared(report, page);
   add_samples(report, page);
   add_outputs(report, page);
   add_environment(report, page);

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ostream>
 
@@ -15,6 +16,19 @@
 
 namespace plumb {
 namespace {
+
+void write_not_compared(std::span<const NotCompared> all, std::ostream& out) {
+  constexpr std::size_t kMaxLines = 10;
+  for (std::size_t i = 0; i < std::min(all.size(), kMaxLines); ++i) {
+    out << fmt::format("{}  {}: {}\n",
+                       i == 0 ? "not compared: failed alike in both\n" : "",
+                       sanitize_utf8(all[i].series),
+                       sanitize_utf8(failures_text(all[i])));
+  }
+  if (all.size() > kMaxLines) {
+    out << fmt::format("  and {} more, all of them with --json\n", all.size() - kMaxLines);
+  }
+}
 
 void write_text(const RunComparisonReport& report, std::ostream& out) {
   const RunComparison& comparison = report.comparison;
@@ -45,8 +59,12 @@ void write_text(const RunComparisonReport& report, std::ostream& out) {
   if (const std::string floors = floors_text(comparison.metrics); !floors.empty()) {
     out << "  " << floors << '\n';
   }
+  if (comparison.overall) {
+    out << "  " << overall_text(*comparison.overall) << '\n';
+  }
   out << '\n';
   write_metrics(comparison.metrics, out);
+  write_not_compared(comparison.not_compared, out);
   write_findings(comparison.findings, out);
 }
 

@@ -58,7 +58,9 @@ std::string change_text(double ratio) {
 }
 
 std::string change_interval_text(const MetricComparison& metric) {
-  return metric.ratio ? change_text(metric.low) + " … " + change_text(metric.high) : "–";
+  return metric.ratio && metric.has_interval
+             ? change_text(metric.low) + " … " + change_text(metric.high)
+             : "–";
 }
 
 std::string baseline_text(const MetricComparison& metric) {
@@ -233,6 +235,25 @@ std::string floors_text(std::span<const MetricComparison> metrics) {
     parts.push_back(fmt::format("{} assumed (plumb calibrate measures them)", assumed));
   }
   return parts.empty() ? "" : fmt::format("floors of layers: {}", fmt::join(parts, ", "));
+}
+
+std::string overall_text(const OverallChange& overall) {
+  return fmt::format("geometric mean of {}: {} ({}): {}; {} slower, {} faster",
+                     overall.metrics,
+                     ratio_change_text(overall.metric),
+                     change_interval_text(overall.metric),
+                     to_text(overall.metric.verdict),
+                     overall.slower,
+                     overall.faster);
+}
+
+std::string failures_text(const NotCompared& each) {
+  const bool same = each.baseline.reason == each.candidate.reason;
+  return fmt::format("{}: {}{}{}",
+                     to_text(each.candidate.kind),
+                     each.baseline.reason,
+                     same ? "" : " → ",
+                     same ? "" : each.candidate.reason);
 }
 
 void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out) {

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/analysis/compare/comparison_verdict.hpp"
+#include "harness/analysis/compare/failed_alike.hpp"
 #include "harness/analysis/compare/metric_test.hpp"
 
 namespace plumb {
@@ -56,6 +58,12 @@ struct VerdictCounts {
 
 /// Returns one sentence on the results for the outputs; empty: none was compared.
 [[nodiscard]] std::string outputs_text(std::span<const MetricComparison> metrics);
+
+/// Returns "geometric mean of 606: -7.20 % (-9.90 % … -4.10 %): improved; 190 slower, 416 faster".
+[[nodiscard]] std::string overall_text(const OverallChange& overall);
+
+/// Returns the failure that both runs have: "unsupported: no file".
+[[nodiscard]] std::string failures_text(const NotCompared& each);
 
 /// Writes a table for a terminal, and the causes below it.
 void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out);

@@ -164,8 +164,9 @@ Json layer_document(const LayerKey& key,
     if (time.n > 0) {
       entry["n"] = time.n;
       entry["median_seconds"] = time.median.count();
-      entry["low"] = time.interval.low.count();
-      entry["high"] = time.interval.high.count();
+      const bool known = has_interval(time);
+      entry["low"] = known ? Json(time.interval.low.count()) : Json();
+      entry["high"] = known ? Json(time.interval.high.count()) : Json();
       entry["min_seconds"] = time.min.count();
       entry["p90_seconds"] = time.p90.count();
       entry["median_raw_seconds"] = row.summary.median.count();

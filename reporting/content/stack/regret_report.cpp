@@ -31,10 +31,11 @@ constexpr const char* kMethod =
     "such keys might give.";
 
 Json time_json(const KeyTime& time) {
+  const bool known = has_interval(time.time);
   return {{"variant", time.variant},
           {"seconds", time.time.median.count()},
-          {"low", time.time.interval.low.count()},
-          {"high", time.time.interval.high.count()},
+          {"low", known ? Json(time.time.interval.low.count()) : Json()},
+          {"high", known ? Json(time.time.interval.high.count()) : Json()},
           {"samples", time.time.n}};
 }
 
@@ -110,6 +111,9 @@ std::string percent_text(const RegretGroup& group) {
 }
 
 std::string interval_text(const SampleSummary& time) {
+  if (!has_interval(time)) {
+    return fmt::format("{} (n = {})", time_text(time.median), time.n);
+  }
   return fmt::format("{} ({} to {}, n = {})",
                      time_text(time.median),
                      time_text(time.interval.low),

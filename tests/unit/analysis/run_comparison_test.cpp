@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 
@@ -270,6 +272,89 @@ TEST(RunComparison, what_was_not_measured_or_disturbed_is_inconclusive) {
   EXPECT_THAT(
       reasons,
       ElementsAre(HasSubstr("disturbed during the candidate"), HasSubstr("the budget ended")));
+}
+
+TEST(RunComparison, one_sample_gives_a_ratio_and_no_interval) {
+  const RunComparison open = compare([](int layer, Measurement& row) {
+    if (layer == 4) {
+      slow_down(row, 1.5);
+      row.summary.n = 1;
+      row.purpose = Purpose::kFull;
+    }
+  });
+  const auto metric = std::find_if(open.metrics.begin(), open.metrics.end(), [](const auto& each) {
+    return each.verdict == ComparisonVerdict::kInconclusive;
+  });
+  ASSERT_NE(metric, open.metrics.end());
+  EXPECT_EQ(metric->series, "layers/" + test::key(4).text);
+  EXPECT_NEAR(*metric->ratio, 1.5, 0.01);
+  EXPECT_FALSE(metric->has_interval);
+  EXPECT_FALSE(metric->p.has_value() || metric->q.has_value() || metric->mde.has_value());
+  EXPECT_EQ(metric->reason, "one sample in the candidate, which says nothing of its noise");
+}
+
+RunComparison compare_failures(const Outcome& before, const Outcome& after) {
+  const auto failing = [](const Outcome& outcome) {
+    return RunBuilder([&](int layer, Measurement& row) {
+             if (layer == 6) {
+               row.outcome = outcome;
+             }
+           })
+        .results();
+  };
+  return compare_runs({failing(before), {}}, {failing(after), {}}, {}, {});
+}
+
+TEST(RunComparison, what_failed_alike_in_both_decides_nothing) {
+  using Kind = Outcome::Kind;
+  for (const auto& [before, after] :
+       {std::pair(Outcome{Kind::kUnsupported, "no kernel"},
+                  Outcome{Kind::kUnsupported, "no kernel"}),
+        std::pair(Outcome{Kind::kCrashed, "signal 11 at 0x7f31, after 3.2 s"},
+                  Outcome{Kind::kCrashed, "signal 11 at 0x7a99, after 3.4 s"}),
+        std::pair(Outcome{Kind::kSkipped, ""}, Outcome{Kind::kSkipped, ""})}) {
+    const RunComparison same = compare_failures(before, after);
+    EXPECT_EQ(same.verdict, ComparisonVerdict::kEquivalent) << before.reason;
+    EXPECT_EQ(same.metrics.size(), static_cast<std::size_t>(RunBuilder::kLayers - 1));
+    ASSERT_EQ(same.not_compared.size(), 1U);
+    EXPECT_EQ(same.not_compared[0].series, "layers/" + test::key(6).text);
+    EXPECT_EQ(same.not_compared[0].candidate, after);
+  }
+}
+
+TEST(RunComparison, another_kind_of_failure_is_a_change) {
+  using Kind = Outcome::Kind;
+  const RunComparison crashes =
+      compare_failures({Kind::kUnsupported, "no kernel"}, {Kind::kCrashed, "signal 11"});
+  EXPECT_EQ(crashes.verdict, ComparisonVerdict::kBroken);
+  EXPECT_EQ(crashes.metrics.front().reason,
+            "failed in both runs, but not alike: unsupported: no kernel; now crashed: signal 11");
+  for (const Outcome& milder :
+       {Outcome{Kind::kUnsupported, "no kernel"}, Outcome{Kind::kCrashed, "heap corruption"}}) {
+    const RunComparison other = compare_failures({Kind::kCrashed, "signal 11"}, milder);
+    EXPECT_EQ(other.verdict, ComparisonVerdict::kInconclusive) << milder.reason;
+    EXPECT_THAT(other.not_compared, IsEmpty());
+  }
+}
+
+TEST(RunComparison, the_geometric_mean_sums_up_what_decides) {
+  const RunComparison mixed =
+      compare([](int layer, Measurement& row) { slow_down(row, layer % 3 == 0 ? 0.5 : 2.0); });
+  ASSERT_TRUE(mixed.overall.has_value());
+  EXPECT_EQ(mixed.overall->metrics, 12U);
+  EXPECT_EQ(mixed.overall->slower, 8U);
+  EXPECT_EQ(mixed.overall->faster, 4U);
+  EXPECT_NEAR(*mixed.overall->metric.ratio, std::exp2(4.0 / 12.0), 1e-9) << "by hand";
+  // ln 2 times the deviation of eight +1 and four −1, and the deviation of two runs.
+  const double of_metrics = std::log(2.0) * std::sqrt((12.0 - 16.0 / 12.0) / 11.0 / 12.0);
+  const double error = std::sqrt(of_metrics * of_metrics + 2.0 * 0.009 * 0.009);
+  EXPECT_NEAR(
+      std::log(mixed.overall->metric.high / *mixed.overall->metric.ratio) / error, 2.201, 0.01)
+      << "Student, 11 degrees";
+  EXPECT_EQ(mixed.overall->metric.verdict, ComparisonVerdict::kInconclusive);
+  const RunComparison slower = compare([](int, Measurement& row) { slow_down(row, 1.2); });
+  EXPECT_EQ(slower.overall->metric.verdict, ComparisonVerdict::kRegressed);
+  EXPECT_EQ(compare({}).overall->metric.verdict, ComparisonVerdict::kEquivalent);
 }
 
 TEST(RunComparison, changes_below_the_floor_are_none) {

@@ -66,12 +66,46 @@ TEST(ImportedRun, sums_up_what_is_known_where_samples_were_not_kept) {
   EXPECT_FALSE(summary.min_has_company);
 }
 
+TEST(ImportedRun, one_sample_has_no_interval) {
+  const ImportedRun run = run_of({process("a", {2.0})}, kName);
+  EXPECT_FALSE(has_interval(run.rows.at(0).summary));
+  EXPECT_TRUE(has_interval(run_of({process("a", {2.0, 2.0})}, kName).rows.at(0).summary));
+  ImportedResults mean = process("a", {});
+  mean.benchmarks[0].statistics = {.n = 100, .mean = Seconds(2.0), .deviation = {}, .min = {}};
+  const Measurement row = run_of({mean}, kName).rows.at(0);
+  EXPECT_FALSE(has_interval(row.summary)) << "a mean alone shows no noise";
+  EXPECT_EQ(row.repetitions, 100) << "one sample of a hundred executions";
+}
+
+TEST(ImportedRun, files_may_hold_different_benchmarks) {
+  const ImportedRun run =
+      run_of({process("a", {1.0, 1.0}), process("b", {2.0, 2.0}), process("a", {1.0})}, kName);
+  ASSERT_THAT(run.rows, SizeIs(3));
+  EXPECT_EQ(run.rows[1].key.text, "external:mine:b");
+  EXPECT_EQ(run.rows[2].process, 2);
+}
+
+TEST(ImportedRun, refuses_a_file_in_which_all_was_skipped) {
+  ImportedResults results = process("a", {});
+  results.benchmarks[0].outcome = {Outcome::Kind::kSkipped, "no AVX"};
+  EXPECT_THAT(fault({results}), HasSubstr("no benchmark of 'a.json' was measured: all 1 were"));
+  EXPECT_EQ(fault({results, process("b", {1.0})}), "taken");
+  results.benchmarks[0].outcome.kind = Outcome::Kind::kUnsupported;
+  EXPECT_EQ(fault({results}), "taken") << "that all fail is a result";
+}
+
+TEST(ImportedRun, asks_for_the_time_where_the_file_has_none_that_can_be_read) {
+  ImportedResults results = process("a", {1.0});
+  results.unread_date = "yesterday";
+  EXPECT_THAT(fault({results}), HasSubstr("'yesterday' is not a time: say when it was measured"));
+  ImportedName name = kName;
+  name.started = Timestamp{};
+  EXPECT_EQ(fault({results}, name), "taken");
+}
+
 TEST(ImportedRun, refuses_what_makes_no_run) {
   EXPECT_EQ(fault({process("a", {1.0, 1.0})}), "taken");
   EXPECT_EQ(fault({process("a", {1.0}), process("a", {1.0})}), "taken") << "two processes";
-  EXPECT_THAT(fault({process("a", {1.0})}), HasSubstr("'a' in 'a.json' has one sample"));
-  EXPECT_THAT(fault({process("a", {1.0, 1.0}), process("b", {1.0, 1.0})}),
-              HasSubstr("in 1 of the 2 files"));
   ImportedResults elsewhere = process("a", {1.0});
   elsewhere.identity["host"] = "other";
   EXPECT_THAT(fault({process("a", {1.0}), elsewhere}), HasSubstr("unlike machines"));

@@ -142,6 +142,38 @@ TEST(ComparisonReport, json_is_what_the_command_prints_with_places_and_outputs) 
   EXPECT_FALSE(document["metrics"][0].contains("output"));
 }
 
+TEST(ComparisonReport, every_format_has_the_geometric_mean_and_what_is_not_compared) {
+  RunComparisonReport report = sample_comparison();
+  const Outcome failure{Outcome::Kind::kUnsupported, "no <file>"};
+  report.comparison.not_compared = {{"layers/external:a:b", failure, failure}};
+  report.comparison.overall = OverallChange{
+      metric("geometric_mean", "overall", 1.1, ComparisonVerdict::kRegressed), 606, 400, 206};
+  const auto document = nlohmann::json::parse(text_of(report, ".json"));
+  EXPECT_EQ(document["overall"]["ratio"], 1.1);
+  EXPECT_EQ(document["overall"]["metrics"], 606);
+  EXPECT_EQ(document["overall"]["verdict"], "regressed");
+  EXPECT_EQ(document["not_compared"][0]["series"], "layers/external:a:b");
+  EXPECT_EQ(document["not_compared"][0]["outcome"], "unsupported");
+  for (const char* const format : {".txt", ".md", ".html"}) {
+    const std::string text = text_of(report, format);
+    EXPECT_THAT(text, HasSubstr("geometric mean of 606: +10.00 %")) << format;
+    EXPECT_THAT(text, HasSubstr("layers/external:a:b")) << format;
+    EXPECT_THAT(text, HasSubstr("failed alike in both")) << format;
+  }
+  EXPECT_THAT(text_of(report, ".xml"),
+              HasSubstr("not compared: failed alike in both; unsupported: no &lt;file&gt;"));
+}
+
+TEST(ComparisonReport, an_unknown_interval_is_null_and_never_zero) {
+  RunComparisonReport report = sample_comparison();
+  report.comparison.metrics[0].has_interval = false;
+  const auto document = nlohmann::json::parse(text_of(report, ".json"));
+  EXPECT_TRUE(document["metrics"][0]["interval"].is_null());
+  EXPECT_EQ(document["metrics"][0]["ratio"], 1.2);
+  EXPECT_TRUE(document["overall"].is_null());
+  EXPECT_THAT(text_of(report, ".xml"), Not(HasSubstr("name=\"interval\" value=\"1.2")));
+}
+
 TEST(ComparisonReport, markdown_leads_with_what_changed_and_the_detectable_change) {
   const std::string text = text_of(sample_comparison(), ".md");
   EXPECT_THAT(text,

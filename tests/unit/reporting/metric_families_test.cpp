@@ -7,11 +7,13 @@
 #include <set>
 
 #include "reporting/prometheus/label_text.hpp"
+#include "tests/support/result_rows.hpp"
 #include "tests/unit/reporting/sample_report.hpp"
 
 namespace plumb {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -65,6 +67,43 @@ TEST(MetricFamilies, a_model_has_its_latency_bounds_and_ratios) {
       lines,
       Contains(line(
           "plumb_whatif_speedup_ratio", R"(whatif="best_variant",result="predicted")", "1.25")));
+}
+
+TEST(MetricFamilies, an_imported_benchmark_has_its_time) {
+  RunReport report = sample_report();
+  report.models.clear();
+  report.rows.clear();
+  const auto timed = [](const LayerKey& key, const std::string& variant, double seconds) {
+    Measurement row = test::row(key, seconds * 1e6, variant);
+    row.floor = Seconds(0.0);
+    return row;
+  };
+  Measurement once = timed({"external:mine:once"}, "external", 3.0);
+  once.summary.n = 1;
+  for (const Measurement& row :
+       {timed({"external:mine:sum/8"}, "external", 1.0),
+        once,
+        timed(test::key(8), "external;benchmark=CONV/1", 2.0),
+        test::failure({"external:mine:bad"}, Outcome::Kind::kSkipped, "")}) {
+    report.rows.push_back({.row = static_cast<RowId>(report.rows.size() + 1),
+                           .run = report.run.header.id,
+                           .reused = false,
+                           .measurement = row});
+  }
+  const auto lines = lines_of({suite_of(report)});
+  EXPECT_THAT(lines,
+              Contains(AllOf(HasSubstr("plumb_benchmark_seconds{suite="),
+                             HasSubstr(R"(benchmark="sum/8",stat="median"} 1)"))));
+  EXPECT_THAT(lines, Contains(HasSubstr(R"(benchmark="sum/8",stat="low"})")));
+  EXPECT_THAT(lines, Contains(HasSubstr(R"(benchmark="CONV/1",stat="median"} 2)")));
+  EXPECT_THAT(lines, Contains(HasSubstr(R"(benchmark="once",stat="median"})")));
+  EXPECT_THAT(lines, Not(Contains(HasSubstr(R"(benchmark="once",stat="low"})"))))
+      << "one sample has no interval";
+  EXPECT_THAT(lines, Not(Contains(HasSubstr(R"(benchmark="bad")"))));
+  for (const char* const state :
+       {R"(state="timed"} 3)", R"(state="failed"} 1)", R"(state="left_out"} 0)"}) {
+    EXPECT_THAT(lines, Contains(AllOf(HasSubstr("plumb_run_benchmarks{"), HasSubstr(state))));
+  }
 }
 
 TEST(MetricFamilies, an_incomplete_bound_has_no_value) {

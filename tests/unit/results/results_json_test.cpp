@@ -131,6 +131,15 @@ TEST(ResultsJson, what_is_not_json_is_refused) {
   EXPECT_THAT(error_of([] { (void)measurement_from_json("{\"key\":"); }), HasSubstr("not JSON"));
   const std::string deep(100'000, '[');
   EXPECT_THAT(error_of([&] { (void)measurement_from_json(deep); }), HasSubstr("deeper"));
+  const std::string of_texts = R"({"key":"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[ \" {{{"})";
+  EXPECT_THAT(error_of([&] { (void)measurement_from_json(of_texts); }), HasSubstr("is missing"))
+      << "brackets in a text are no levels";
+  std::string many = "[0";
+  for (int i = 0; i < 10'000'001; ++i) {
+    many += ",0";
+  }
+  EXPECT_THAT(error_of([&] { (void)measurement_from_json(many + "]"); }),
+              HasSubstr("at most 10000000 are read"));
 }
 
 TEST(ResultsJson, a_run_header_reads_back_the_same) {

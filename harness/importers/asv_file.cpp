@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/importers/asv_file.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "harness/base/error.hpp"
+#include "harness/results/json_object.hpp"
+#include "harness/results/sample_codec.hpp"
+
+namespace plumb {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMaxParameters = 32;
+constexpr std::size_t kMaxColumns = 100;
+constexpr std::int64_t kLastMillisecond = 253'402'300'799'000;  // of the year 9999
+constexpr const char* kNotANumber = "NaN";
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Error(Error::Kind::kUser, what);
+}
+
+/// Puts the numbers that Python writes and JSON does not have into quotes: NaN, Infinity.
+std::string quote_special_numbers(std::string_view text) {
+  std::string quoted;
+  quoted.reserve(text.size());
+  bool in_text = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i);
+    std::string_view special;
+    for (const std::string_view word : {"NaN", "Infinity", "-Infinity"}) {
+      if (!in_text && rest.starts_with(word)) {
+        special = word;
+      }
+    }
+    if (!special.empty()) {
+      quoted += fmt::format("\"{}\"", special);
+      i += special.size() - 1;
+      continue;
+    }
+    if (in_text && text[i] == '\\' && i + 1 < text.size()) {
+      quoted += text[i++];
+    } else if (text[i] == '"') {
+      in_text = !in_text;
+    }
+    quoted += text[i];
+  }
+  return quoted;
+}
+
+bool is_time(const std::string& name) {
+  const std::string_view last = std::string_view(name).substr(name.rfind('.') + 1);
+  for (const std::string_view prefix : {"time_", "timeraw_", "Time_", "Timeraw_"}) {
+    if (last.starts_with(prefix)) {
+      return true;
+    }
+  }
+  return last.starts_with("Time") && last.size() > 4 && last[4] >= 'A' && last[4] <= 'Z';
+}
+
+/// Columns of one benchmark, by name. A column may be absent, as those at the end are.
+class BenchmarkColumns {
+ public:
+  BenchmarkColumns(const std::vector<std::string>& names, const Json& values) {
+    if (!values.is_array() || values.size() > names.size()) {
+      refuse("its columns are not an array as long as 'result_columns' at most");
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      columns_[names[i]] = &values[i];
+    }
+  }
+
+  /// Returns the element of a column for one combination of parameters. Null: there is none.
+  [[nodiscard]] const Json& at(const char* column, std::size_t combination) const {
+    static const Json nothing;
+    const Json& values = all(column);
+    return values.is_array() && combination < values.size() ? values[combination] : nothing;
+  }
+
+  [[nodiscard]] std::optional<double> number(const char* column, std::size_t combination) const {
+    const Json& value = at(column, combination);
+    return value.is_number() && std::isfinite(value.get<double>())
+               ? std::optional(value.get<double>())
+               : std::nullopt;
+  }
+
+  [[nodiscard]] const Json& all(const char* column) const {
+    static const Json nothing;
+    const auto found = columns_.find(column);
+    return found == columns_.end() ? nothing : *found->second;
+  }
+
+ private:
+  std::map<std::string, const Json*> columns_;
+};
+
+/// Returns a text for each combination of parameters, in asv's order: the last one changes first.
+std::vector<std::string> combinations_of(const Json& parameters) {
+  std::vector<std::string> combinations{""};
+  if (!parameters.is_array() || parameters.size() > kMaxParameters) {
+    return combinations;
+  }
+  for (const Json& values : parameters) {
+    std::vector<std::string> longer;
+    for (const std::string& before : combinations) {
+      for (const Json& value : values) {
+        if (!value.is_string() || longer.size() == kMaxImportedBenchmarks) {
+          refuse(fmt::format("its parameters are not texts, of at most {} combinations",
+                             kMaxImportedBenchmarks));
+        }
+        longer.push_back(before + (before.empty() ? "" : ", ") + value.get<std::string>());
+        if (longer.back().size() > kMaxImportedName) {
+          refuse(fmt::format("its parameters are longer than {} bytes", kMaxImportedName));
+        }
+      }
+    }
+    combinations = std::move(longer);
+  }
+  return combinations;
+}
+
+/// Returns n of statistics, as asv counts it: samples, each of `stats_number` executions.
+std::size_t count_of(const BenchmarkColumns& columns, std::size_t i) {
+  const double repeat = columns.number("stats_repeat", i).value_or(1.0);
+  return repeat >= 1.0 && repeat <= static_cast<double>(kMaxStoredSamples)
+             ? static_cast<std::size_t>(repeat)
+             : 1;
+}
+
+void read_times(const BenchmarkColumns& columns, std::size_t i, ImportedBenchmark& benchmark) {
+  const Json& result = columns.at("result", i);
+  if (result.is_null()) {
+    benchmark.outcome = {Outcome::Kind::kUnsupported, "it failed in asv"};
+    return;
+  }
+  if (result == kNotANumber) {
+    benchmark.outcome = {Outcome::Kind::kSkipped, "asv skipped it"};
+    return;
+  }
+  if (!result.is_number()) {
+    refuse("its result is not a number");
+  }
+  const double executions = columns.number("stats_number", i).value_or(1.0);
+  benchmark.repetitions =
+      executions >= 1.0 && executions < 1e12 ? static_cast<std::int64_t>(executions) : 1;
+  const Json& samples = columns.at("samples", i);
+  if (samples.is_array() && !samples.empty()) {
+    if (samples.size() > kMaxStoredSamples) {
+      refuse(fmt::format("{} samples: at most {} are read", samples.size(), kMaxStoredSamples));
+    }
+    for (const Json& sample : samples) {
+      const Seconds time = imported_time(
+          sample.is_number() ? sample.get<double>() : std::numeric_limits<double>::quiet_NaN());
+      // A whole sample must be a plausible time too.
+      static_cast<void>(imported_time(time.count() * static_cast<double>(benchmark.repetitions)));
+      benchmark.samples.push_back(time);
+    }
+    return;
+  }
+  const Seconds median = imported_time(result.get<double>());
+  benchmark.statistics = {.n = count_of(columns, i), .mean = median, .deviation = {}, .min = {}};
+  const auto low = columns.number("stats_ci_99_a", i);
+  const auto high = columns.number("stats_ci_99_b", i);
+  if (low && high && benchmark.statistics->n > 1 && *low <= *high && *low >= 0.0) {
+    benchmark.statistics->interval = {Seconds(*low), imported_time(*high)};
+  }
+}
+
+void read_benchmark(const std::string& name,
+                    const BenchmarkColumns& columns,
+                    ImportedResults& results) {
+  const std::vector<std::string> combinations = combinations_of(columns.all("params"));
+  const Json& all = columns.all("result");
+  if (!all.is_null() && (!all.is_array() || all.size() != combinations.size())) {
+    refuse(
+        fmt::format("its result is not an array of {} values, one for each combination of "
+                    "parameters",
+                    combinations.size()));
+  }
+  if (!is_time(name)) {
+    results.left_out += combinations.size();
+    return;
+  }
+  for (std::size_t i = 0; i < combinations.size(); ++i) {
+    if (results.benchmarks.size() == kMaxImportedBenchmarks) {
+      refuse(fmt::format("more than {} benchmarks", kMaxImportedBenchmarks));
+    }
+    ImportedBenchmark& benchmark = results.benchmarks.emplace_back();
+    benchmark.name = combinations[i].empty() ? name : fmt::format("{}({})", name, combinations[i]);
+    check_imported_name(benchmark.name);
+    read_times(columns, i, benchmark);
+  }
+}
+
+void read_machine(const JsonObject& top, ImportedResults& results) {
+  results.identity["host"] = "";
+  if (top.has("params")) {
+    const JsonObject machine = top.object("params");
+    results.identity["host"] = machine.text_or_empty("machine").substr(0, kMaxImportedName);
+    for (const char* const fact : {"num_cpu", "cpu", "os"}) {
+      if (const std::string text = machine.text_or_empty(fact); !text.empty()) {
+        const bool processors = std::string_view(fact) == "num_cpu";
+        (processors ? results.identity["cpu.count"] : results.facts[fmt::format("asv.{}", fact)]) =
+            text.substr(0, kMaxImportedName);
+      }
+    }
+  }
+  for (const char* const fact : {"env_name", "python"}) {
+    if (top.has(fact)) {
+      results.facts[fmt::format("asv.{}", fact)] = top.text(fact).substr(0, kMaxImportedName);
+    }
+  }
+}
+
+}  // namespace
+
+ImportedResults read_asv(std::string_view text) {
+  const Json document = parse_json(quote_special_numbers(text));
+  const JsonObject top(document);
+  if (!top.has("result_columns")) {
+    refuse("field 'result_columns' is missing: results of asv have it from version 2 (asv 0.4)");
+  }
+  const std::vector<std::string> columns = top.texts("result_columns", kMaxColumns);
+  ImportedResults results;
+  read_machine(top, results);
+  results.version = top.text_or_empty("commit_hash").substr(0, kMaxImportedName);
+  results.started = Timestamp(std::chrono::milliseconds(top.integer("date", 0, kLastMillisecond)));
+  static_cast<void>(top.object("results"));
+  for (const auto& [name, values] : document.at("results").items()) {
+    try {
+      read_benchmark(name, BenchmarkColumns(columns, values), results);
+    } catch (const Error& error) {
+      throw Error(error.kind(),
+                  fmt::format("results/{}: {}", name.substr(0, kMaxImportedName), error.what()));
+    }
+  }
+  if (results.benchmarks.empty()) {
+    refuse(fmt::format("none of {} values is a time: benchmarks of time are named time_…",
+                       results.left_out));
+  }
+  return results;
+}
+
+}  // namespace plumb

@@ -1,0 +1,1 @@
+window.BENCHMARK_DATA = {"lastUpdate":1,"repoUrl":"","entries":{"A":[{"commit":{"id":"c1"},"date":1600000000000,"tool":"go","benches":[{"name":"x","value":12.5,"unit":"ns/op","range":"± 2"},{"name":"y","value":3,"unit":"MB/s"}]}]}};

@@ -95,6 +95,7 @@ void add_requested(DetailLog& log, const RequestedLoad& asked) {
   log.add("requested_max_duration_ms", milliseconds(asked.maximum_duration));
   log.add("requested_min_query_count", asked.minimum_queries.value_or(0));
   log.add("requested_max_query_count", 0);
+  log.add("requested_qsl_rng_seed", asked.seeds.data_set);
   log.add("requested_sample_index_rng_seed", asked.seeds.samples);
   log.add("requested_schedule_rng_seed", asked.seeds.schedule);
   log.add("requested_use_token_latencies", false);
@@ -114,7 +115,7 @@ void add_effective(DetailLog& log, const EffectiveLoad& load) {
   log.add("effective_min_query_count", load.minimum_queries);
   log.add("effective_max_query_count", 0);
   log.add("effective_min_sample_count", load.minimum_queries * load.samples_per_query);
-  log.add("effective_qsl_rng_seed", 0);
+  log.add("effective_qsl_rng_seed", load.seeds.data_set);
   log.add("effective_sample_index_rng_seed", load.seeds.samples);
   log.add("effective_schedule_rng_seed", load.seeds.schedule);
   log.add("effective_accuracy_log_rng_seed", 0);

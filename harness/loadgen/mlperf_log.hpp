@@ -35,7 +35,6 @@ void write_mlperf_summary(std::ostream& out, const LoadResult& result);
 /// Writes mlperf_log_detail.txt: one line ":::MLLOG {JSON}" for each value, keys in LoadGen's
 /// order. Strings are escaped, which LoadGen's are not. Values that this load generator does not
 /// have are left out: pre-generated queries, contention counters, source hashes.
-/// `effective_qsl_rng_seed` is 0, because the data set is not shuffled.
 void write_mlperf_detail(std::ostream& out, const LoadResult& result, const MlperfLogFacts& facts);
 
 /// Log of mlperf_log_accuracy.json, written as responses come. Elements are {seq_id, qsl_idx, data:

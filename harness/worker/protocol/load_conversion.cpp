@@ -63,6 +63,7 @@ protocol::RequestedLoad to_message(const RequestedLoad& load) {
   put_time(load.stall_limit, &M::set_stall_limit_seconds);
   message.set_sample_seed(load.seeds.samples);
   message.set_schedule_seed(load.seeds.schedule);
+  message.set_data_set_seed(load.seeds.data_set);
   return message;
 }
 
@@ -106,7 +107,9 @@ RequestedLoad load_of(const protocol::RequestedLoad& message) {
   if (message.has_stall_limit_seconds()) {
     load.stall_limit = time_of("stall_limit_seconds", message.stall_limit_seconds());
   }
-  load.seeds = {message.sample_seed(), message.schedule_seed()};
+  load.seeds = {.samples = message.sample_seed(),
+                .schedule = message.schedule_seed(),
+                .data_set = message.data_set_seed()};
   return load;
 }
 

@@ -54,7 +54,7 @@ RequestedLoad asked(LoadScenario scenario) {
   load.scenario = scenario;
   load.total_samples = 60;
   load.loaded_samples = 50;
-  load.seeds = {2747215439041700203U, 16159082839903944936U};
+  load.seeds = kMlperfSeeds;
   if (scenario == LoadScenario::kServer) {
     load.target_rate = 100.0;
     load.latency_limit = Seconds(0.015);
@@ -133,6 +133,7 @@ TEST(MlperfLog, detail_says_what_the_result_says) {
   EXPECT_EQ(values.at("effective_min_query_count"), 100);
   EXPECT_EQ(values.at("effective_performance_sample_count"), 50);
   EXPECT_EQ(values.at("effective_accuracy_sample_count"), 60);
+  EXPECT_EQ(values.at("effective_qsl_rng_seed"), 2085463073848966840U);
   EXPECT_EQ(values.at("effective_schedule_rng_seed"), 16159082839903944936U);
   EXPECT_EQ(values.at("effective_sample_index_rng_seed"), 2747215439041700203U);
   EXPECT_EQ(values.at("result_validity"), "VALID");

@@ -32,7 +32,7 @@ LoadRequest server_request() {
   request.load.target_rate = 81.5;
   request.load.warm_up = Seconds(0.5);
   request.load.stall_limit = Seconds(30.0);
-  request.load.seeds = {2747215439041700203U, 16159082839903944936U};
+  request.load.seeds = kMlperfSeeds;
   request.batches = {.maximum_batch = 8, .timeout = 2ms, .lanes = 2};
   request.budget = Seconds(90.0);
   request.data_set = Bytes{1 << 20};
@@ -63,6 +63,7 @@ TEST(LoadConversion, carries_a_request) {
   EXPECT_EQ(read.load.stall_limit, Seconds(30.0));
   EXPECT_EQ(read.load.seeds.samples, request.load.seeds.samples);
   EXPECT_EQ(read.load.seeds.schedule, request.load.seeds.schedule);
+  EXPECT_EQ(read.load.seeds.data_set, request.load.seeds.data_set);
   EXPECT_EQ(read.batches.maximum_batch, 8U);
   EXPECT_EQ(read.batches.timeout, 2ms);
   EXPECT_EQ(read.batches.lanes, 2U);

@@ -58,16 +58,14 @@ class LoadedSystem {
   std::unique_ptr<DynamicBatcher> batcher_;
 };
 
-/// Asks each of the first `samples` samples once and stores how far their answers agree. A wrong
-/// answer becomes the load's outcome.
+/// Runs a load in accuracy mode and stores how far its answers agree. A wrong answer becomes the
+/// outcome.
 LoadResult ask_once(LoadedSystem& loaded,
                     const RequestedLoad& asked,
-                    std::size_t samples,
                     LoadClock& clock,
                     AnswerCheck& check,
                     ScenarioResult& load) {
-  LoadResult result =
-      run_load(resolve_load(accuracy_load(asked, samples)), loaded.system(), clock, &check);
+  LoadResult result = run_load(resolve_load(asked), loaded.system(), clock, &check);
   load.agreement = check.agreement();
   if (!check.outcome().ok()) {
     load.outcome = check.outcome();
@@ -102,7 +100,8 @@ void run(Backend& backend,
   heart.enter("checking answers");
   const ExecutionMode& mode = request.buckets.front().model.modes.front().mode;
   AnswerCheck before(executor, checked, mode, nullptr);
-  static_cast<void>(ask_once(loaded, request.load, checked, load_clock, before, load));
+  static_cast<void>(
+      ask_once(loaded, answer_check_load(request.load, checked), load_clock, before, load));
   if (!load.outcome.ok()) {
     return;
   }
@@ -123,7 +122,11 @@ void run(Backend& backend,
     std::ofstream file(request.accuracy_log, std::ios::binary);
     MlperfAccuracyLog log(file);
     AnswerCheck all(executor, executor.samples(), mode, &log);
-    load.accuracy = ask_once(loaded, request.load, executor.samples(), load_clock, all, load);
+    RequestedLoad asked = accuracy_load(load.requested, executor.samples());
+    if (load.result) {
+      asked.target_rate = load.result->load.target_rate;  // as the search found it
+    }
+    load.accuracy = ask_once(loaded, asked, load_clock, all, load);
     log.finish();
     file.close();
     if (!file) {

@@ -396,6 +396,17 @@ TEST(LoadGenerator, warm_up_leaves_no_trace_in_the_result) {
   EXPECT_EQ(calls, 103);
 }
 
+TEST(LoadGenerator, server_in_accuracy_mode_needs_no_rate) {
+  ScriptedClock clock;
+  ScriptedSystem system(clock, ScriptedSystem::after([](std::size_t) { return 1s; }));
+  RequestedLoad load = asked(LoadScenario::kServer, Seconds(0.0), 1);
+  load.mode = LoadMode::kAccuracy;
+  load.target_rate.reset();
+  const LoadResult result = run_load(resolve_load(load), system, clock);
+  EXPECT_EQ(result.queries_completed, 40U);
+  EXPECT_EQ(result.last_completion, 1s) << "all were due at the start";
+}
+
 TEST(LoadGenerator, slots_are_used_again) {
   ScriptedClock clock;
   std::uint32_t largest = 0;

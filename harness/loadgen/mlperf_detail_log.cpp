@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-#include <ostream>
-#include <type_traits>
-
+#include "harness/loadgen/mllog_lines.hpp"
 #include "harness/loadgen/mlperf_log.hpp"
+#include "harness/loadgen/mlperf_settings_lines.hpp"
 #include "harness/loadgen/mlperf_words.hpp"
+#include "harness/loadgen/sample_picker.hpp"
 
 namespace plumb {
 namespace {
@@ -14,123 +13,7 @@ namespace {
 using Kind = Shortfall::Kind;
 using Nanoseconds = std::chrono::nanoseconds;
 
-std::string json_text(std::string_view text) {
-  return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-/// Log whose values tools for LoadGen's logs understand.
-class DetailLog {
- public:
-  DetailLog(std::ostream& out, std::int64_t process_id) : out_(out), process_id_(process_id) {}
-
-  /// Stamps the following lines with a time after the run's start.
-  void at(Nanoseconds time) { time_ = time; }
-
-  template <typename Value>
-  void add(std::string_view key, const Value& value, unsigned line = __builtin_LINE()) {
-    write(key, text_of(value), false, line);
-  }
-  void add_error(std::string_view text, unsigned line = __builtin_LINE()) {
-    write("error_runtime", json_text(text), true, line);
-  }
-
- private:
-  template <typename Value>
-  static std::string text_of(const Value& value) {
-    if constexpr (std::is_same_v<Value, Nanoseconds>) {
-      return fmt::format("{}", value.count());
-    } else if constexpr (std::is_floating_point_v<Value>) {
-      return fmt::format("{:.6f}", value);
-    } else if constexpr (std::is_arithmetic_v<Value>) {
-      return fmt::format("{}", value);
-    } else {
-      return json_text(value);
-    }
-  }
-
-  void write(std::string_view key, const std::string& value, bool is_error, unsigned line) {
-    fmt::print(out_,
-               ":::MLLOG {{\"key\": \"{}\", \"value\": {}, \"time_ms\": {:.6f}, \"namespace\": "
-               "\"mlperf::logging\", \"event_type\": \"POINT_IN_TIME\", \"metadata\": "
-               "{{\"is_error\": {}, \"is_warning\": false, \"file\": \"mlperf_detail_log.cpp\", "
-               "\"line_no\": {}, \"pid\": {}, \"tid\": {}}}}}\n",
-               key,
-               value,
-               static_cast<double>(time_.count()) * 1e-6,
-               is_error,
-               line,
-               process_id_,
-               process_id_);
-  }
-
-  std::ostream& out_;
-  std::int64_t process_id_;
-  Nanoseconds time_{};
-};
-
-std::int64_t milliseconds(Nanoseconds time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
-}
-
-std::int64_t milliseconds(const std::optional<Seconds>& time) {
-  return time ? milliseconds(std::chrono::round<Nanoseconds>(*time)) : 0;
-}
-
-void add_requested(DetailLog& log, const RequestedLoad& asked) {
-  log.add("requested_scenario", mlperf_name(asked.scenario));
-  log.add("requested_test_mode", mlperf_name(asked.mode));
-  if (asked.scenario == LoadScenario::kServer) {
-    log.add("requested_server_target_qps", asked.target_rate.value_or(0.0));
-    log.add("requested_server_target_latency_ns",
-            std::chrono::round<Nanoseconds>(asked.latency_limit.value_or(Seconds{})));
-    log.add("requested_server_coalesce_queries", false);
-    log.add("requested_server_max_async_queries", 0);
-    log.add("requested_server_num_issue_query_threads", 0);
-  }
-  if (asked.scenario == LoadScenario::kOffline) {
-    log.add("requested_offline_expected_qps", asked.expected_rate.value_or(0.0));
-  }
-  log.add("requested_min_duration_ms",
-          milliseconds(asked.fixed_duration ? asked.fixed_duration : asked.minimum_duration));
-  log.add("requested_max_duration_ms", milliseconds(asked.maximum_duration));
-  log.add("requested_min_query_count", asked.minimum_queries.value_or(0));
-  log.add("requested_max_query_count", 0);
-  log.add("requested_qsl_rng_seed", asked.seeds.data_set);
-  log.add("requested_sample_index_rng_seed", asked.seeds.samples);
-  log.add("requested_schedule_rng_seed", asked.seeds.schedule);
-  log.add("requested_use_token_latencies", false);
-}
-
-void add_effective(DetailLog& log, const EffectiveLoad& load) {
-  log.add("effective_scenario", mlperf_name(load.scenario));
-  log.add("effective_test_mode", mlperf_name(load.mode));
-  log.add("effective_samples_per_query", load.samples_per_query);
-  log.add("effective_target_qps", load.target_rate.value_or(0.0));
-  log.add("effective_target_latency_ns", load.latency_limit.value_or(Nanoseconds{}));
-  log.add("effective_target_latency_percentile", fraction_of(load.rule.percentile));
-  log.add("effective_max_async_queries", load.scenario == LoadScenario::kServer ? 0 : 1);
-  log.add("effective_target_duration_ms", milliseconds(load.minimum_duration));
-  log.add("effective_min_duration_ms", milliseconds(load.minimum_duration));
-  log.add("effective_max_duration_ms", milliseconds(load.maximum_duration.value_or(Nanoseconds{})));
-  log.add("effective_min_query_count", load.minimum_queries);
-  log.add("effective_max_query_count", 0);
-  log.add("effective_min_sample_count", load.minimum_queries * load.samples_per_query);
-  log.add("effective_qsl_rng_seed", load.seeds.data_set);
-  log.add("effective_sample_index_rng_seed", load.seeds.samples);
-  log.add("effective_schedule_rng_seed", load.seeds.schedule);
-  log.add("effective_accuracy_log_rng_seed", 0);
-  log.add("effective_accuracy_log_probability", 0.0);
-  log.add("effective_accuracy_log_sampling_target", 0);
-  log.add("effective_print_timestamps", false);
-  log.add("effective_performance_issue_unique", false);
-  log.add("effective_performance_issue_same", false);
-  log.add("effective_performance_issue_same_index", 0);
-  log.add("effective_performance_sample_count", load.loaded_samples);
-  log.add("effective_accuracy_sample_count", load.total_samples);
-  log.add("effective_sample_concatenate_permutation", false);
-}
-
-void add_verdict(DetailLog& log, const LoadResult& result) {
+void add_verdict(MllogLines& log, const LoadResult& result) {
   log.add("result_validity", result.valid() ? "VALID" : "INVALID");
   if (result.load.latency_limit) {
     log.add("result_perf_constraints_met", is_met(result, Kind::kLatency));
@@ -141,13 +24,11 @@ void add_verdict(DetailLog& log, const LoadResult& result) {
   if (!result.valid()) {
     log.add("result_invalid_reason", fmt::format("{}", fmt::join(reason_texts(result), "; ")));
   }
-  if (result.early_stopping) {
-    log.add("early_stopping_result",
-            fmt::format("{}", fmt::join(early_stopping_lines(result), " ")));
-  }
+  // LoadGen's offline has no early stopping, and an empty result of it.
+  log.add("early_stopping_result", fmt::format("{}", fmt::join(early_stopping_lines(result), " ")));
 }
 
-void add_scenario_figures(DetailLog& log, const LoadResult& result) {
+void add_scenario_figures(MllogLines& log, const LoadResult& result) {
   log.add("result_query_count", result.queries_completed);
   const EarlyStopping stopping = result.early_stopping.value_or(EarlyStopping{});
   const double mean = Seconds(result.sample_latency.mean).count();
@@ -173,7 +54,7 @@ void add_scenario_figures(DetailLog& log, const LoadResult& result) {
 }
 
 /// Adds the distribution of a latency. `query` and `per_query` are parts of the keys.
-void add_latencies(DetailLog& log,
+void add_latencies(MllogLines& log,
                    const LatencySummary& latency,
                    std::string_view query,
                    std::string_view per_query) {
@@ -188,20 +69,63 @@ void add_latencies(DetailLog& log,
   }
 }
 
-}  // namespace
+/// Returns a moment as LoadGen's power keys have it: month, day, year and time in UTC.
+std::string power_time(Timestamp time) {
+  const std::string text = to_text(time);  // 2026-11-21T01:02:03.000004Z
+  return fmt::format(
+      "{}-{}-{} {}", text.substr(5, 2), text.substr(8, 2), text.substr(0, 4), text.substr(11, 12));
+}
 
-void write_mlperf_detail(std::ostream& out, const LoadResult& result, const MlperfLogFacts& facts) {
-  DetailLog log(out, facts.process_id);
+void add_origin(MllogLines& log, const LoadResult& result, const MlperfLogFacts& facts) {
   log.add("loadgen_version", facts.program + " (not LoadGen)");
+  log.add_unknown(
+      {"loadgen_build_date_local", "loadgen_build_date_utc", "loadgen_git_commit_date"});
+  log.add("loadgen_git_log_message", facts.commit);
+  log.add_unknown({"loadgen_git_status_message", "loadgen_file_sha1"});
   log.add("generic_message", kMlperfUnverified);
-  log.add("test_datetime", facts.started);
+  log.add("test_datetime", to_text(facts.started));
   log.add("sut_name", result.system);
+  log.add_unknown({"get_sut_name_duration_ns"});
   log.add("qsl_name", facts.data_set);
   log.add("qsl_reported_total_count", result.load.total_samples);
   log.add("qsl_reported_performance_count", result.load.loaded_samples);
-  add_requested(log, facts.requested);
-  add_effective(log, result.load);
-  log.at(result.last_completion);
+}
+
+/// Adds what LoadGen logs while a test runs. Queries are generated as they are issued.
+void add_progress(MllogLines& log, const LoadResult& result, const MlperfLogFacts& facts) {
+  const bool accuracy = result.load.mode == LoadMode::kAccuracy;
+  const Nanoseconds end = result.begin + result.last_completion;
+  log.add("generic_message", accuracy ? "Starting accuracy mode" : "Starting performance mode");
+  log.add("loaded_qsl_set", sample_set(result.load));
+  log.at(end);
+  log.add("generated_query_count", result.queries_issued);
+  log.add("generated_samples_per_query", result.load.samples_per_query);
+  log.add("generated_query_duration", result.last_issue);
+  // Nothing is logged while a load runs, so that no thread ever waits for a log.
+  for (const std::string_view counter : {"swap_request_slots_retry",
+                                         "swap_request_slots_retry_retry",
+                                         "swap_request_slots_retry_reencounter",
+                                         "start_reading_entries_retry",
+                                         "tls_total_log_cas_fail",
+                                         "tls_total_swap_buffers_slot_retry"}) {
+    log.add(fmt::format("logger_{}_count", counter), 0);
+  }
+  const auto moment = [&](Nanoseconds after) {
+    return power_time(facts.started + std::chrono::duration_cast<std::chrono::microseconds>(after));
+  };
+  log.add("power_begin", moment(result.begin));
+  log.add("power_end", moment(end));
+}
+
+}  // namespace
+
+void write_mlperf_detail(std::ostream& out, const LoadResult& result, const MlperfLogFacts& facts) {
+  MllogLines log(out, facts.process_id);
+  log.at(result.begin);
+  add_origin(log, result, facts);
+  add_requested_settings(log, facts.requested, result.load);
+  add_effective_settings(log, result.load);
+  add_progress(log, result, facts);
   const std::vector<std::string> errors = error_texts(result);
   for (const std::string& error : errors) {
     log.add_error(error);

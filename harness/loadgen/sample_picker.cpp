@@ -11,7 +11,8 @@ std::mt19937 generator(std::uint64_t seed) {
   return std::mt19937(static_cast<std::mt19937::result_type>(seed));
 }
 
-/// Returns 0, stride, 2 · stride … below `count`, shuffled.
+/// Returns 0, stride, 2 · stride … below `count`, shuffled. The standard does not fix the order of
+/// std::shuffle; LoadGen's is that of libstdc++, too.
 std::vector<std::uint64_t> shuffled(std::uint64_t count,
                                     std::uint64_t stride,
                                     std::mt19937& random) {

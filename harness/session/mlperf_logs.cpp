@@ -82,7 +82,8 @@ void write_mlperf_logs(const std::filesystem::path& folder,
   const std::filesystem::path scenario = place_of(folder, instance, load.scenario);
   const std::filesystem::path place = scenario / "performance" / "run_1";
   MlperfLogFacts facts{.program = fmt::format("Plumbline {}", kPlumbVersion),
-                       .started = to_text(load.started),
+                       .commit = kPlumbCommit,
+                       .started = load.started,
                        .data_set = "seeded inputs",
                        .process_id = load.process,
                        .requested = load.requested};

@@ -112,11 +112,15 @@ ScenarioResult FakeService::load(const LoadRequest& request, const LoadReport& r
   }
   BucketTimes times(std::move(bucket_times), request);
   ScriptedClock clock;
+  const Nanoseconds started = clock.now();
   ScriptedSystem system(clock, one_after_the_other(times, answers));
   BudgetedLoad done =
       run_within(load.requested, request.budget, system, clock, [](const std::string&) {});
   load.requested = done.requested;
   load.result = std::move(done.result);
+  if (load.result) {
+    load.result->begin -= started;
+  }
   if (done.peak) {
     load.peak = summarize(*done.peak);
   }

@@ -147,6 +147,7 @@ ScenarioResult load_model(Backend& backend,
                           const LoadReport& report) {
   ScenarioResult load = begin_load(request);
   load.started = current_time();
+  const std::chrono::nanoseconds started = clock.now();
   load.floor = timing.floor().at(1);
   fmt::print(stderr, "loading {}: {}\n", load.model, load.scenario);
   const Seconds begin = timing.clock()();
@@ -157,6 +158,11 @@ ScenarioResult load_model(Backend& backend,
         report, [&executor] { return executor.batches(); }, timing.clock());
     run(backend, timing.clock(), clock, request, executor, heart, load);
   });
+  for (std::optional<LoadResult>* result : {&load.result, &load.accuracy}) {
+    if (*result) {
+      (*result)->begin -= started;
+    }
+  }
   load.disturbance = disturbance_between(before, disturbance());
   load.wall = timing.clock()() - begin;
   return load;

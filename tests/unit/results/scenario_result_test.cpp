@@ -39,6 +39,7 @@ ScenarioResult full() {
   result.samples_completed = 1000;
   result.samples_dropped = 1;
   result.over_latency = 3;
+  result.begin = 700ms;
   result.last_issue = 1999ms;
   result.last_completion = 2013ms;
   result.sample_latency.count = 1000;
@@ -84,6 +85,7 @@ TEST(ScenarioResult, reads_back_as_it_was_written) {
   const ScenarioResult read = scenario_result_from_json(to_json(load));
   EXPECT_EQ(to_json(read), to_json(load));
   EXPECT_EQ(read.requested.seeds.schedule, 16159082839903944936U);
+  EXPECT_EQ(read.result->begin, 700ms);
   EXPECT_EQ(read.requested.seeds.data_set, 2085463073848966840U);
   EXPECT_EQ(read.result->sample_latency.min, 123ns);
   EXPECT_EQ(read.result->last_completion, 2013ms);

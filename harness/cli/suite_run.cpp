@@ -206,8 +206,14 @@ class SuiteRun {
     if (!logs.empty() && options_.stacks.size() > 1) {
       logs /= header_.stack;
     }
-    const LoadLimits limits{
-        left, parse_duration(options_.row_timeout), logs, options_.loads.accuracy};
+    LoadLimits limits{left, parse_duration(options_.row_timeout), logs, options_.loads.accuracy};
+    limits.sample_count = options_.loads.performance_sample_count;
+    if (!options_.loads.mlperf_submission.empty()) {
+      limits.submission = {.folder = options_.loads.mlperf_submission,
+                           .submitter = options_.loads.mlperf_submitter,
+                           .environment = header_.environment,
+                           .stack = header_.stack};
+    }
     return execute_loads(
         executor_, store_, header_.id, suite_, models_, shard, modes_, limits, stopped);
   }

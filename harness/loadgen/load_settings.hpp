@@ -98,4 +98,7 @@ struct EffectiveLoad {
 /// samples in a query. Server without a target rate stays without one, which find_peak() finds.
 [[nodiscard]] EffectiveLoad resolve_load(const RequestedLoad& requested);
 
+/// Returns the accuracy run of a load, which asks each of `samples` samples once.
+[[nodiscard]] RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples);
+
 }  // namespace plumb

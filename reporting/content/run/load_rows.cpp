@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "harness/loadgen/mlperf_words.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "reporting/document/quantity_text.hpp"
 
 namespace plumb {

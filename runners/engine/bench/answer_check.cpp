@@ -59,22 +59,6 @@ void AnswerCheck::record(std::uint64_t sequence,
   }
 }
 
-RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples) {
-  RequestedLoad accuracy;
-  accuracy.scenario = load.scenario;
-  accuracy.mode = LoadMode::kAccuracy;
-  if (load.scenario == LoadScenario::kMultiStream) {
-    accuracy.samples_per_query = load.samples_per_query;
-  }
-  accuracy.percentile = load.percentile;
-  accuracy.latency_limit = load.latency_limit;
-  accuracy.target_rate = load.target_rate;
-  accuracy.stall_limit = load.stall_limit;
-  accuracy.total_samples = samples;
-  accuracy.seeds = load.seeds;
-  return accuracy;
-}
-
 RequestedLoad answer_check_load(const RequestedLoad& load, std::uint64_t samples) {
   RequestedLoad check = accuracy_load(load, samples);
   if (load.scenario == LoadScenario::kServer) {

@@ -42,11 +42,8 @@ class AnswerCheck final : public ResponseLog {
   Outcome outcome_;
 };
 
-/// Makes the accuracy run of a load, which asks each of the first `samples` samples once.
-[[nodiscard]] RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples);
-
-/// Makes the load that checks answers before the load. It is the accuracy run, but server's samples
-/// come in one query, so that batches of every size are made.
+/// Makes the load that checks answers before the load. It is the accuracy run of the first
+/// `samples` samples, but server's come in one query, so that batches of every size are made.
 [[nodiscard]] RequestedLoad answer_check_load(const RequestedLoad& load, std::uint64_t samples);
 
 }  // namespace plumb

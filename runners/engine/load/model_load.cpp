@@ -12,7 +12,7 @@
 #include "harness/loadgen/budgeted_load.hpp"
 #include "harness/loadgen/direct_system.hpp"
 #include "harness/loadgen/dynamic_batcher.hpp"
-#include "harness/loadgen/mlperf_log.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "runners/engine/bench/answer_check.hpp"
 #include "runners/engine/bench/batch_runner.hpp"
 #include "runners/engine/bench/candidate.hpp"
@@ -25,13 +25,12 @@ bool is_stream(LoadScenario scenario) {
   return scenario == LoadScenario::kSingleStream || scenario == LoadScenario::kMultiStream;
 }
 
-/// Returns the data set's size: two batches for each lane at least, and at least one whole query.
-DataSetSize data_set_of(const LoadRequest& request) {
+/// Returns the samples that make two batches for each lane, and at least one whole query.
+std::size_t least_samples(const LoadRequest& request) {
   const std::uint64_t query =
       is_stream(request.load.scenario) ? resolve_load(request.load).samples_per_query : 1;
-  return {.most = request.data_set,
-          .least = std::max(2 * request.batches.lanes * request.batches.maximum_batch,
-                            static_cast<std::size_t>(query))};
+  return std::max(2 * request.batches.lanes * request.batches.maximum_batch,
+                  static_cast<std::size_t>(query));
 }
 
 /// Model that is ready for a load, called by one thread or behind a batcher.
@@ -96,7 +95,7 @@ void run(Backend& backend,
   load.requested.loaded_samples = executor.samples();
   LoadedSystem loaded(executor, request, load_clock);
   load.direct = loaded.direct();
-  const std::size_t checked = std::min(executor.samples(), data_set_of(request).least);
+  const std::size_t checked = std::min(executor.samples(), least_samples(request));
   heart.enter("checking answers");
   const ExecutionMode& mode = request.buckets.front().model.modes.front().mode;
   AnswerCheck before(executor, checked, mode, nullptr);
@@ -153,7 +152,8 @@ ScenarioResult load_model(Backend& backend,
   const Seconds begin = timing.clock()();
   const DisturbanceReading before = disturbance();
   guarded(load.outcome, [&] {
-    BatchRunner executor(fmt::format("{} ({})", load.model, load.mode), data_set_of(request));
+    BatchRunner executor(fmt::format("{} ({})", load.model, load.mode),
+                         std::max<std::size_t>(request.data_set, least_samples(request)));
     LoadHeartbeat heart(
         report, [&executor] { return executor.batches(); }, timing.clock());
     run(backend, timing.clock(), clock, request, executor, heart, load);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The logs are read as LoadGen's readers read them: by the marker, the key, the value, and two
 // flags.
-#include "harness/loadgen/mlperf_log.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/loadgen/load_settings.hpp"
-#include "harness/loadgen/mllog_lines.hpp"
+#include "harness/loadgen/mlperf/mllog_lines.hpp"
 
 namespace plumb {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/loadgen/mlperf_settings_lines.hpp"
+#include "harness/loadgen/mlperf/mlperf_settings_lines.hpp"
 
-#include "harness/loadgen/mlperf_words.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
 
 namespace plumb {
 namespace {

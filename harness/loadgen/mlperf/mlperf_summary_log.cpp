@@ -3,8 +3,8 @@
 
 #include <ostream>
 
-#include "harness/loadgen/mlperf_log.hpp"
-#include "harness/loadgen/mlperf_words.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
 
 namespace plumb {
 namespace {

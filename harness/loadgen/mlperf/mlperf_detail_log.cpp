@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
-#include "harness/loadgen/mllog_lines.hpp"
-#include "harness/loadgen/mlperf_log.hpp"
-#include "harness/loadgen/mlperf_settings_lines.hpp"
-#include "harness/loadgen/mlperf_words.hpp"
+#include "harness/loadgen/mlperf/mllog_lines.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
+#include "harness/loadgen/mlperf/mlperf_settings_lines.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "harness/loadgen/sample_picker.hpp"
 
 namespace plumb {

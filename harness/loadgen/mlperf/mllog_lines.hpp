@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fmt/ostream.h>
+#include <fmt/format.h>
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json.hpp>
-#include <ostream>
+#include <initializer_list>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -39,9 +39,8 @@ class MllogLines {
   }
 
  private:
-  static std::string json_text(std::string_view text) {
-    return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  }
+  static std::string json_text(std::string_view text);
+  void write(std::string_view key, const std::string& value, bool is_error, unsigned line);
 
   template <typename Value>
   static std::string text_of(const Value& value) {
@@ -56,21 +55,6 @@ class MllogLines {
     } else {
       return json_text(value);
     }
-  }
-
-  void write(std::string_view key, const std::string& value, bool is_error, unsigned line) {
-    fmt::print(out_,
-               ":::MLLOG {{\"key\": \"{}\", \"value\": {}, \"time_ms\": {:.6f}, \"namespace\": "
-               "\"mlperf::logging\", \"event_type\": \"POINT_IN_TIME\", \"metadata\": "
-               "{{\"is_error\": {}, \"is_warning\": false, \"file\": \"mlperf_detail_log.cpp\", "
-               "\"line_no\": {}, \"pid\": {}, \"tid\": {}}}}}\n",
-               key,
-               value,
-               static_cast<double>(time_.count()) * 1e-6,
-               is_error,
-               line,
-               process_id_,
-               process_id_);
   }
 
   std::ostream& out_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "harness/base/error.hpp"
+#include "harness/session/mlperf/mlperf_logs.hpp"
 
 namespace plumb {
 namespace {
@@ -44,6 +45,21 @@ Scenario scenario_for(const ResolvedSuite::Model& model, const std::string& name
               fmt::format("'{}' needs {}: name one with --scenario", option, what));
 }
 
+void check_submitter(const LoadOptions& options) {
+  const std::string& submitter = options.mlperf_submitter;
+  if (options.mlperf_submission.empty() != submitter.empty()) {
+    throw Error(Error::Kind::kUser,
+                "a submission needs a folder and a submitter: give both --mlperf-submission and "
+                "--mlperf-submitter, or neither");
+  }
+  if (!submitter.empty() && folder_name(submitter) != submitter) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' names no folder of a submission: take letters, digits, '-', '.' "
+                            "and '_' for --mlperf-submitter",
+                            submitter));
+  }
+}
+
 void check_used(const LoadOptions& options, const ResolvedSuite& suite) {
   bool any = false;
   bool server = false;
@@ -58,16 +74,19 @@ void check_used(const LoadOptions& options, const ResolvedSuite& suite) {
       {"--max-batch", options.maximum_batch.has_value()},
       {"--batch-timeout", !options.batch_timeout.empty()},
       {"--lanes", options.lanes.has_value()},
+      {"--performance-sample-count", options.performance_sample_count.has_value()},
       {"--mlperf-logs", !options.mlperf_logs.empty()},
+      {"--mlperf-submission", !options.mlperf_submission.empty()},
       {"--accuracy", options.accuracy}};
   for (const auto& [option, given] : of_any) {
     if (given && !any) {
       refuse_unused(option, "a scenario");
     }
   }
-  if (options.accuracy && options.mlperf_logs.empty()) {
+  if (options.accuracy && options.mlperf_logs.empty() && options.mlperf_submission.empty()) {
     throw Error(Error::Kind::kUser, "'--accuracy' needs a place for its log: add --mlperf-logs");
   }
+  check_submitter(options);
   if (options.target_rate && !server) {
     refuse_unused("--target-rate", "the scenario server");
   }
@@ -114,9 +133,24 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
                  "batches executed at a time, which share the --threads threads; default 1")
       ->check(CLI::Range(1, 1024))
       ->group("Scenarios");
+  run.add_option("--performance-sample-count",
+                 options.performance_sample_count,
+                 "samples of the data set, which queries are drawn from; default: MLPerf's number "
+                 "for the model, else 1024, as far as they fit into 1 GiB")
+      ->check(CLI::Range(1, 1 << 26))
+      ->group("Scenarios");
   run.add_option("--mlperf-logs",
                  options.mlperf_logs,
                  "write each scenario's logs in MLPerf's formats below this folder")
+      ->group("Scenarios");
+  run.add_option("--mlperf-submission",
+                 options.mlperf_submission,
+                 "write each scenario below this folder as a submission to MLPerf's open division; "
+                 "implies --accuracy")
+      ->group("Scenarios");
+  run.add_option("--mlperf-submitter",
+                 options.mlperf_submitter,
+                 "whose submission it is, as a folder's name")
       ->group("Scenarios");
   run.add_flag(
          "--accuracy",

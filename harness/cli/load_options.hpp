@@ -24,7 +24,10 @@ struct LoadOptions {
   std::optional<double> target_rate;
   std::optional<std::int64_t> maximum_batch;
   std::optional<std::int64_t> lanes;
-  std::filesystem::path mlperf_logs;  ///< where MLPerf's logs go; empty: nowhere
+  std::optional<std::uint64_t> performance_sample_count;  ///< of the data set; absent: MLPerf's
+  std::filesystem::path mlperf_logs;        ///< where MLPerf's logs go; empty: nowhere
+  std::filesystem::path mlperf_submission;  ///< where a submission to MLPerf goes; empty: nowhere
+  std::string mlperf_submitter;             ///< whose submission it is
   bool accuracy = false;  ///< ask every sample of the data set once, too, and log the answers
 };
 

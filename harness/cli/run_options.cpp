@@ -92,6 +92,9 @@ SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& 
   if (!run.mlperf_logs.empty() && options.stacks.size() > 1) {
     run.mlperf_logs /= stack;
   }
+  run.mlperf_submission = options.loads.mlperf_submission;
+  run.mlperf_submitter = options.loads.mlperf_submitter;
+  run.performance_sample_count = options.loads.performance_sample_count;
   run.accuracy = options.loads.accuracy;
   return run;
 }

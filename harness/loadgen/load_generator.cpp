@@ -123,6 +123,11 @@ class LoadPass {
   }
 
   void issue_on_schedule() {
+    if (load_.mode == LoadMode::kAccuracy) {
+      while (issue(issued_.start)) {
+      }
+      return;
+    }
     if (!load_.target_rate) {
       throw Error(Error::Kind::kUser,
                   "server needs a target rate: give one, or search for the peak");

@@ -17,7 +17,8 @@ namespace plumb {
 ///
 /// Latencies start at different moments:
 /// - single_stream and multi_stream: when the query is issued
-/// - server: when the query was due, so that a late issue counts against the system
+/// - server: when the query was due, so that a late issue counts against the system; in accuracy
+///   mode every query is due at the start
 /// - offline: with the run
 ///
 /// With a fixed duration, offline issues its samples in queries of samples_per_query, two of them

@@ -92,6 +92,7 @@ LoadResult make_load_result(const EffectiveLoad& load,
   if (completed.samples > 0) {
     result.last_completion = completed.last_completion - issued.start;
   }
+  result.begin = issued.start;
   result.sample_latency = summarize(completed.sample_latencies);
   const LatencyHistogram& queries = load.scenario == LoadScenario::kMultiStream
                                         ? completed.query_latencies

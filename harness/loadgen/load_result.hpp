@@ -79,7 +79,8 @@ struct LoadResult {
   bool out_of_budget = false;    ///< the maximum duration ended it
   bool stopped_as_lost = false;  ///< over_latency_at_most ended it
 
-  Nanoseconds last_issue{};  ///< server: when it was due; from the run's start, as all times here
+  Nanoseconds begin{};  ///< of the run, on the load's clock; in a ScenarioResult, after `started`
+  Nanoseconds last_issue{};  ///< server: when it was due; from the run's start, as all times below
   Nanoseconds last_completion{};
   LatencySummary sample_latency;
   LatencySummary query_latency;                 ///< of a query's last sample

@@ -192,4 +192,20 @@ EffectiveLoad resolve_load(const RequestedLoad& asked) {
   return load;
 }
 
+RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples) {
+  RequestedLoad accuracy;
+  accuracy.scenario = load.scenario;
+  accuracy.mode = LoadMode::kAccuracy;
+  if (load.scenario == LoadScenario::kMultiStream) {
+    accuracy.samples_per_query = load.samples_per_query;
+  }
+  accuracy.percentile = load.percentile;
+  accuracy.latency_limit = load.latency_limit;
+  accuracy.target_rate = load.target_rate;
+  accuracy.stall_limit = load.stall_limit;
+  accuracy.total_samples = samples;
+  accuracy.seeds = load.seeds;
+  return accuracy;
+}
+
 }  // namespace plumb

@@ -29,11 +29,16 @@ enum class LoadMode {
 
 [[nodiscard]] std::string_view to_text(LoadMode mode);  ///< "performance", "accuracy"
 
-/// Seeds of a run's random numbers.
+/// Seeds of a run's random numbers. LoadGen calls them sample_index, schedule and qsl.
 struct LoadSeeds {
   std::uint64_t samples = 1;   ///< which samples are drawn
   std::uint64_t schedule = 1;  ///< when Server's queries arrive
+  std::uint64_t data_set = 1;  ///< the order of the data set's samples
 };
+/// Seeds of MLPerf Inference v6.1. With them a rate has the same arrivals as in every MLPerf run.
+inline constexpr LoadSeeds kMlperfSeeds{.samples = 2747215439041700203U,
+                                        .schedule = 16159082839903944936U,
+                                        .data_set = 2085463073848966840U};
 
 /// Load as requested. An absent value takes MLPerf's value for the scenario, which the comments
 /// give.
@@ -92,5 +97,8 @@ struct EffectiveLoad {
 /// percentile outside (0, 100), a limit that the scenario needs or cannot have, and more than 2^26
 /// samples in a query. Server without a target rate stays without one, which find_peak() finds.
 [[nodiscard]] EffectiveLoad resolve_load(const RequestedLoad& requested);
+
+/// Returns the accuracy run of a load, which asks each of `samples` samples once.
+[[nodiscard]] RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples);
 
 }  // namespace plumb

@@ -9,38 +9,35 @@
 
 namespace plumb {
 
-/// Picker of the data set's samples that make the next query.
+/// Returns the samples that a load takes from, in the order of LoadGen's loadable set. These are
+/// the loaded samples in performance mode, and the whole data set in accuracy mode. Their order is
+/// drawn by the seed of the data set.
+[[nodiscard]] std::vector<std::uint64_t> sample_set(const EffectiveLoad& load);
+
+/// Picker of the data set's samples that make the next query. It picks what LoadGen 6.0 picks with
+/// the same seeds and counts.
 ///
 /// In performance mode samples are drawn from the loaded samples, uniformly and with replacement.
-/// MultiStream draws the first and takes its successors, cyclically. Offline takes all loaded
-/// samples in turn. In accuracy mode every sample of the data set is taken once, in order.
+/// MultiStream draws the first and takes its successors in the set, cyclically. Offline takes the
+/// set in turn. In accuracy mode every sample of the data set is taken once. Unlike LoadGen,
+/// MultiStream's last query there is cut instead of filled with samples that were taken before.
 class SamplePicker {
  public:
-  explicit SamplePicker(const EffectiveLoad& load) : load_(load), random_(load.seeds.samples) {}
+  explicit SamplePicker(const EffectiveLoad& load);
 
   /// Fills `indices` with the samples of the next query. Leaves it empty if none are left (accuracy
   /// mode).
-  void pick(std::vector<std::uint64_t>& indices) {
-    indices.clear();
-    const bool accuracy = load_.mode == LoadMode::kAccuracy;
-    std::uint64_t first = next_;
-    if (!accuracy && load_.scenario != LoadScenario::kOffline) {
-      first = random_() % load_.loaded_samples;
-    }
-    for (std::uint64_t i = 0; i < load_.samples_per_query; ++i) {
-      const std::uint64_t index = first + i;
-      if (accuracy && index >= load_.total_samples) {
-        break;
-      }
-      indices.push_back(accuracy ? index : index % load_.loaded_samples);
-    }
-    next_ = (first + indices.size()) % (accuracy ? load_.total_samples + 1 : load_.loaded_samples);
-  }
+  void pick(std::vector<std::uint64_t>& indices);
 
  private:
+  void pick_once(std::vector<std::uint64_t>& indices);
+
   const EffectiveLoad& load_;
-  std::mt19937_64 random_;
-  std::uint64_t next_ = 0;
+  std::vector<std::uint64_t> set_;
+  std::vector<std::uint64_t> starts_;  // in the set, of accuracy mode's queries
+  std::mt19937 random_;
+  std::uniform_int_distribution<std::int64_t> draw_;
+  std::uint64_t next_ = 0;  // of the set, or of the starts
 };
 
 }  // namespace plumb

@@ -102,6 +102,7 @@ Json to_value(const LoadResult& result) {
           {"first_failure", result.first_failure},
           {"out_of_budget", result.out_of_budget},
           {"stopped_as_lost", result.stopped_as_lost},
+          {"begin_seconds", seconds_value(result.begin)},
           {"last_issue_seconds", seconds_value(result.last_issue)},
           {"last_completion_seconds", seconds_value(result.last_completion)},
           {"sample_latency", to_value(result.sample_latency)},
@@ -136,6 +137,9 @@ LoadResult result_from(const JsonObject& object) {
   result.first_failure = object.text("first_failure");
   result.out_of_budget = object.boolean("out_of_budget");
   result.stopped_as_lost = object.boolean("stopped_as_lost");
+  if (object.has("begin_seconds")) {  // of earlier versions it is unknown
+    result.begin = nanoseconds(object, "begin_seconds");
+  }
   result.last_issue = nanoseconds(object, "last_issue_seconds");
   result.last_completion = nanoseconds(object, "last_completion_seconds");
   result.sample_latency = latency_from(object.object("sample_latency"));

@@ -17,7 +17,9 @@ constexpr std::array kScenarios{LoadScenario::kSingleStream,
 constexpr std::array kModes{LoadMode::kPerformance, LoadMode::kAccuracy};
 
 Json to_value(const LoadSeeds& seeds) {
-  return {{"samples", std::to_string(seeds.samples)}, {"schedule", std::to_string(seeds.schedule)}};
+  return {{"samples", std::to_string(seeds.samples)},
+          {"schedule", std::to_string(seeds.schedule)},
+          {"data_set", std::to_string(seeds.data_set)}};
 }
 
 std::uint64_t seed_from(const JsonObject& object, const char* name) {
@@ -31,7 +33,10 @@ std::uint64_t seed_from(const JsonObject& object, const char* name) {
 }
 
 LoadSeeds seeds_from(const JsonObject& object) {
-  return {seed_from(object, "samples"), seed_from(object, "schedule")};
+  // Earlier versions took the data set in its own order, and stored no seed of it.
+  return {.samples = seed_from(object, "samples"),
+          .schedule = seed_from(object, "schedule"),
+          .data_set = object.has("data_set") ? seed_from(object, "data_set") : 0};
 }
 
 }  // namespace

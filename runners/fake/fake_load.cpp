@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // How the fake backend loads a model: in scripted time, through the real load generator.
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "harness/base/timestamp.hpp"
 #include "harness/loadgen/budgeted_load.hpp"
+#include "harness/loadgen/load_generator.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "runners/fake/fake_service.hpp"
 #include "runners/fake/scripted_load.hpp"
 
 namespace plumb::fake {
 namespace {
-
-constexpr std::uint64_t kDataSet = 64;  // samples
 
 /// Times of the buckets, and counts of their uses.
 class BucketTimes {
@@ -83,13 +85,29 @@ ScriptedSystem::OnIssue one_after_the_other(BucketTimes& times, const Outcome& o
   };
 }
 
+/// Runs the accuracy run of a load and writes its log.
+LoadResult log_accuracy(const ScenarioResult& load,
+                        ScriptedSystem& system,
+                        const std::filesystem::path& path) {
+  RequestedLoad asked = accuracy_load(load.requested, load.requested.total_samples);
+  if (load.result) {
+    asked.target_rate = load.result->load.target_rate;
+  }
+  std::ofstream file(path, std::ios::binary);
+  MlperfAccuracyLog log(file);
+  LoadResult result = run_load(resolve_load(asked), system, system.clock, &log);
+  log.finish();
+  return result;
+}
+
 }  // namespace
 
 ScenarioResult FakeService::load(const LoadRequest& request, const LoadReport& report) {
   const ExecuteRequest& model = request.buckets.front().model;
   const Rule* rule = script_.rule_for("model:" + model.name, to_text(request.load.scenario));
   ScenarioResult load = begin_load(request);
-  load.requested.total_samples = kDataSet;
+  load.requested.total_samples = request.data_set;
+  load.requested.loaded_samples = request.data_set;
   load.direct = true;
   load.started = parse_timestamp(kStarted);
   report({"running", 0, Seconds{}});
@@ -112,11 +130,20 @@ ScenarioResult FakeService::load(const LoadRequest& request, const LoadReport& r
   }
   BucketTimes times(std::move(bucket_times), request);
   ScriptedClock clock;
+  const Nanoseconds started = clock.now();
   ScriptedSystem system(clock, one_after_the_other(times, answers));
   BudgetedLoad done =
       run_within(load.requested, request.budget, system, clock, [](const std::string&) {});
   load.requested = done.requested;
   load.result = std::move(done.result);
+  if (!request.accuracy_log.empty()) {
+    load.accuracy = log_accuracy(load, system, request.accuracy_log);
+  }
+  for (std::optional<LoadResult>* result : {&load.result, &load.accuracy}) {
+    if (*result) {
+      (*result)->begin -= started;
+    }
+  }
   if (done.peak) {
     load.peak = summarize(*done.peak);
   }

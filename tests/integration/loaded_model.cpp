@@ -41,8 +41,7 @@ int main(int argc, const char* const* argv) {
     plumb::LoadRequest::Bucket bucket;
     bucket.model.path = std::filesystem::absolute(argv[3]);
     bucket.model.name = bucket.model.path.stem();
-    plumb::BatchRunner executor(bucket.model.name,
-                                {.most = plumb::LoadRequest{}.data_set, .least = 2});
+    plumb::BatchRunner executor(bucket.model.name, plumb::LoadRequest{}.data_set);
     const plumb::Outcome outcome = executor.add(*backend, bucket, 1, plumb::steady_clock());
     if (!outcome.ok()) {
       fmt::print(stderr, "{}: {}\n", to_text(outcome.kind), outcome.reason);

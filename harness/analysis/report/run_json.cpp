@@ -3,7 +3,7 @@
 
 #include "harness/base/timestamp.hpp"
 #include "harness/base/work_clock.hpp"
-#include "harness/loadgen/mlperf_words.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
 
 namespace plumb {
 namespace {

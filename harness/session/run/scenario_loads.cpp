@@ -11,8 +11,6 @@
 namespace plumb {
 namespace {
 
-/// Seeds of MLPerf Inference v6.1. With them a rate has the same arrivals as in every MLPerf run.
-constexpr LoadSeeds kMlperfSeeds{2747215439041700203U, 16159082839903944936U};
 constexpr Seconds kWarmUp{1.0};       // at most
 constexpr double kWarmUpShare = 0.1;  // of the duration, at most
 constexpr std::int64_t kMultiStreamBatch = 8;

@@ -10,7 +10,8 @@
 #include "harness/analysis/bounds/model_load.hpp"
 #include "harness/base/error.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
-#include "harness/session/run/mlperf_logs.hpp"
+#include "harness/session/mlperf/mlperf_benchmark.hpp"
+#include "harness/session/mlperf/mlperf_logs.hpp"
 #include "harness/session/run/scenario_loads.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/run_record.hpp"
@@ -107,6 +108,34 @@ std::vector<WantedLoad> wanted_loads(const ResolvedSuite& suite,
   return wanted;
 }
 
+/// Returns the folder of a scenario's logs: the user's, else the submission's. Empty: there is
+/// none.
+std::filesystem::path log_folder(const WantedLoad& wanted, const LoadLimits& limits) {
+  const std::string mode = to_text(wanted.mode);
+  if (!limits.mlperf_logs.empty()) {
+    return mlperf_log_folder(limits.mlperf_logs, wanted.instance(), mode, wanted.scenario.name);
+  }
+  return limits.submission
+             ? submission_folder(*limits.submission, wanted.instance(), mode, wanted.scenario.name)
+             : std::filesystem::path();
+}
+
+/// Writes the logs and the submission that were asked for, and what a checker will refuse.
+void write_files(const WantedLoad& wanted, const ScenarioResult& load, const LoadLimits& limits) {
+  const std::filesystem::path folder = log_folder(wanted, limits);
+  if (!limits.mlperf_logs.empty()) {
+    write_mlperf_logs(folder, load);
+  }
+  if (!limits.submission) {
+    return;
+  }
+  const SubmittedLoad submitted{wanted.instance(), wanted.planned.graph, wanted.model.path, load};
+  write_mlperf_submission(*limits.submission, submitted, mlperf_accuracy_file(folder));
+  for (const std::string& fault : submission_faults(submitted)) {
+    spdlog::warn("{}: MLPerf's submission checker will refuse it: {}", name_of(wanted), fault);
+  }
+}
+
 ScenarioResult execute(const ModelSource& models,
                        Executor& executor,
                        const WantedLoad& wanted,
@@ -134,10 +163,15 @@ ScenarioResult execute(const ModelSource& models,
   } catch (const Error& error) {
     return refused(wanted, fmt::format("no larger batch can be made: {}", error.what()));
   }
-  if (limits.accuracy) {
-    request.accuracy_log =
-        mlperf_accuracy_file(limits.mlperf_logs, wanted.instance(), wanted.scenario.name);
+  if (limits.accuracy || limits.submission) {
+    request.accuracy_log = mlperf_accuracy_file(log_folder(wanted, limits));
   }
+  const DataSetSize size =
+      data_set_size(wanted.model.name, wanted.planned.graph, limits.sample_count);
+  if (!size.shortage.empty()) {
+    spdlog::warn("{}: {}", name_of(wanted), size.shortage);
+  }
+  request.data_set = size.samples;
   return executor.run_scenario(request, report);
 }
 
@@ -212,8 +246,8 @@ bool execute_loads(const SessionContext& context,
     load.scenario = wanted[i].scenario.name;
     put_run_record(context.store, run, "load", subject_of(wanted[i].instance()), to_json(load));
     log_verdict(wanted[i], load);
-    if (!limits.mlperf_logs.empty() && load.result) {
-      write_mlperf_logs(limits.mlperf_logs, wanted[i].instance(), load);
+    if (load.result) {
+      write_files(wanted[i], load, limits);
     }
   }
   return true;

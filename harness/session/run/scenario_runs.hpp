@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/session/mlperf/mlperf_submission.hpp"
 #include "harness/session/work/executor.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
@@ -17,10 +18,12 @@ namespace plumb {
 
 /// Limits and log options for the scenarios of a run.
 struct LoadLimits {
-  std::function<std::optional<Seconds>()> left;  ///< of the run's budget; absent: no budget
-  Seconds row_timeout{60.0};                     ///< of silence from a worker
-  std::filesystem::path mlperf_logs;             ///< empty: no logs
-  bool accuracy = false;                         ///< log the answer to every sample, too
+  std::function<std::optional<Seconds>()> left;     ///< of the run's budget; absent: no budget
+  Seconds row_timeout{60.0};                        ///< of silence from a worker
+  std::filesystem::path mlperf_logs = {};           ///< empty: no logs
+  bool accuracy = false;                            ///< log the answer to every sample, too
+  std::optional<MlperfSubmission> submission = {};  ///< to be written, with accuracy logs
+  std::optional<std::uint64_t> sample_count = {};   ///< of the data set; absent: MLPerf's
 };
 
 /// Runs each scenario of a suite's models in each mode (none given: plain). Each takes a worker

@@ -218,7 +218,14 @@ class SuiteRun {
       }
       return std::max(*suite_.budget - (steady_time() - start), Seconds(0.0));
     };
-    const LoadLimits limits{left, options_.row_timeout, options_.mlperf_logs, options_.accuracy};
+    LoadLimits limits{left, options_.row_timeout, options_.mlperf_logs, options_.accuracy};
+    limits.sample_count = options_.performance_sample_count;
+    if (!options_.mlperf_submission.empty()) {
+      limits.submission = {.folder = options_.mlperf_submission,
+                           .submitter = options_.mlperf_submitter,
+                           .environment = session_.header().environment,
+                           .stack = session_.header().stack};
+    }
     return execute_loads(context_,
                          executor_,
                          session_.id(),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -31,7 +32,10 @@ struct SuiteRunOptions {
   std::size_t processes = 5;          ///< restarted ones that measure what decides
   bool resume = false;                ///< go on with the newest unfinished run, if there is one
   std::filesystem::path mlperf_logs;  ///< empty: no logs
-  bool accuracy = false;              ///< log the answer to every sample, too
+  std::filesystem::path mlperf_submission;                ///< empty: no submission
+  std::string mlperf_submitter;                           ///< whose submission it is
+  std::optional<std::uint64_t> performance_sample_count;  ///< of the data set; absent: MLPerf's
+  bool accuracy = false;                                  ///< log the answer to every sample, too
   std::optional<ConfirmationPlan> confirmation;  ///< absent: suspects are not measured again
 };
 

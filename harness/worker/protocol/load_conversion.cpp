@@ -16,6 +16,7 @@ namespace {
 constexpr int kMaximumBuckets = 64;
 constexpr std::uint64_t kMaximumBatch = 1U << 20U;
 constexpr std::uint64_t kMaximumLanes = 1024;
+constexpr std::uint64_t kMaximumDataSet = 1U << 26U;
 
 [[noreturn]] void refuse(const char* field, const std::string& problem) {
   throw ProtocolError(ProtocolError::Kind::kBroken,
@@ -63,6 +64,7 @@ protocol::RequestedLoad to_message(const RequestedLoad& load) {
   put_time(load.stall_limit, &M::set_stall_limit_seconds);
   message.set_sample_seed(load.seeds.samples);
   message.set_schedule_seed(load.seeds.schedule);
+  message.set_data_set_seed(load.seeds.data_set);
   return message;
 }
 
@@ -106,7 +108,9 @@ RequestedLoad load_of(const protocol::RequestedLoad& message) {
   if (message.has_stall_limit_seconds()) {
     load.stall_limit = time_of("stall_limit_seconds", message.stall_limit_seconds());
   }
-  load.seeds = {message.sample_seed(), message.schedule_seed()};
+  load.seeds = {.samples = message.sample_seed(),
+                .schedule = message.schedule_seed(),
+                .data_set = message.data_set_seed()};
   return load;
 }
 
@@ -127,7 +131,7 @@ protocol::LoadRequest to_protocol(const LoadRequest& request) {
   if (request.budget) {
     message.set_budget_seconds(request.budget->count());
   }
-  message.set_data_set_bytes(static_cast<std::uint64_t>(request.data_set.value));
+  message.set_data_set_samples(request.data_set);
   message.set_accuracy_log(request.accuracy_log.string());
   return message;
 }
@@ -157,8 +161,7 @@ LoadRequest from_protocol(const protocol::LoadRequest& message) {
   if (message.has_budget_seconds()) {
     request.budget = time_of("budget_seconds", message.budget_seconds());
   }
-  request.data_set.value = static_cast<std::int64_t>(
-      within("data_set_bytes", message.data_set_bytes(), std::uint64_t{1} << 50U));
+  request.data_set = within("data_set_samples", message.data_set_samples(), kMaximumDataSet);
   request.accuracy_log = message.accuracy_log();
   return request;
 }

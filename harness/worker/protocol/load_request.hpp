@@ -28,8 +28,8 @@ struct LoadRequest {
   std::int64_t inputs_per_sample = 1;
   RequestedLoad load;  ///< performance mode; the worker chooses the data set
   BatchPolicy batches{.maximum_batch = 1, .timeout = {}, .lanes = 1};
-  std::optional<Seconds> budget;           ///< of the load, searches and confirmations included
-  Bytes data_set{std::int64_t{64} << 20};  ///< of inputs: at most, but two batches per lane
+  std::optional<Seconds> budget;  ///< of the load, searches and confirmations included
+  std::uint64_t data_set = 1024;  ///< samples of the data set, but at least two batches per lane
   /// Path of MLPerf's accuracy log, which the worker writes. After the load every sample of the
   /// data set is queried once, and each answer compared. Empty: no log.
   std::filesystem::path accuracy_log;

@@ -7,7 +7,7 @@
 #include <ostream>
 #include <utility>
 
-#include "harness/loadgen/mlperf_words.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <string>
 
-#include "harness/loadgen/mlperf_words.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/document/escape_xml.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "harness/loadgen/mlperf_words.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/content/run/single_layers.hpp"

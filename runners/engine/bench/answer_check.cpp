@@ -59,17 +59,15 @@ void AnswerCheck::record(std::uint64_t sequence,
   }
 }
 
-RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples) {
-  RequestedLoad accuracy;
-  const bool stream =
-      load.scenario == LoadScenario::kSingleStream || load.scenario == LoadScenario::kMultiStream;
-  accuracy.scenario = stream ? load.scenario : LoadScenario::kOffline;
-  accuracy.mode = LoadMode::kAccuracy;
-  accuracy.samples_per_query = stream ? load.samples_per_query : std::nullopt;
-  accuracy.stall_limit = load.stall_limit;
-  accuracy.total_samples = samples;
-  accuracy.seeds = load.seeds;
-  return accuracy;
+RequestedLoad answer_check_load(const RequestedLoad& load, std::uint64_t samples) {
+  RequestedLoad check = accuracy_load(load, samples);
+  if (load.scenario == LoadScenario::kServer) {
+    check.scenario = LoadScenario::kOffline;
+    check.percentile.reset();
+    check.latency_limit.reset();
+    check.target_rate.reset();
+  }
+  return check;
 }
 
 }  // namespace plumb

@@ -42,8 +42,8 @@ class AnswerCheck final : public ResponseLog {
   Outcome outcome_;
 };
 
-/// Makes the load that asks each of the first `samples` samples once. Stream scenarios keep their
-/// queries; the others send all samples at once.
-[[nodiscard]] RequestedLoad accuracy_load(const RequestedLoad& load, std::uint64_t samples);
+/// Makes the load that checks answers before the load. It is the accuracy run of the first
+/// `samples` samples, but server's come in one query, so that batches of every size are made.
+[[nodiscard]] RequestedLoad answer_check_load(const RequestedLoad& load, std::uint64_t samples);
 
 }  // namespace plumb

@@ -16,8 +16,6 @@
 namespace plumb {
 namespace {
 
-constexpr std::size_t kMaxSamples = 1024;  // of the data set
-
 /// Returns whether `batch` is `sample` repeated `times` times along the first dimension.
 bool is_joined(const TensorType& batch, const TensorType& sample, std::size_t times) {
   if (batch.dtype != sample.dtype || batch.dims.size() != sample.dims.size()) {
@@ -59,13 +57,7 @@ std::span<Byte> part_of(std::span<Byte> batch, std::size_t bucket, std::size_t s
 void BatchRunner::make_samples(const RequestedModel& model,
                                const std::vector<TensorType>& types,
                                std::uint64_t seed) {
-  Bytes bytes{1};
-  for (const TensorType& type : types) {
-    bytes += byte_size(type);
-  }
-  const auto fitting = static_cast<std::size_t>(size_.most.value / bytes.value);
-  const std::size_t count = std::max(size_.least, std::min(fitting, kMaxSamples));
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < count_; ++i) {
     std::vector<Tensor> sample = model.inputs_of(seed + i);
     for (std::size_t input = 0; input < sample.size(); ++input) {
       if (sample[input].type.dtype != types[input].dtype) {

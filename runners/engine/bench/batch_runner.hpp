@@ -15,12 +15,6 @@
 
 namespace plumb {
 
-/// Limits of the data set's size: as many samples as fit into `most`, but at least `least`.
-struct DataSetSize {
-  Bytes most;
-  std::size_t least = 1;
-};
-
 /// Executor of batches of a whole model, with one program for each bucket and lane.
 ///
 /// Each program has buffers of its own. Each sample's input is copied from the data set into the
@@ -29,8 +23,8 @@ struct DataSetSize {
 /// places keep their old content.
 class BatchRunner final : public BatchExecutor {
  public:
-  /// Makes a runner without buckets. describe() returns `name`.
-  BatchRunner(std::string name, DataSetSize size) : name_(std::move(name)), size_(size) {}
+  /// Makes a runner without buckets, of a data set of `samples` samples. describe() returns `name`.
+  BatchRunner(std::string name, std::size_t samples) : name_(std::move(name)), count_(samples) {}
 
   /// Prepares the programs of a bucket, one for each lane, in the request's first mode.
   ///
@@ -81,7 +75,7 @@ class BatchRunner final : public BatchExecutor {
   void check_answer(const Bucket& bucket, const Lane& lane, const Batch& batch) const;
 
   std::string name_;
-  DataSetSize size_;
+  std::size_t count_;                         // of samples
   Backend* backend_ = nullptr;                // of the buckets
   std::vector<std::vector<Tensor>> samples_;  // in the types that the programs take
   std::vector<TensorType> sample_outputs_;

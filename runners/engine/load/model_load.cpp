@@ -12,7 +12,7 @@
 #include "harness/loadgen/budgeted_load.hpp"
 #include "harness/loadgen/direct_system.hpp"
 #include "harness/loadgen/dynamic_batcher.hpp"
-#include "harness/loadgen/mlperf_log.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
 #include "runners/engine/bench/answer_check.hpp"
 #include "runners/engine/bench/batch_runner.hpp"
 #include "runners/engine/bench/candidate.hpp"
@@ -25,13 +25,12 @@ bool is_stream(LoadScenario scenario) {
   return scenario == LoadScenario::kSingleStream || scenario == LoadScenario::kMultiStream;
 }
 
-/// Returns the data set's size: two batches for each lane at least, and at least one whole query.
-DataSetSize data_set_of(const LoadRequest& request) {
+/// Returns the samples that make two batches for each lane, and at least one whole query.
+std::size_t least_samples(const LoadRequest& request) {
   const std::uint64_t query =
       is_stream(request.load.scenario) ? resolve_load(request.load).samples_per_query : 1;
-  return {.most = request.data_set,
-          .least = std::max(2 * request.batches.lanes * request.batches.maximum_batch,
-                            static_cast<std::size_t>(query))};
+  return std::max(2 * request.batches.lanes * request.batches.maximum_batch,
+                  static_cast<std::size_t>(query));
 }
 
 /// Model that is ready for a load, called by one thread or behind a batcher.
@@ -58,16 +57,14 @@ class LoadedSystem {
   std::unique_ptr<DynamicBatcher> batcher_;
 };
 
-/// Asks each of the first `samples` samples once and stores how far their answers agree. A wrong
-/// answer becomes the load's outcome.
+/// Runs a load in accuracy mode and stores how far its answers agree. A wrong answer becomes the
+/// outcome.
 LoadResult ask_once(LoadedSystem& loaded,
                     const RequestedLoad& asked,
-                    std::size_t samples,
                     LoadClock& clock,
                     AnswerCheck& check,
                     ScenarioResult& load) {
-  LoadResult result =
-      run_load(resolve_load(accuracy_load(asked, samples)), loaded.system(), clock, &check);
+  LoadResult result = run_load(resolve_load(asked), loaded.system(), clock, &check);
   load.agreement = check.agreement();
   if (!check.outcome().ok()) {
     load.outcome = check.outcome();
@@ -98,11 +95,12 @@ void run(Backend& backend,
   load.requested.loaded_samples = executor.samples();
   LoadedSystem loaded(executor, request, load_clock);
   load.direct = loaded.direct();
-  const std::size_t checked = std::min(executor.samples(), data_set_of(request).least);
+  const std::size_t checked = std::min(executor.samples(), least_samples(request));
   heart.enter("checking answers");
   const ExecutionMode& mode = request.buckets.front().model.modes.front().mode;
   AnswerCheck before(executor, checked, mode, nullptr);
-  static_cast<void>(ask_once(loaded, request.load, checked, load_clock, before, load));
+  static_cast<void>(
+      ask_once(loaded, answer_check_load(request.load, checked), load_clock, before, load));
   if (!load.outcome.ok()) {
     return;
   }
@@ -123,7 +121,11 @@ void run(Backend& backend,
     std::ofstream file(request.accuracy_log, std::ios::binary);
     MlperfAccuracyLog log(file);
     AnswerCheck all(executor, executor.samples(), mode, &log);
-    load.accuracy = ask_once(loaded, request.load, executor.samples(), load_clock, all, load);
+    RequestedLoad asked = accuracy_load(load.requested, executor.samples());
+    if (load.result) {
+      asked.target_rate = load.result->load.target_rate;  // as the search found it
+    }
+    load.accuracy = ask_once(loaded, asked, load_clock, all, load);
     log.finish();
     file.close();
     if (!file) {
@@ -144,16 +146,23 @@ ScenarioResult load_model(Backend& backend,
                           const LoadReport& report) {
   ScenarioResult load = begin_load(request);
   load.started = current_time();
+  const std::chrono::nanoseconds started = clock.now();
   load.floor = timing.floor().at(1);
   fmt::print(stderr, "loading {}: {}\n", load.model, load.scenario);
   const Seconds begin = timing.clock()();
   const DisturbanceReading before = disturbance();
   guarded(load.outcome, [&] {
-    BatchRunner executor(fmt::format("{} ({})", load.model, load.mode), data_set_of(request));
+    BatchRunner executor(fmt::format("{} ({})", load.model, load.mode),
+                         std::max<std::size_t>(request.data_set, least_samples(request)));
     LoadHeartbeat heart(
         report, [&executor] { return executor.batches(); }, timing.clock());
     run(backend, timing.clock(), clock, request, executor, heart, load);
   });
+  for (std::optional<LoadResult>* result : {&load.result, &load.accuracy}) {
+    if (*result) {
+      (*result)->begin -= started;
+    }
+  }
   load.disturbance = disturbance_between(before, disturbance());
   load.wall = timing.clock()() - begin;
   return load;

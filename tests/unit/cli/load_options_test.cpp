@@ -63,6 +63,17 @@ TEST(LoadOptions, are_refused_where_they_change_nothing) {
   options.latency_limit = "15ms";
   EXPECT_THAT(fault_of(options, suite_with({scenario("offline")})),
               HasSubstr("'--latency-limit' needs the scenario server"));
+  LoadOptions submission;
+  submission.mlperf_submission = "s";
+  EXPECT_THAT(fault_of(submission, suite_with({scenario("offline")})),
+              HasSubstr("give both --mlperf-submission and --mlperf-submitter"));
+  submission.mlperf_submitter = "a/b";
+  EXPECT_THAT(fault_of(submission, suite_with({scenario("offline")})),
+              HasSubstr("'a/b' names no folder"));
+  submission.mlperf_submitter = "example.org";
+  EXPECT_EQ(fault_of(submission, suite_with({scenario("offline")})), "");
+  EXPECT_THAT(fault_of(submission, suite_with({})),
+              HasSubstr("'--mlperf-submission' needs a scenario"));
 }
 
 }  // namespace

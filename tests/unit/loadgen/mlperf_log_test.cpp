@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The logs are read as LoadGen's readers read them: by the marker, the key, the value, and two
 // flags.
-#include "harness/loadgen/mlperf_log.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "harness/loadgen/load_generator.hpp"
@@ -22,6 +23,7 @@ using testing::Not;
 
 struct Detail {
   std::map<std::string, nlohmann::json> values;
+  std::map<std::string, double> milliseconds;
   std::vector<std::string> errors;
 };
 
@@ -44,6 +46,7 @@ Detail parse_detail(const std::string& text) {
     if (metadata.at("is_error").get<bool>()) {
       detail.errors.push_back(entry.at("value"));
     }
+    detail.milliseconds.emplace(entry.at("key").get<std::string>(), entry.at("time_ms"));
     detail.values.emplace(entry.at("key").get<std::string>(), entry.at("value"));
   }
   return detail;
@@ -54,7 +57,7 @@ RequestedLoad asked(LoadScenario scenario) {
   load.scenario = scenario;
   load.total_samples = 60;
   load.loaded_samples = 50;
-  load.seeds = {2747215439041700203U, 16159082839903944936U};
+  load.seeds = kMlperfSeeds;
   if (scenario == LoadScenario::kServer) {
     load.target_rate = 100.0;
     load.latency_limit = Seconds(0.015);
@@ -78,7 +81,9 @@ LoggedRun run(const RequestedLoad& load, const ScriptedSystem::OnIssue& on_issue
   std::ostringstream detail;
   write_mlperf_summary(summary, run.result);
   write_mlperf_detail(
-      detail, run.result, {"Plumbline 1", "2026-11-21T00:00:00Z", "noise", 4711, load});
+      detail,
+      run.result,
+      {"Plumbline 1", "c0ffee", parse_timestamp("2026-11-21T00:00:00Z"), "noise", 4711, load});
   run.summary = summary.str();
   run.text = detail.str();
   run.detail = parse_detail(run.text);
@@ -133,6 +138,7 @@ TEST(MlperfLog, detail_says_what_the_result_says) {
   EXPECT_EQ(values.at("effective_min_query_count"), 100);
   EXPECT_EQ(values.at("effective_performance_sample_count"), 50);
   EXPECT_EQ(values.at("effective_accuracy_sample_count"), 60);
+  EXPECT_EQ(values.at("effective_qsl_rng_seed"), 2085463073848966840U);
   EXPECT_EQ(values.at("effective_schedule_rng_seed"), 16159082839903944936U);
   EXPECT_EQ(values.at("effective_sample_index_rng_seed"), 2747215439041700203U);
   EXPECT_EQ(values.at("result_validity"), "VALID");
@@ -143,6 +149,35 @@ TEST(MlperfLog, detail_says_what_the_result_says) {
   EXPECT_EQ(values.at("result_99.90_percentile_latency_ns"), 10'000'000);
   EXPECT_DOUBLE_EQ(values.at("result_qps_without_loadgen_overhead").get<double>(), 100.0);
   EXPECT_EQ(values.at("num_errors"), 0);
+}
+
+TEST(MlperfLog, lines_have_the_time_of_the_runs_start_or_end) {
+  RequestedLoad load = asked(LoadScenario::kSingleStream);
+  load.fixed_duration = Seconds(2.0);
+  const LoggedRun done = run(load, steadily(10ms));
+  LoadResult result = done.result;
+  result.begin = 1500ms;
+  std::ostringstream text;
+  write_mlperf_detail(
+      text, result, {"p", "c", parse_timestamp("2026-11-21T23:59:59Z"), "d", 1, load});
+  const Detail detail = parse_detail(text.str());
+  for (const char* key : {"loadgen_version", "requested_scenario", "effective_scenario"}) {
+    EXPECT_EQ(detail.milliseconds.at(key), 1500.0) << key;
+  }
+  for (const char* key : {"generated_query_count", "result_validity", "num_errors"}) {
+    EXPECT_EQ(detail.milliseconds.at(key), 3510.0) << key;
+  }
+  EXPECT_EQ(detail.values.at("power_begin"), "11-22-2026 00:00:00.500");
+  EXPECT_EQ(detail.values.at("power_end"), "11-22-2026 00:00:02.510");
+}
+
+TEST(MlperfLog, detail_lists_the_loaded_samples) {
+  const LoggedRun done = run(asked(LoadScenario::kOffline), steadily(1000s));
+  const auto set = done.detail.values.at("loaded_qsl_set").get<std::vector<std::uint64_t>>();
+  EXPECT_EQ(set.size(), 50U);
+  EXPECT_EQ(std::set<std::uint64_t>(set.begin(), set.end()).size(), 50U);
+  EXPECT_EQ(done.detail.values.at("early_stopping_result"), "") << "as LoadGen's";
+  EXPECT_EQ(done.detail.values.at("generated_query_count"), 1);
 }
 
 TEST(MlperfLog, detail_tells_errors_from_reasons) {
@@ -171,7 +206,7 @@ TEST(MlperfLog, names_from_outside_cannot_forge_lines) {
   LoadResult result;
   result.system = "a\"b\nResult is : VALID\n:::MLLOG {\"key\": \"x\"}\x01 \xff";
   std::ostringstream detail;
-  write_mlperf_detail(detail, result, {"p", "t", "d\\", 1, {}});
+  write_mlperf_detail(detail, result, {"p", "c", {}, "d\\", 1, {}});
   const Detail parsed = parse_detail(detail.str());
   EXPECT_THAT(parsed.values.at("sut_name").get<std::string>(), HasSubstr("a\"b\nResult"));
   EXPECT_EQ(parsed.values.count("x"), 0U);

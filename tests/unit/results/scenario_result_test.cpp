@@ -28,7 +28,7 @@ ScenarioResult full() {
   load.requested.stall_limit = Seconds(30.0);
   load.requested.loaded_samples = 64;
   load.requested.total_samples = 64;
-  load.requested.seeds = {2747215439041700203U, 16159082839903944936U};
+  load.requested.seeds = kMlperfSeeds;
   LoadResult result;
   result.load = resolve_load(load.requested);
   result.load.target_rate = 81.5;
@@ -39,6 +39,7 @@ ScenarioResult full() {
   result.samples_completed = 1000;
   result.samples_dropped = 1;
   result.over_latency = 3;
+  result.begin = 700ms;
   result.last_issue = 1999ms;
   result.last_completion = 2013ms;
   result.sample_latency.count = 1000;
@@ -84,6 +85,8 @@ TEST(ScenarioResult, reads_back_as_it_was_written) {
   const ScenarioResult read = scenario_result_from_json(to_json(load));
   EXPECT_EQ(to_json(read), to_json(load));
   EXPECT_EQ(read.requested.seeds.schedule, 16159082839903944936U);
+  EXPECT_EQ(read.result->begin, 700ms);
+  EXPECT_EQ(read.requested.seeds.data_set, 2085463073848966840U);
   EXPECT_EQ(read.result->sample_latency.min, 123ns);
   EXPECT_EQ(read.result->last_completion, 2013ms);
   EXPECT_EQ(read.result->load.target_rate, 81.5);
@@ -107,6 +110,7 @@ TEST(ScenarioResult, refuses_what_it_did_not_write) {
       {"/requested/scenario", "serving"},
       {"/requested/seeds/samples", "-1"},
       {"/requested/seeds/schedule", 5},
+      {"/requested/seeds/data_set", "many"},
       {"/result/queries_issued", -1},
       {"/result/last_issue_seconds", 1e300},
       {"/result/shortfalls/0/kind", "boredom"},

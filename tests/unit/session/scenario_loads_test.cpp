@@ -29,7 +29,9 @@ TEST(ScenarioLoads, take_mlperfs_values_where_nothing_is_said) {
   EXPECT_EQ(load.fixed_duration, std::nullopt);
   EXPECT_EQ(resolve_load(load).minimum_duration, std::chrono::minutes(10));
   EXPECT_EQ(load.warm_up, Seconds(1.0));
-  EXPECT_EQ(load.seeds.schedule, 16159082839903944936U) << "MLPerf's, of round v6.1";
+  EXPECT_EQ(load.seeds.data_set, 2085463073848966840U) << "MLPerf's, of round v6.1";
+  EXPECT_EQ(load.seeds.samples, 2747215439041700203U);
+  EXPECT_EQ(load.seeds.schedule, 16159082839903944936U);
 }
 
 TEST(ScenarioLoads, leave_limits_on_tokens_alone) {

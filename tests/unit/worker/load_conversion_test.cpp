@@ -32,10 +32,10 @@ LoadRequest server_request() {
   request.load.target_rate = 81.5;
   request.load.warm_up = Seconds(0.5);
   request.load.stall_limit = Seconds(30.0);
-  request.load.seeds = {2747215439041700203U, 16159082839903944936U};
+  request.load.seeds = kMlperfSeeds;
   request.batches = {.maximum_batch = 8, .timeout = 2ms, .lanes = 2};
   request.budget = Seconds(90.0);
-  request.data_set = Bytes{1 << 20};
+  request.data_set = 10833;
   return request;
 }
 
@@ -63,11 +63,12 @@ TEST(LoadConversion, carries_a_request) {
   EXPECT_EQ(read.load.stall_limit, Seconds(30.0));
   EXPECT_EQ(read.load.seeds.samples, request.load.seeds.samples);
   EXPECT_EQ(read.load.seeds.schedule, request.load.seeds.schedule);
+  EXPECT_EQ(read.load.seeds.data_set, request.load.seeds.data_set);
   EXPECT_EQ(read.batches.maximum_batch, 8U);
   EXPECT_EQ(read.batches.timeout, 2ms);
   EXPECT_EQ(read.batches.lanes, 2U);
   EXPECT_EQ(read.budget, Seconds(90.0));
-  EXPECT_EQ(read.data_set.value, 1 << 20);
+  EXPECT_EQ(read.data_set, 10833U);
 }
 
 TEST(LoadConversion, refuses_requests_that_no_worker_should_follow) {
@@ -92,7 +93,7 @@ TEST(LoadConversion, refuses_requests_that_no_worker_should_follow) {
   refuses([](M& m) { m.set_lanes(100'000); });
   refuses([](M& m) { m.set_timeout_seconds(-1.0); });
   refuses([](M& m) { m.set_budget_seconds(std::numeric_limits<double>::infinity()); });
-  refuses([](M& m) { m.set_data_set_bytes(~std::uint64_t{0}); });
+  refuses([](M& m) { m.set_data_set_samples(~std::uint64_t{0}); });
   refuses([](M& m) { m.set_inputs_per_sample(0); });
   refuses([](M& m) { m.mutable_load()->set_scenario("rush_hour"); });
   refuses([](M& m) { m.mutable_load()->set_target_rate(std::nan("")); });

@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/base/timestamp.hpp"
 #include "harness/loadgen/load_result.hpp"
 #include "harness/loadgen/load_settings.hpp"
 #include "harness/loadgen/system_under_test.hpp"
@@ -21,7 +22,8 @@ inline constexpr std::string_view kMlperfAccuracyFile = "mlperf_log_accuracy.jso
 /// Facts that the logs state besides the result.
 struct MlperfLogFacts {
   std::string program;   ///< "Plumbline 0.1.0"
-  std::string started;   ///< RFC 3339, UTC
+  std::string commit;    ///< of the program
+  Timestamp started{};   ///< when the worker took the request: the log's start
   std::string data_set;  ///< its name
   std::int64_t process_id = 0;
   RequestedLoad requested;
@@ -32,10 +34,10 @@ struct MlperfLogFacts {
 /// miscounted.
 void write_mlperf_summary(std::ostream& out, const LoadResult& result);
 
-/// Writes mlperf_log_detail.txt: one line ":::MLLOG {JSON}" for each value, keys in LoadGen's
-/// order. Strings are escaped, which LoadGen's are not. Values that this load generator does not
-/// have are left out: pre-generated queries, contention counters, source hashes.
-/// `effective_qsl_rng_seed` is 0, because the data set is not shuffled.
+/// Writes mlperf_log_detail.txt: one line ":::MLLOG {JSON}" for each value, with every key of
+/// LoadGen's, in its order. Strings are escaped, which LoadGen's are not. Values that this load
+/// generator does not have are null: dates and hashes of LoadGen's sources, expected latencies.
+/// Lines have the time of the run's start or end, counted from `facts.started`.
 void write_mlperf_detail(std::ostream& out, const LoadResult& result, const MlperfLogFacts& facts);
 
 /// Log of mlperf_log_accuracy.json, written as responses come. Elements are {seq_id, qsl_idx, data:

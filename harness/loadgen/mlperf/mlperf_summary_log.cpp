@@ -3,8 +3,8 @@
 
 #include <ostream>
 
-#include "harness/loadgen/mlperf_log.hpp"
-#include "harness/loadgen/mlperf_words.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
 
 namespace plumb {
 namespace {
@@ -131,7 +131,8 @@ void print_parameters(std::ostream& out, const EffectiveLoad& load) {
              milliseconds(load.maximum_duration.value_or(std::chrono::nanoseconds{})));
   fmt::print(out, "min_query_count : {}\nmax_query_count : 0\n", load.minimum_queries);
   fmt::print(out,
-             "qsl_rng_seed : 0\nsample_index_rng_seed : {}\nschedule_rng_seed : {}\n",
+             "qsl_rng_seed : {}\nsample_index_rng_seed : {}\nschedule_rng_seed : {}\n",
+             load.seeds.data_set,
              load.seeds.samples,
              load.seeds.schedule);
   fmt::print(out,

@@ -3,7 +3,7 @@
 
 #include <ostream>
 
-#include "harness/loadgen/mlperf_log.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
 
 namespace plumb {
 

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "harness/loadgen/mlperf/mllog_lines.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
+#include "harness/loadgen/mlperf/mlperf_settings_lines.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "harness/loadgen/sample_picker.hpp"
+
+namespace plumb {
+namespace {
+
+using Kind = Shortfall::Kind;
+using Nanoseconds = std::chrono::nanoseconds;
+
+void add_verdict(MllogLines& log, const LoadResult& result) {
+  log.add("result_validity", result.valid() ? "VALID" : "INVALID");
+  if (result.load.latency_limit) {
+    log.add("result_perf_constraints_met", is_met(result, Kind::kLatency));
+  }
+  log.add("result_min_duration_met", is_met(result, Kind::kDuration));
+  log.add("result_min_queries_met", is_met(result, Kind::kCount));
+  log.add("early_stopping_met", is_met(result, Kind::kConfidence));
+  if (!result.valid()) {
+    log.add("result_invalid_reason", fmt::format("{}", fmt::join(reason_texts(result), "; ")));
+  }
+  // LoadGen's offline has no early stopping, and an empty result of it.
+  log.add("early_stopping_result", fmt::format("{}", fmt::join(early_stopping_lines(result), " ")));
+}
+
+void add_scenario_figures(MllogLines& log, const LoadResult& result) {
+  log.add("result_query_count", result.queries_completed);
+  const EarlyStopping stopping = result.early_stopping.value_or(EarlyStopping{});
+  const double mean = Seconds(result.sample_latency.mean).count();
+  switch (result.load.scenario) {
+    case LoadScenario::kSingleStream:
+      log.add("result_qps_with_loadgen_overhead", result.queries_per_second);
+      log.add("result_qps_without_loadgen_overhead", mean > 0.0 ? 1.0 / mean : 0.0);
+      log.add("early_stopping_latency_ss", stopping.estimate.value_or(Nanoseconds{}));
+      log.add("early_stopping_latency_ms", stopping.estimate_99.value_or(Nanoseconds{}));
+      break;
+    case LoadScenario::kMultiStream:
+      log.add("early_stopping_latency_ms", stopping.estimate.value_or(Nanoseconds{}));
+      break;
+    case LoadScenario::kServer:
+      log.add("result_overlatency_query_count", result.over_latency);
+      log.add("result_scheduled_samples_per_sec", result.scheduled_per_second);
+      log.add("result_completed_samples_per_sec", result.samples_per_second);
+      break;
+    case LoadScenario::kOffline:
+      log.add("result_samples_per_second", result.samples_per_second);
+      break;
+  }
+}
+
+/// Adds the distribution of a latency. `query` and `per_query` are parts of the keys.
+void add_latencies(MllogLines& log,
+                   const LatencySummary& latency,
+                   std::string_view query,
+                   std::string_view per_query) {
+  log.add(fmt::format("result_min_{}latency_ns", query), latency.min);
+  log.add(fmt::format("result_max_{}latency_ns", query), latency.max);
+  log.add(fmt::format("result_mean_{}latency_ns", query), latency.mean);
+  for (std::size_t i = 0; i < latency.percentiles.size(); ++i) {
+    log.add(
+        fmt::format(
+            "result_{:.2f}_percentile_{}latency_ns", LatencySummary::kPercentiles[i], per_query),
+        latency.percentiles[i]);
+  }
+}
+
+/// Returns a moment as LoadGen's power keys have it: month, day, year and time in UTC.
+std::string power_time(Timestamp time) {
+  const std::string text = to_text(time);  // 2026-11-21T01:02:03.000004Z
+  return fmt::format(
+      "{}-{}-{} {}", text.substr(5, 2), text.substr(8, 2), text.substr(0, 4), text.substr(11, 12));
+}
+
+void add_origin(MllogLines& log, const LoadResult& result, const MlperfLogFacts& facts) {
+  log.add("loadgen_version", facts.program + " (not LoadGen)");
+  log.add_unknown(
+      {"loadgen_build_date_local", "loadgen_build_date_utc", "loadgen_git_commit_date"});
+  log.add("loadgen_git_log_message", facts.commit);
+  log.add_unknown({"loadgen_git_status_message", "loadgen_file_sha1"});
+  log.add("generic_message", kMlperfUnverified);
+  log.add("test_datetime", to_text(facts.started));
+  log.add("sut_name", result.system);
+  log.add_unknown({"get_sut_name_duration_ns"});
+  log.add("qsl_name", facts.data_set);
+  log.add("qsl_reported_total_count", result.load.total_samples);
+  log.add("qsl_reported_performance_count", result.load.loaded_samples);
+}
+
+/// Adds what LoadGen logs while a test runs. Queries are generated as they are issued.
+void add_progress(MllogLines& log, const LoadResult& result, const MlperfLogFacts& facts) {
+  const bool accuracy = result.load.mode == LoadMode::kAccuracy;
+  const Nanoseconds end = result.begin + result.last_completion;
+  log.add("generic_message", accuracy ? "Starting accuracy mode" : "Starting performance mode");
+  log.add("loaded_qsl_set", sample_set(result.load));
+  log.at(end);
+  log.add("generated_query_count", result.queries_issued);
+  log.add("generated_samples_per_query", result.load.samples_per_query);
+  log.add("generated_query_duration", result.last_issue);
+  // Nothing is logged while a load runs, so that no thread ever waits for a log.
+  for (const std::string_view counter : {"swap_request_slots_retry",
+                                         "swap_request_slots_retry_retry",
+                                         "swap_request_slots_retry_reencounter",
+                                         "start_reading_entries_retry",
+                                         "tls_total_log_cas_fail",
+                                         "tls_total_swap_buffers_slot_retry"}) {
+    log.add(fmt::format("logger_{}_count", counter), 0);
+  }
+  const auto moment = [&](Nanoseconds after) {
+    return power_time(facts.started + std::chrono::duration_cast<std::chrono::microseconds>(after));
+  };
+  log.add("power_begin", moment(result.begin));
+  log.add("power_end", moment(end));
+}
+
+}  // namespace
+
+void write_mlperf_detail(std::ostream& out, const LoadResult& result, const MlperfLogFacts& facts) {
+  MllogLines log(out, facts.process_id);
+  log.at(result.begin);
+  add_origin(log, result, facts);
+  add_requested_settings(log, facts.requested, result.load);
+  add_effective_settings(log, result.load);
+  add_progress(log, result, facts);
+  const std::vector<std::string> errors = error_texts(result);
+  for (const std::string& error : errors) {
+    log.add_error(error);
+  }
+  if (result.load.mode == LoadMode::kPerformance) {
+    add_verdict(log, result);
+    add_scenario_figures(log, result);
+    if (result.load.scenario == LoadScenario::kMultiStream) {
+      add_latencies(log, result.query_latency, "query_", "per_query_");
+    }
+    add_latencies(log, result.sample_latency, "", "");
+  }
+  log.add("num_errors", errors.size());
+}
+
+}  // namespace plumb

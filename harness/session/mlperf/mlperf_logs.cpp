@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/mlperf/mlperf_logs.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "harness/base/error.hpp"
+#include "harness/loadgen/mlperf/mlperf_log.hpp"
+#include "harness/results/execution_mode.hpp"
+#include "harness/session/host/build_facts.hpp"
+
+namespace plumb {
+namespace {
+
+void write_summary_and_detail(const std::filesystem::path& place,
+                              const LoadResult& result,
+                              const MlperfLogFacts& facts) {
+  make_folder(place);
+  std::ostringstream summary;
+  write_mlperf_summary(summary, result);
+  write_text_file(place / kMlperfSummaryFile, summary.str());
+  std::ostringstream detail;
+  write_mlperf_detail(detail, result, facts);
+  write_text_file(place / kMlperfDetailFile, detail.str());
+}
+
+}  // namespace
+
+std::string folder_name(const std::string& text) {
+  std::string name = text;
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '-' || c == '.';
+    c = plain ? c : '_';
+  }
+  if (name.empty() || name.front() == '.') {
+    name.insert(0, "_");
+  }
+  return name;
+}
+
+void write_text_file(const std::filesystem::path& file, const std::string& content) {
+  std::ofstream out(file, std::ios::binary);
+  out << content;
+  out.close();
+  if (!out) {
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("cannot write '{}': check the folder and the disk's space", file.string()));
+  }
+}
+
+void make_folder(const std::filesystem::path& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot make the folder '{}': {}", folder.string(), error.message()));
+  }
+}
+
+std::filesystem::path mlperf_log_folder(const std::filesystem::path& folder,
+                                        const ModelInstance& instance,
+                                        const std::string& mode,
+                                        const std::string& scenario) {
+  std::filesystem::path place = folder / folder_name(subject_of(instance));
+  if (mode != to_text(ExecutionMode{})) {
+    place /= folder_name(mode);
+  }
+  return place / folder_name(scenario);
+}
+
+std::filesystem::path mlperf_accuracy_file(const std::filesystem::path& scenario) {
+  const std::filesystem::path place = std::filesystem::absolute(scenario) / "accuracy";
+  make_folder(place);
+  return place / kMlperfAccuracyFile;
+}
+
+void write_mlperf_logs(const std::filesystem::path& scenario, const ScenarioResult& load) {
+  PLUMB_CHECK(load.result.has_value());
+  const std::filesystem::path place = scenario / "performance" / "run_1";
+  MlperfLogFacts facts{.program = fmt::format("Plumbline {}", kPlumbVersion),
+                       .commit = kPlumbCommit,
+                       .started = load.started,
+                       .data_set = "seeded inputs",
+                       .process_id = load.process,
+                       .requested = load.requested};
+  write_summary_and_detail(place, *load.result, facts);
+  std::ostringstream responses;
+  MlperfAccuracyLog(responses).finish();
+  write_text_file(place / kMlperfAccuracyFile, responses.str());
+  if (load.accuracy) {
+    facts.requested.mode = LoadMode::kAccuracy;
+    write_summary_and_detail(scenario / "accuracy", *load.accuracy, facts);
+  }
+  spdlog::info("MLPerf's logs: {}", place.string());
+}
+
+}  // namespace plumb

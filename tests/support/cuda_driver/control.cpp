@@ -18,6 +18,7 @@ void reset(unsigned seed) {
   device.calls.clear();
   device.kernels = 0;
   device.lost = 0;
+  device.injected = 0;
   device.random.seed(seed);
 }
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -31,6 +32,12 @@ struct Living {
   int contexts = 0;  ///< references to the primary context
 
   friend bool operator==(const Living&, const Living&) = default;
+  friend void PrintTo(const Living& living, std::ostream* out) {
+    *out << "memory " << living.memory << ", host memory " << living.host_memory << ", streams "
+         << living.streams << ", events " << living.events << ", graphs " << living.graphs
+         << ", executables " << living.executables << ", modules " << living.modules
+         << ", contexts " << living.contexts;
+  }
 };
 
 /// Kinds of work that the scripted clock gives a duration.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Entry points of libcuda.so.1: streams, events and captures.
+#include <utility>
+
 #include "tests/support/cuda_driver/export.hpp"
 
 namespace plumb::stand_in {
@@ -63,9 +65,12 @@ PLUMB_EXPORT int cuStreamEndCapture(void* stream, void** graph) {
     return kInvalidHandle;
   }
   Graph* captured = nullptr;
+  if (device.injected != 0 && target->capture != nullptr) {
+    Machine::invalidate(*target->capture);
+  }
   const int status = device.end_capture(*target, &captured);
   *graph = captured;
-  return status;
+  return device.injected != 0 ? std::exchange(device.injected, 0) : status;
 }
 
 PLUMB_EXPORT int cuEventCreate(void** event, unsigned flags) {
@@ -107,7 +112,7 @@ PLUMB_EXPORT int cuEventSynchronize(void* event) {
     return kCapturedEvent;
   }
   device.wait(call.lock(), target->mark);
-  return device.lost;
+  return device.lost != 0 ? device.lost : std::exchange(device.injected, 0);
 }
 
 /// cuEventElapsedTime(): "If either event has not been recorded [...] CUDA_ERROR_INVALID_HANDLE",

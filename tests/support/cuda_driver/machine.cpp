@@ -18,6 +18,12 @@ struct Binding {
 
 thread_local Binding binding;
 
+/// Returns whether a call does its part even if it fails: what it waits for, or ends, has ended.
+bool waits(const std::string& call) {
+  return call == "cuStreamSynchronize" || call == "cuEventSynchronize" ||
+         call == "cuCtxSynchronize" || call == "cuStreamEndCapture";
+}
+
 }  // namespace
 
 /// Reads PLUMB_STAND_IN: "seed=3,delay=100,fail=cuMemAlloc_v2:3:2", for workers, which no test can
@@ -61,7 +67,10 @@ int Machine::enter(const char* name, bool needs_context) {
   for (const Fault& fault : faults) {
     if (fault.call == name && fault.at == count) {
       lose(fault.status);
-      return fault.status;
+      if (!waits(fault.call) || is_sticky(fault.status)) {
+        return fault.status;
+      }
+      injected = fault.status;
     }
   }
   if (!needs_context) {

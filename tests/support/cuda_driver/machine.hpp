@@ -129,7 +129,8 @@ class Machine {
     int status = 0;
   };
   std::vector<Fault> faults;
-  int lost = 0;  ///< sticky status
+  int lost = 0;      ///< sticky status
+  int injected = 0;  ///< status that a waiting call returns once it has waited
 
   /// Counts a call and returns the status that it has without being tried. 0: it is tried.
   [[nodiscard]] int enter(const char* name, bool needs_context);

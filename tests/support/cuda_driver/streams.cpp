@@ -2,6 +2,7 @@
 // Streams: queues of work, each with a thread, and events.
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "tests/support/cuda_driver/kernel_module.hpp"
 #include "tests/support/cuda_driver/machine.hpp"
@@ -266,7 +267,7 @@ int Machine::synchronize(std::unique_lock<std::mutex>& lock, Stream& stream) {
     return kCaptureUnsupported;
   }
   wait(lock, stream.last);
-  return lost;
+  return lost != 0 ? lost : std::exchange(injected, 0);
 }
 
 int Machine::synchronize_all(std::unique_lock<std::mutex>& lock) {
@@ -286,7 +287,7 @@ int Machine::synchronize_all(std::unique_lock<std::mutex>& lock) {
   for (const auto& mark : marks) {
     wait(lock, mark);
   }
-  return lost;
+  return lost != 0 ? lost : std::exchange(injected, 0);
 }
 
 Event* Machine::event_of(void* handle) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Test double of cuBLASLt: libcublasLt.so.13. Its heuristic offers two algorithms, of which the
-// second wants a workspace. Both compute in double.
+// first wants a workspace. Both compute in double.
 #include <cstring>
 #include <memory>
 
@@ -221,7 +221,7 @@ PLUMB_EXPORT int cublasLtMatmulAlgoGetHeuristic(void* /*handle*/,
   }
   const std::uint64_t room = static_cast<Preference*>(preference)->workspace;
   for (std::uint64_t number = 0; number < 2 && *count < wanted; ++number) {
-    const std::size_t workspace = number * kWorkspace;
+    const std::size_t workspace = number == 0 ? kWorkspace : 0;
     if (workspace <= room) {
       lt::LtChoice& choice = choices[(*count)++];
       choice = {};

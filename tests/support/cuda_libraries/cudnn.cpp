@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Test double of cuDNN: libcudnn.so.9. Of each graph it offers two engines, of which the second
+// Test double of cuDNN: libcudnn.so.9. Of each graph it offers two engines, of which the first
 // wants a workspace. Both compute in double, by the arithmetic that graph_form_test uses.
 #include <cstring>
 #include <exception>
@@ -51,7 +51,7 @@ std::size_t size_of(ValueType type) {
 }
 
 std::int64_t workspace_of(std::int64_t engine) {
-  return engine * static_cast<std::int64_t>(kWorkspace);
+  return engine == 0 ? static_cast<std::int64_t>(kWorkspace) : 0;
 }
 
 /// Checks a descriptor and makes what follows from it.

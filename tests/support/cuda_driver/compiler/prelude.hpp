@@ -43,6 +43,9 @@ static unsigned short half_of_float(float value) {
   if (size != size) {
     return 0x7fff;
   }
+  if (size == 0.0F) {
+    return static_cast<unsigned short>(sign);
+  }
   if (size >= 65520.0F) {
     return static_cast<unsigned short>(sign | 0x7c00U);
   }

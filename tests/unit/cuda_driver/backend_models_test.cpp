@@ -105,6 +105,25 @@ TEST_P(BackendModels, compute_what_the_reference_does) {
   }
 }
 
+TEST(BackendModel, waits_before_its_memory_goes) {
+  control().reset(1);
+  {
+    StandInBackend backend;
+    RequestedModel model(mixed_sample().request());
+    ReadyModel ready = prepare_mode(backend.get(), model, {});
+    ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+    model.fill();
+    make_ready(model, steady_clock(), ready);
+    ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+    Program& program = *ready.prepared.program;
+    ASSERT_FALSE(program.input_bytes(0, 0).empty());
+    ASSERT_FALSE(program.output_bytes(0, 0).empty());
+    program.enqueue(0);  // nobody waits for it
+  }
+  EXPECT_THAT(control().findings(), IsEmpty());
+  EXPECT_EQ(control().living(), Living{});
+}
+
 ExecuteRequest lenet() {
   ExecuteRequest request;
   request.name = "lenet";

@@ -46,6 +46,16 @@ Sample residual_network() {
        {"b6", {10}}}};
 }
 
+/// Two branches from the input to an output each: nothing but the capture's fork and join ties
+/// them.
+Sample forked_network() {
+  return {
+      "g (float[1,4,8,8] x) => (float[1,4,8,8] y, float[1,4,8,8] z) {"
+      "  a = Conv(x, w)  b = Relu(a)  y = Conv(b, w)"
+      "  c = Sigmoid(x)  d = Conv(c, w)  z = Tanh(d)}",
+      {{"w", {4, 4, 1, 1}}}};
+}
+
 std::vector<Tensor> expected(const ExecuteRequest& request) {
   onnx::ModelProto model;
   model.ParseFromString(request.model);
@@ -137,7 +147,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(
         ::testing::Values(ModelCase{"lenet", lenet},
                           ModelCase{"residual", [] { return residual_network().request(); }},
-                          ModelCase{"mixed", [] { return mixed_sample().request(); }}),
+                          ModelCase{"mixed", [] { return mixed_sample().request(); }},
+                          ModelCase{"forked", [] { return forked_network().request(); }}),
         ::testing::Values("eager", "captured", "streams"),
         ::testing::Bool()),
     [](const auto& instance) {

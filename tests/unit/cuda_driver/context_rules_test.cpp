@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of contexts, memory and errors, as the driver's manual states them.
+#include <cmath>
 #include <thread>
 
 #include "runners/cuda/exec/kernel_compiler.hpp"
+#include "runners/engine/number_formats.hpp"
 #include "tests/unit/cuda_driver/stand_in_device.hpp"
 
 namespace plumb::stand_in {
@@ -175,6 +177,49 @@ TEST_F(StandInContexts, run_what_the_compiler_made) {
   control().reset(1);
   ASSERT_EQ(cu().module_unload(module), 0);
   EXPECT_EQ(launch(sum, 1000, 1, 64), 400);
+}
+
+TEST_F(StandInContexts, convert_binary16_as_the_format_does) {
+  const cuda::KernelCompiler compiler;
+  const std::string image = compiler.compile(
+      "extern \"C\" __global__ void convert(unsigned short* out, const float* in, int count) {\n"
+      "  for (int i = threadIdx.x; i < count; i += 32) {\n"
+      "    out[i] = half_of_float(in[i]);\n"
+      "    if (half_of_float(float_of_half(out[i])) != out[i]) { out[i] = 0x1234; }\n"
+      "  }\n}\n",
+      90);
+  std::vector<float> numbers;
+  for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
+    const float number = float_from_f16(static_cast<std::uint16_t>(bits));
+    if (!std::isnan(number)) {
+      numbers.push_back(number);
+      numbers.push_back(std::nextafter(number, 1e9F));
+      numbers.push_back(number * 1.00048828125F);  // about half a step away
+    }
+  }
+  void* module = nullptr;
+  void* convert = nullptr;
+  ASSERT_EQ(cu().module_load_data(&module, image.c_str()), 0);
+  ASSERT_EQ(cu().module_get_function(&convert, module, "convert"), 0);
+  {
+    const cuda::DeviceStream stream(driver());
+    const cuda::DeviceMemory in(driver(), numbers.size() * sizeof(float));
+    const cuda::DeviceMemory out(driver(), numbers.size() * sizeof(std::uint16_t));
+    cuda::upload(driver(), in.address(), std::as_bytes(std::span(numbers)));
+    cuda::abi::DevicePointer to = out.address();
+    cuda::abi::DevicePointer from = in.address();
+    auto count = static_cast<int>(numbers.size());
+    void* parameters[] = {&to, &from, &count};
+    ASSERT_EQ(cu().launch_kernel(convert, 1, 1, 1, 32, 1, 1, 0, stream.get(), parameters, nullptr),
+              0);
+    stream.synchronize();
+    std::vector<std::uint16_t> halves(numbers.size());
+    cuda::download(driver(), std::as_writable_bytes(std::span(halves)), out.address());
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      ASSERT_EQ(halves[i], f16_from(numbers[i])) << numbers[i];
+    }
+  }
+  EXPECT_EQ(cu().module_unload(module), 0);
 }
 
 }  // namespace

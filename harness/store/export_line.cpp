@@ -22,10 +22,6 @@ constexpr std::int64_t kMaximumPosition = 0xFFFFFFFF;
 
 // The lines are written field by field, so that a row's JSON is inserted as the text that it
 // already is.
-std::string json_text(std::string_view text) {
-  return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 json to_value(const std::vector<RowReference>& rows) {
   json result = json::array();
   for (const RowReference& row : rows) {
@@ -43,7 +39,7 @@ std::string write(const ExportedRun& run) {
   return fmt::format(R"({{"type":"run","state":"{}","finished":{},"tags":{},"run":{}}})",
                      to_text(record.state),
                      record.finished ? json_text(to_text(*record.finished)) : "null",
-                     json(record.tags).dump(-1, ' ', false, json::error_handler_t::replace),
+                     json_text(record.tags),
                      to_json(record.header));
 }
 
@@ -56,20 +52,19 @@ std::string write(const ExportedRow& row) {
 }
 
 std::string write(const ExportedReuse& reuse) {
-  return json_text(json({{"type", "reused"}, {"run", reuse.run}, {"rows", to_value(reuse.rows)}}));
+  return json_text({{"type", "reused"}, {"run", reuse.run}, {"rows", to_value(reuse.rows)}});
 }
 
 std::string write(const ExportedDerived& derived) {
   const DerivedRecord& record = derived.record;
-  return json({{"type", "derived"},
-               {"run", record.run},
-               {"kind", record.kind},
-               {"subject", record.subject},
-               {"analysis_version", record.analysis_version},
-               {"payload", record.payload},
-               {"computed", to_text(record.computed)},
-               {"inputs", to_value(derived.inputs)}})
-      .dump(-1, ' ', false, json::error_handler_t::replace);
+  return json_text({{"type", "derived"},
+                    {"run", record.run},
+                    {"kind", record.kind},
+                    {"subject", record.subject},
+                    {"analysis_version", record.analysis_version},
+                    {"payload", record.payload},
+                    {"computed", to_text(record.computed)},
+                    {"inputs", to_value(derived.inputs)}});
 }
 
 std::string write(const ExportedEnd& end) {

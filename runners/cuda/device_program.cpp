@@ -80,6 +80,14 @@ DeviceProgram::DeviceProgram(const DeviceContext& context,
   }
 }
 
+DeviceProgram::~DeviceProgram() {
+  finish();
+}
+
+void DeviceProgram::finish() noexcept {
+  static_cast<void>(context_.driver().calls().stream_synchronize(stream_.get()));
+}
+
 ProgramFacts DeviceProgram::facts() const {
   ProgramFacts facts;
   facts.implementation = plan_.implementation;

@@ -36,6 +36,12 @@ class DeviceProgram : public Program {
                 LayerSpec spec,
                 ExecutionPlan plan,
                 Observers observers);
+  /// Waits for the GPU, which may still work where a measurement ended early.
+  ~DeviceProgram() override;
+  DeviceProgram(const DeviceProgram&) = delete;
+  DeviceProgram& operator=(const DeviceProgram&) = delete;
+  DeviceProgram(DeviceProgram&&) = delete;
+  DeviceProgram& operator=(DeviceProgram&&) = delete;
 
   [[nodiscard]] ProgramFacts facts() const override;
   /// Binds operands to a slot, after dropping it and all later slots. With `shared_activations`,
@@ -56,6 +62,9 @@ class DeviceProgram : public Program {
  protected:
   /// Enqueues the launches of one execution in a form that can be captured.
   virtual void put(std::size_t slot) { DeviceProgram::enqueue(slot); }
+  /// Waits for the work in the stream, whatever came of it. Memory may only go afterwards: freeing
+  /// it need not wait.
+  void finish() noexcept;
   /// Executes without a pause, waits, and returns the number of executions.
   virtual std::size_t repeat(std::size_t slot);
 

@@ -29,6 +29,12 @@ class ModelProgram final : public DeviceProgram {
                ModelMode mode,
                StreamPlan branches,
                Observers observers);
+  /// Waits for the GPU, which may still copy to or from the host.
+  ~ModelProgram() override { finish(); }
+  ModelProgram(const ModelProgram&) = delete;
+  ModelProgram& operator=(const ModelProgram&) = delete;
+  ModelProgram(ModelProgram&&) = delete;
+  ModelProgram& operator=(ModelProgram&&) = delete;
 
   [[nodiscard]] ProgramFacts facts() const override;
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;

@@ -8,6 +8,7 @@ Usage: exporter_test.py BUILD_FOLDER [unittest arguments]. What needs Debian's p
 import concurrent.futures
 import gzip
 import http.client
+import json
 import os
 import pathlib
 import re
@@ -23,6 +24,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests/support"))
 from plumb_command import Command
+from run_history import rule
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 PROMTOOL = shutil.which("promtool")
@@ -144,14 +146,10 @@ class Exporter(Command):
         self.stack("fake", SLOW)
         self.run_tiny(reuse="never")
         self.run_tiny(reuse="never")
-        with sqlite3.connect(self.folder / "plumb/store.db") as store:
-            store.execute("insert into tags select 'baseline/tiny', number from runs where id = ?", (first,))
-        store.close()
+        self.plumb("baseline", "set", first)
         self.serve()
         self.assertEqual(self.states("latency"), {"regressed"})
-        with sqlite3.connect(self.folder / "plumb/store.db") as store:
-            store.execute("update tags set run = (select max(number) from runs)")
-        store.close()
+        self.plumb("baseline", "set", "@latest")
         self.wait_for(lambda: self.states("latency") <= {"improved", "equivalent", "no_baseline"})
 
     def test_fifty_scrapers_among_slow_and_broken_clients(self):
@@ -248,15 +246,13 @@ class Exporter(Command):
         self.plumb("model", "export", "lenet", "-o", model)
         path = self.folder / "evil.onnx"
         shutil.copy(model, path)
-        suite = self.suite(f'[suite]\nname = "tiny"\nversion = 1\n[[model]]\npath = "{path.name}"\n')
+        suite = self.suite(f'[suite]\nname = {json.dumps(name)}\nversion = 1\n[[model]]\npath = "{path.name}"\n')
         self.plumb("run", suite, "--stack", "fake")
-        with sqlite3.connect(self.folder / "plumb/store.db") as store:
-            store.execute("update runs set suite = ?", (name,))
-        store.close()
-        self.run_tiny()
-        with sqlite3.connect(self.folder / "plumb/store.db") as store:
-            store.execute("update runs set state = 'running', finished = null where number = 2")
-        store.close()
+        self.stack("fake", rule("v1:max_pool;*", action="hang"))
+        command = [self.program(), "run", self.tiny("never"), "--stack", "fake"]
+        with subprocess.Popen(command, env=self.environment, stderr=subprocess.DEVNULL) as running:
+            self.wait_for(lambda: len(self.json("runs")["runs"]) == 2)
+            running.kill()
         path.unlink()  # the first run cannot be analysed any more
         self.serve()
         metrics = self.metrics()

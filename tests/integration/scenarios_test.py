@@ -175,7 +175,10 @@ class Scenarios(Command):
     def test_onednn_reshapes_a_file_to_each_batch(self):
         path = self.folder / "m.onnx"
         self.plumb("model", "export", "squeezenet1.1", "--weights", "-o", path)
-        loads = self.load("--scenario", "multi_stream", "--duration", "1s", stack="default", model=path, expect=75)
+        fixed = self.load("--scenario", "multi_stream", "--duration", "1s", stack="default", model=path, expect=3)
+        self.assertIn("--rebatch", fixed["m", "multi_stream"]["reason"])
+        many = ("--scenario", "multi_stream", "--duration", "1s", "--rebatch", "1")
+        loads = self.load(*many, stack="default", model=path, expect=75)
         load = loads["m", "multi_stream"]["load"]
         self.assertEqual([shortfall["kind"] for shortfall in load["result"]["shortfalls"]], ["confidence"], load["reason"])
         self.assertEqual(load["batcher"]["buckets"][1]["samples"], 8 * load["result"]["queries_issued"])

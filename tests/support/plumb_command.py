@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the real `plumb` of a build in an empty data folder, with a stack of the fake worker."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -66,5 +67,6 @@ class Command(unittest.TestCase):
         return self.json("run", self.tiny(reuse), "--stack", "fake", *arguments, expect=expect)
 
     def store_rows(self, sql):
-        with sqlite3.connect(self.folder / "plumb/store.db") as store:
+        # sqlite3's own context manager leaves the connection open, and with it the log in place.
+        with contextlib.closing(sqlite3.connect(self.folder / "plumb/store.db")) as store:
             return store.execute(sql).fetchall()

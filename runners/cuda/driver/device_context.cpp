@@ -8,7 +8,13 @@ namespace plumb::cuda {
 DeviceContext::DeviceContext(const Device& device) : device_(device), lock_(device.uuid()) {
   driver().check(driver().calls().primary_context_retain(&context_, device.number()),
                  "the GPU's context");
-  use();
+  // The destructor does not run if this constructor throws, so the context is released here.
+  try {
+    use();
+  } catch (...) {
+    static_cast<void>(driver().calls().primary_context_release(device_.number()));
+    throw;
+  }
 }
 
 DeviceContext::~DeviceContext() {

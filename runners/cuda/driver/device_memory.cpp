@@ -34,6 +34,9 @@ void upload(const Driver& driver, abi::DevicePointer to, std::span<const std::by
   if (!bytes.empty()) {
     driver.check(driver.calls().memcpy_to_device(to, bytes.data(), bytes.size()),
                  "a copy to the GPU");
+    // From pageable memory the call returns once it has read the bytes. The copy itself is work of
+    // the legacy stream, which streams of their own do not wait for.
+    driver.check(driver.calls().stream_synchronize(nullptr), "the end of a copy to the GPU");
   }
 }
 

@@ -58,11 +58,14 @@ abi::Function KernelLibrary::function(const KernelLaunch& launch) {
   const Driver& driver = context_.driver();
   abi::Module module = nullptr;
   driver.check(driver.calls().module_load_data(&module, image.c_str()), "loading a kernel");
-  auto& kernel = kernels_[name];
-  kernel.first = module;
-  driver.check(driver.calls().module_get_function(&kernel.second, module, entry.c_str()),
-               "a kernel");
-  return kernel.second;
+  abi::Function function = nullptr;
+  const int status = driver.calls().module_get_function(&function, module, entry.c_str());
+  if (status != abi::kDriverSuccess) {
+    static_cast<void>(driver.calls().module_unload(module));
+    driver.check(status, "a kernel");
+  }
+  kernels_.emplace(name, std::pair(module, function));
+  return function;
 }
 
 DeviceStep KernelLibrary::step(const KernelLaunch& launch,

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "harness/model/key/recurrent_shape.hpp"

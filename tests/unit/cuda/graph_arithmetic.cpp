@@ -88,12 +88,15 @@ class Computation {
     const std::int64_t groups = image.dimensions[1] / in_group;
     const std::int64_t out_group = weights.dimensions[0] / groups;
     check_extents(value, image, grid, weights);
+    Dimensions taps = weights.dimensions;
+    taps[0] = 1;  // of the one filter that makes the channel
+    Dimensions tap;
+    Dimensions in;
     for_each(grid.dimensions, [&](const Dimensions& out) {
-      for_each(weights.dimensions, [&](const Dimensions& tap) {
-        if (tap[0] != out[1]) {
-          return;
-        }
-        Dimensions in = out;
+      for_each(taps, [&](const Dimensions& place) {
+        tap = place;
+        tap[0] = out[1];
+        in = out;
         in[1] = out[1] / out_group * in_group + tap[1];
         for (std::size_t axis = 2; axis < out.size(); ++axis) {
           in[axis] = out[axis] * value.strides[axis - 2] + tap[axis] * value.dilations[axis - 2] -

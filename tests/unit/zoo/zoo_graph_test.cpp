@@ -30,7 +30,7 @@ TEST(ZooGraph, is_read_completely) {
 TEST(ZooGraph, can_be_bound_to_another_batch) {
   for (const Golden& golden : goldens()) {
     SCOPED_TRACE(golden.name);
-    const Graph graph = graph_of_zoo(golden.name, {.batch = 4, .dims = {}});
+    const Graph graph = graph_of_zoo(golden.name, {.batch = 4, .dims = {}, .rebatch = true});
     EXPECT_EQ(totals(graph).macs, 4 * golden.macs);
     EXPECT_EQ(graph.values[graph.outputs[0]].type.dims[0], 4);
   }

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the CUDA backend does when a call of the driver fails: it says so, leaves nothing behind,
+// and works again.
+#include <map>
+#include <new>
+
+#include "harness/base/error.hpp"
+#include "harness/worker/protocol/device_clock.hpp"
+#include "runners/cuda/driver/driver.hpp"
+#include "runners/engine/bench/random_operands.hpp"
+#include "runners/engine/bench/verification.hpp"
+#include "tests/unit/cuda_driver/stand_in_backend.hpp"
+
+namespace plumb::stand_in {
+namespace {
+
+using ::testing::IsEmpty;
+
+/// Every entry point of a call that a measurement of a layer makes.
+const std::vector<const char*> kCalls{"cuDeviceGet",         "cuDevicePrimaryCtxRetain",
+                                      "cuCtxSetCurrent",     "cuMemGetInfo_v2",
+                                      "cuMemAlloc_v2",       "cuMemcpyHtoD_v2",
+                                      "cuMemcpyDtoH_v2",     "cuStreamCreate",
+                                      "cuStreamSynchronize", "cuStreamBeginCapture_v2",
+                                      "cuStreamEndCapture",  "cuEventCreate",
+                                      "cuEventRecord",       "cuEventSynchronize",
+                                      "cuEventElapsedTime",  "cuGraphInstantiateWithFlags",
+                                      "cuGraphUpload",       "cuGraphLaunch",
+                                      "cuGraphGetNodes",     "cuGraphExecUpdate_v2",
+                                      "cuModuleLoadData",    "cuModuleGetFunction",
+                                      "cuLaunchKernel"};
+
+LayerKey layer() {
+  return {"v1:eltwise;in=f32[3,50];out=f32[3,50];acc=f32;math=strict;fn=relu;parameters=[]"};
+}
+
+/// Measures a layer as a worker does: prepared, bound twice, verified, timed and observed. Returns
+/// why that failed. Empty: it did not, and the result is right.
+std::string measured() {
+  try {
+    StandInBackend backend;
+    const std::vector<Variant> variants = backend.get().variants(layer());
+    if (variants.empty()) {
+      return "no variants";
+    }
+    const LayerSpec spec = parse_key(layer());
+    const Prepared prepared = backend.get().prepare(layer(), variants.front().text);
+    if (!prepared.outcome.ok()) {
+      return "not prepared: " + prepared.outcome.reason;
+    }
+    const std::vector<Tensor> operands = random_operands(spec, 3);
+    for (int i = 0; i < 2; ++i) {
+      prepared.program->bind(0, operands, false);
+      prepared.program->enqueue(0);
+      prepared.program->synchronize();
+      const Outcome outcome = verify(spec, operands, prepared.program->outputs(0)).outcome;
+      if (!outcome.ok()) {
+        ADD_FAILURE() << "wrong, and nothing said so: " << outcome.reason;
+      }
+      const std::size_t slot = 0;
+      auto& clock = dynamic_cast<DeviceClock&>(*prepared.program);
+      static_cast<void>(clock.sample(std::span(&slot, 1), true));
+    }
+    static_cast<void>(prepared.program->collect_counters(0, Seconds(1e-3)));
+    return "";
+  } catch (const std::bad_alloc&) {
+    return "memory is short";
+  } catch (const cuda::LibraryRefusal& refusal) {
+    return refusal.what();
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+class BackendErrors : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    control().reset(1);
+    control().set_delay(0);
+    control().set_duration(Duration::kKernel, 2'000'000);
+  }
+};
+
+TEST_P(BackendErrors, leave_nothing_behind_wherever_they_are) {
+  ASSERT_EQ(measured(), "");
+  const unsigned count = control().calls(GetParam());
+  ASSERT_GT(count, 0U) << "a measurement never calls it";
+  for (const int status : {1, 2}) {
+    for (unsigned at = 1; at <= std::min(count, 40U); ++at) {
+      control().reset(1);
+      control().fail(GetParam(), at, status);
+      const Living before = control().living();
+      const std::string reason = measured();
+      // Some failures only cost an observation, or a graph: then the result was right all the same.
+      EXPECT_EQ(control().living(), before) << "call " << at << ", " << status << ": " << reason;
+      EXPECT_THAT(control().findings(), IsEmpty())
+          << "call " << at << ", " << status << ": " << reason;
+    }
+  }
+  control().reset(1);
+  EXPECT_EQ(measured(), "") << "it works again";
+}
+
+INSTANTIATE_TEST_SUITE_P(Calls,
+                         BackendErrors,
+                         ::testing::ValuesIn(kCalls),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+TEST(BackendKernels, are_loaded_again_after_a_failure) {
+  control().reset(1);
+  StandInBackend backend;
+  control().fail("cuModuleGetFunction", 1, 1);
+  const std::string variant = backend.get().variants(layer()).front().text;
+  EXPECT_THROW(static_cast<void>(backend.get().prepare(layer(), variant)), cuda::DriverRefusal);
+  const LayerSpec spec = parse_key(layer());
+  const Prepared prepared = backend.get().prepare(layer(), variant);
+  ASSERT_TRUE(prepared.outcome.ok()) << prepared.outcome.reason;
+  const std::vector<Tensor> operands = random_operands(spec, 3);
+  prepared.program->bind(0, operands, false);
+  prepared.program->enqueue(0);
+  prepared.program->synchronize();
+  EXPECT_TRUE(verify(spec, operands, prepared.program->outputs(0)).outcome.ok());
+}
+
+class BackendEnds : public ::testing::TestWithParam<int> {};
+
+TEST_P(BackendEnds, when_the_context_is_lost) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        control().fail("kernel", 2, GetParam());
+        static_cast<void>(measured());
+      },
+      "the GPU's context is lost");
+}
+
+INSTANTIATE_TEST_SUITE_P(Statuses, BackendEnds, ::testing::Values(700, 702, 715, 719));
+
+}  // namespace
+}  // namespace plumb::stand_in

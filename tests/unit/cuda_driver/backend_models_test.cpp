@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole models by the CUDA backend over the stand-in: eager, captured and on streams. The outputs
+// are compared with the float64 reference.
+#include <onnx/onnx_pb.h>
+
+#include "harness/model/onnx/onnx_reader.hpp"
+#include "harness/model/onnx/weights.hpp"
+#include "runners/engine/bench/output_difference.hpp"
+#include "runners/engine/exec/constant_folding.hpp"
+#include "runners/engine/exec/model_inputs.hpp"
+#include "runners/engine/exec/ready_model.hpp"
+#include "suites/zoo/zoo.hpp"
+#include "tests/support/reference_model.hpp"
+#include "tests/support/sample_model.hpp"
+#include "tests/unit/cuda_driver/stand_in_backend.hpp"
+
+namespace plumb::stand_in {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+/// Small residual network: a stem, an identity block, a block with a projection, a classifier.
+Sample residual_network() {
+  return {
+      "g (float[2,3,16,16] x) => (float[2,10] y) {"
+      "  s = Conv<pads=[1,1,1,1]>(x, stem)"
+      "  n = BatchNormalization(s, scale, bias, mean, var)  a = Relu(n)"
+      "  b1 = Conv<pads=[1,1,1,1]>(a, w1)  b2 = Relu(b1)  b3 = Conv<pads=[1,1,1,1]>(b2, w2)"
+      "  b4 = Add(b3, a)  b = Relu(b4)"
+      "  c1 = Conv<pads=[1,1,1,1], strides=[2,2]>(b, w3)  c2 = Relu(c1)"
+      "  c3 = Conv<pads=[1,1,1,1]>(c2, w4)  p = Conv<strides=[2,2]>(b, w5)"
+      "  c4 = Add(c3, p)  c = Relu(c4)"
+      "  d = GlobalAveragePool(c)  e = Flatten(d)  y = Gemm<transB=1>(e, w6, b6)}",
+      {{"stem", {8, 3, 3, 3}},
+       {"scale", {8}},
+       {"bias", {8}},
+       {"mean", {8}},
+       {"var", {8}},
+       {"w1", {8, 8, 3, 3}},
+       {"w2", {8, 8, 3, 3}},
+       {"w3", {16, 8, 3, 3}},
+       {"w4", {16, 16, 3, 3}},
+       {"w5", {16, 8, 1, 1}},
+       {"w6", {10, 16}},
+       {"b6", {10}}}};
+}
+
+/// Two branches from the input to an output each: nothing but the capture's fork and join ties
+/// them.
+Sample forked_network() {
+  return {
+      "g (float[1,4,8,8] x) => (float[1,4,8,8] y, float[1,4,8,8] z) {"
+      "  a = Conv(x, w)  b = Relu(a)  y = Conv(b, w)"
+      "  c = Sigmoid(x)  d = Conv(c, w)  z = Tanh(d)}",
+      {{"w", {4, 4, 1, 1}}}};
+}
+
+std::vector<Tensor> expected(const ExecuteRequest& request) {
+  onnx::ModelProto model;
+  model.ParseFromString(request.model);
+  fill_weights(model, request.seed);
+  LoadedModel loaded = load_model(model);
+  std::map<ValueId, Tensor>& values = loaded.constants;
+  fold_constants(loaded.graph, values);
+  const std::vector<Tensor> inputs = model_inputs(loaded.graph, request.seed);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    values[loaded.graph.inputs[i]] = inputs[i];
+  }
+  std::vector<Tensor> outputs;
+  const Outcome outcome = testing::reference_model_outputs(loaded.graph, values, outputs);
+  EXPECT_TRUE(outcome.ok()) << outcome.reason;
+  return outputs;
+}
+
+/// Names one model.
+struct ModelCase {
+  const char* name;
+  ExecuteRequest (*request)();
+};
+
+void PrintTo(const ModelCase& model_case, std::ostream* out) {
+  *out << model_case.name;
+}
+
+class BackendModels : public ::testing::TestWithParam<std::tuple<ModelCase, const char*, bool>> {
+ protected:
+  void SetUp() override {
+    control().reset(1);
+    control().set_duration(Duration::kKernel, 2'000'000);
+  }
+};
+
+TEST_P(BackendModels, compute_what_the_reference_does) {
+  const auto& [model_case, mode, fusion] = GetParam();
+  const ExecutionMode execution{.fusion = fusion};
+  const ExecuteRequest request = model_case.request();
+  const std::vector<Tensor> wanted = expected(request);
+  for (unsigned seed = 1; seed <= 3; ++seed) {
+    control().reset(seed);
+    {
+      StandInBackend backend(cuda::model_mode_from(mode));
+      RequestedModel model(request);
+      ReadyModel ready = prepare_mode(backend.get(), model, {execution, {}, {}});
+      ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+      model.fill();
+      make_ready(model, steady_clock(), ready);
+      ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+      EXPECT_LT(largest_difference(ready.outputs, wanted), 1e-4);
+      EXPECT_THAT(ready.prepared.program->facts().implementation,
+                  HasSubstr("execution=" + std::string(mode)));
+    }
+    EXPECT_THAT(control().findings(), IsEmpty());
+    EXPECT_EQ(control().living(), Living{});
+  }
+}
+
+TEST(BackendModel, waits_before_its_memory_goes) {
+  control().reset(1);
+  {
+    StandInBackend backend;
+    RequestedModel model(mixed_sample().request());
+    ReadyModel ready = prepare_mode(backend.get(), model, {});
+    ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+    model.fill();
+    make_ready(model, steady_clock(), ready);
+    ASSERT_TRUE(ready.outcome.ok()) << ready.outcome.reason;
+    Program& program = *ready.prepared.program;
+    ASSERT_FALSE(program.input_bytes(0, 0).empty());
+    ASSERT_FALSE(program.output_bytes(0, 0).empty());
+    program.enqueue(0);  // nobody waits for it
+  }
+  EXPECT_THAT(control().findings(), IsEmpty());
+  EXPECT_EQ(control().living(), Living{});
+}
+
+ExecuteRequest lenet() {
+  ExecuteRequest request;
+  request.name = "lenet";
+  request.model = zoo::find("lenet")->build(2, {}).SerializeAsString();
+  return request;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models,
+    BackendModels,
+    ::testing::Combine(
+        ::testing::Values(ModelCase{"lenet", lenet},
+                          ModelCase{"residual", [] { return residual_network().request(); }},
+                          ModelCase{"mixed", [] { return mixed_sample().request(); }},
+                          ModelCase{"forked", [] { return forked_network().request(); }}),
+        ::testing::Values("eager", "captured", "streams"),
+        ::testing::Bool()),
+    [](const auto& instance) {
+      return std::string(std::get<0>(instance.param).name) + "_" + std::get<1>(instance.param) +
+             (std::get<2>(instance.param) ? "_fused" : "");
+    });
+
+}  // namespace
+}  // namespace plumb::stand_in

@@ -120,6 +120,6 @@ function(plumb_test name)
       PROPERTIES LABELS nightly TIMEOUT 600 ENVIRONMENT "${arg_ENVIRONMENT}")
   endif()
   gtest_discover_tests(plumb_${name}_test DISCOVERY_MODE PRE_TEST ${filter}
-    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 300 ENVIRONMENT "${arg_ENVIRONMENT}")
+    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT 600 ENVIRONMENT "${arg_ENVIRONMENT}")
   set_property(GLOBAL APPEND PROPERTY PLUMB_TEST_EXECUTABLES "$<TARGET_FILE:plumb_${name}_test>")
 endfunction()

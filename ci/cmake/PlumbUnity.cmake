@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# With PLUMB_UNITY the sources of a target are compiled in groups: a whole build takes about half the time. The build
+# With PLUMB_UNITY the sources of a target are compiled in groups, which read each header once. The build
 # without it keeps includes honest (ci/nightly).
 
 if(PLUMB_UNITY)

@@ -90,11 +90,11 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "what differs on purpose: stack, driver, suite, or a fact's name; may be repeated");
   CLI::Option* const samples =
       command
-          ->add_option(
-              "--samples",
-              options->samples,
-              "a JSON file of paired rounds in seconds: {\"comparisons\":[{\"id\",\"end_to_end\":"
-              "{\"baseline\":[…],\"candidate\":[…]},\"layers\":{\"NAME\":{…}}}]}")
+          ->add_option("--samples",
+                       options->samples,
+                       "a JSON file of paired rounds in seconds: {\"comparisons\": [{\"id\", "
+                       "\"end_to_end\": "
+                       "{\"baseline\": […], \"candidate\": […]}, \"layers\": {\"NAME\": {…}}}]}")
           ->excludes(baseline);
   command
       ->add_option("-o,--output",

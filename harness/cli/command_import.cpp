@@ -68,7 +68,7 @@ KeyMapping read_mapping(const std::string& file) {
   }
 }
 
-/// Says what of the files and of the mapping is not used. Throws Error{kUser} if the mapping has no
+/// Logs what of the files and of the mapping is not used. Throws Error{kUser} if the mapping has no
 /// name of a benchmark.
 void report_unused(const ImportOptions& options, std::span<const RunSource> sources) {
   std::size_t left_out = 0;

@@ -71,7 +71,7 @@ bool is_numeric(const CsvTable& table, std::size_t column) {
 }
 
 Columns columns_of(const CsvTable& table, std::span<const std::string> wanted) {
-  static const std::set<std::string> kAttributes{"commit", "version", "branch", "run", "build"};
+  static const std::set<std::string> attributes{"commit", "version", "branch", "run", "build"};
   Columns columns;
   columns.time = time_column(table);
   std::set<std::string> seen;
@@ -82,7 +82,7 @@ Columns columns_of(const CsvTable& table, std::span<const std::string> wanted) {
       refuse(fmt::format("the column '{}' is there twice", name));
     }
     const bool chosen = wanted.empty()
-                            ? !kAttributes.contains(in_lower_case(name)) && is_numeric(table, i)
+                            ? !attributes.contains(in_lower_case(name)) && is_numeric(table, i)
                             : std::find(wanted.begin(), wanted.end(), name) != wanted.end();
     if (i != columns.time) {
       (chosen ? columns.metrics : columns.attributes).push_back(i);

@@ -116,6 +116,7 @@ std::string content_of(const ImportedResults& results) {
 
 std::vector<std::string> result_formats() {
   std::vector<std::string> names;
+  names.reserve(kFormats.size());
   for (const ImportFormat& format : kFormats) {
     names.emplace_back(format.name);
   }

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/cli/zoo_models.hpp"
 #include "harness/serve/store_collector.hpp"
 #include "harness/store/store.hpp"
 
@@ -157,7 +158,8 @@ Latest find_latest(const std::string& url) {
 /// Returns how long an exporter needs from opening the store to its metrics.
 double first_look(const std::string& url) {
   const Stopwatch watch;
-  StoreCollector collector({.store_url = url, .version = "bench", .max_age = {}});
+  const ZooModels models;
+  StoreCollector collector({.store_url = url, .version = "bench", .max_age = {}}, models);
   if (!collector.refresh(current_time()) || !collector.health().up) {
     throw std::runtime_error("the exporter cannot read the store: " + collector.problem());
   }

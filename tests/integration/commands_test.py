@@ -10,11 +10,9 @@ import os
 import pathlib
 import re
 import resource
-import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -240,97 +238,6 @@ class OwnModel(Command):
         self.assertIn("--model", self.plumb("run", "--stack", "fake", expect=2).stderr)
         self.assertIn("none.onnx", self.plumb("run", "--model", "none.onnx", "--stack", "fake", expect=2).stderr)
         self.assertIn("lenet", self.plumb("run", "--model", "lenett", "--stack", "fake", expect=2).stderr)
-
-
-class Interruption(Command):
-    def start_slow(self):
-        self.stack("fake", "[[rule]]\ndelay_seconds = 0.2\n")
-        process = subprocess.Popen([self.program(), "run", self.tiny("never"), "--stack", "fake"], env=self.environment,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                if self.store_rows("select count(*) from measurements")[0][0] > 3:
-                    return process
-            except sqlite3.OperationalError:
-                pass
-            time.sleep(0.05)
-        self.fail("nothing was stored in a minute")
-
-    def resume(self):
-        self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume")
-        runs = self.json("runs")["runs"]
-        self.assertEqual([run["state"] for run in runs], ["finished"])
-        twice = self.store_rows("select count(*) from (select count(*) as times from measurements where purpose = 'full' "
-                                "group by layer_key, variant, cache having times > 1)")
-        self.assertEqual(twice[0][0], 0, "a layer was measured twice")
-        self.assertIn("sound", self.plumb("store", "verify").stdout)
-
-    def test_ctrl_c_leaves_a_usable_partial_run(self):
-        process = self.start_slow()
-        process.send_signal(signal.SIGINT)
-        out, error = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 130, error)
-        self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
-        self.json("bound")
-        self.resume()
-
-    def test_a_store_that_is_deleted_under_a_run_is_said(self):
-        process = self.start_slow()
-        for file in (self.folder / "plumb").glob("store.db*"):
-            file.unlink()
-        _, messages = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 3, messages)
-        self.assertIn("deleted, moved or replaced", messages)
-
-    def test_a_lowered_position_is_a_damaged_store_and_no_bug(self):
-        process = self.start_slow()
-        process.kill()
-        process.communicate(timeout=60)
-        with sqlite3.connect(self.folder / "plumb/store.db") as store:
-            store.execute("update runs set next_position = next_position - 1")
-        store.close()
-        done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume", expect=3)
-        self.assertIn("-wal and -shm", done.stderr)
-        self.assertIn("run ", self.plumb("store", "verify", expect=1).stdout)
-
-    def test_a_damaged_log_of_a_killed_run_is_said_once_and_the_run_resumes(self):
-        process = self.start_slow()
-        process.kill()
-        process.communicate(timeout=60)
-        log = self.folder / "plumb/store.db-wal"
-        content = bytearray(log.read_bytes())
-        content[len(content) // 2] ^= 1
-        log.write_bytes(content)
-        self.assertIn("rows may be lost", self.plumb("runs").stderr)
-        self.assertNotIn("rows may be lost", self.plumb("runs").stderr)
-        self.stack("fake")
-        self.resume()
-
-    def test_a_fault_of_the_device_ends_the_run_which_is_never_resumed(self):
-        self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\noutcome = "crashed"\n'
-                   'reason = "Xid 48"\nattributes = { device_fault = "the driver reported Xid 48" }\n')
-        done = self.plumb("run", self.tiny("never"), "--stack", "fake", expect=3)
-        self.assertIn("the driver reported Xid 48: nothing measured in run", done.stderr)
-        self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
-        self.assertEqual(self.store_rows("select kind, payload from derived where kind = 'device_fault'"),
-                         [("device_fault", '"the driver reported Xid 48"')])
-        self.assertIn("sound", self.plumb("store", "verify").stdout)
-        self.stack("fake")
-        self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume")
-        self.assertEqual(sorted(run["state"] for run in self.json("runs")["runs"]), ["finished", "interrupted"], "a run of its own")
-
-    def test_kill_9_loses_nothing_stored_and_leaves_no_worker(self):
-        process = self.start_slow()
-        kept = self.store_rows("select count(*) from measurements")[0][0]
-        process.kill()
-        process.communicate(timeout=60)
-        time.sleep(0.5)
-        left = subprocess.run(["pgrep", "-f", str(self.folder)], capture_output=True, text=True)
-        self.assertEqual(left.stdout, "", "a worker outlived its harness")
-        self.assertGreaterEqual(self.store_rows("select count(*) from measurements")[0][0], kept)
-        self.assertEqual(self.json("runs")["runs"][0]["state"], "running")
-        self.resume()
 
 
 class BadInput(Command):

@@ -69,6 +69,16 @@ Json executions_json(const ModelBounds& model) {
   return rows;
 }
 
+/// Returns a document of a run's models, without a model.
+Json document_of(const RunHeader& run) {
+  Json result = new_document();
+  result["run"] = run.id;
+  result["environment"] = run.environment.id();
+  result["environments"] = environments_json(run.environment);
+  result["models"] = Json::array();
+  return result;
+}
+
 }  // namespace
 
 Json new_document() {
@@ -212,11 +222,7 @@ Json run_json(const RunRecord& run) {
 }
 
 Json bounds_document(const RunReport& report) {
-  Json result = new_document();
-  result["run"] = report.run.header.id;
-  result["environment"] = report.run.header.environment.id();
-  result["environments"] = environments_json(report.run.header.environment);
-  result["models"] = Json::array();
+  Json result = document_of(report.run.header);
   for (const ModelReport& model : report.models) {
     result["models"].push_back(bounds_json(model.bounds, report.now));
   }
@@ -225,11 +231,7 @@ Json bounds_document(const RunReport& report) {
 }
 
 Json what_ifs_document(const RunReport& report) {
-  Json result = new_document();
-  result["run"] = report.run.header.id;
-  result["environment"] = report.run.header.environment.id();
-  result["environments"] = environments_json(report.run.header.environment);
-  result["models"] = Json::array();
+  Json result = document_of(report.run.header);
   for (const ModelReport& model : report.models) {
     Json rows = Json::array();
     for (const WhatIfResult& whatif : model.whatifs.whatifs) {

@@ -26,7 +26,7 @@ constexpr std::string_view kSelectRecord =
     "from runs r left join environments e on e.number = r.environment "
     "left join suites s on s.hash = r.resolved_hash ";
 
-RunHeader header_of(BriefHeader brief) {
+RunHeader header_of(BriefHeader&& brief) {
   auto& [id, suite, suite_hash, resolved, backend, stack, identity, facts, shard, command] =
       brief.texts;
   RunHeader header;

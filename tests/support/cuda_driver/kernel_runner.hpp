@@ -21,7 +21,7 @@ struct Places {
 /// a block wait at a barrier and others have ended.
 [[nodiscard]] int run_kernel(const Launch& launch, AccessLog& log);
 
-/// Is __syncthreads().
+/// Waits until all threads of the block are here, as __syncthreads() does.
 void wait_for_block();
 
 /// Notes an access of the calling thread's kernel, if one runs, and ends it at a bad address.

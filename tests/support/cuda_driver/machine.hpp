@@ -187,7 +187,7 @@ class Machine {
   std::mt19937 random{1};
   unsigned kernels = 0;  ///< executed so far
 
-  /// Says that an object is used after it was destroyed, or never was one.
+  /// Notes the use of an object that was destroyed, or never was one.
   void found_dead_handle(const char* kind, void* handle);
   [[nodiscard]] std::size_t leaks();
 

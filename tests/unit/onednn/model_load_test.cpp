@@ -328,7 +328,7 @@ TEST(ModelLoad, an_unusable_model_is_an_outcome) {
 TEST(BatchRunner, gives_each_sample_of_a_batch_its_own_answer) {
   const auto backend = make_onednn_backend();
   const LoadRequest request = request_of(LoadScenario::kOffline, {1, 4});
-  BatchRunner executor("net", {.most = Bytes{1}, .least = 4});
+  BatchRunner executor("net", 4);
   for (const LoadRequest::Bucket& bucket : request.buckets) {
     const Outcome outcome = executor.add(*backend, bucket, 2, steady_clock());
     ASSERT_TRUE(outcome.ok()) << outcome.reason;

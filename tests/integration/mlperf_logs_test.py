@@ -78,7 +78,7 @@ class MlperfLogs(Command):
     def test_logs_have_loadgens_keys_and_samples(self):
         logs = self.folder / "logs"
         self.run_scenarios(
-            "--latency-limit", "50ms", "--target-rate", "500", "--duration", "5s", "--performance-sample-count", SAMPLES,
+            "--latency-limit", "50ms", "--target-rate", "500", "--duration", "6s", "--performance-sample-count", SAMPLES,
             "--mlperf-logs", logs, "--accuracy")
         for scenario, name in SCENARIOS.items():
             for mode, place in (("PerformanceOnly", "performance/run_1"), ("AccuracyOnly", "accuracy")):

@@ -49,15 +49,22 @@ class Store {
  public:
   virtual ~Store() = default;
 
+  /// Begins a run, and takes it for this store as take_run() does.
   virtual void begin_run(const RunHeader& header) = 0;
-  /// Adds rows to a run and returns their ids, in order. Many rows per call are fast. The run is
-  /// running, was killed (then its state is still running) or was interrupted. An interrupted run
-  /// is then running again, which is how a run is resumed. A finished run takes no more rows.
+  /// Takes a run that is not finished, so that this store may write to it. Returns false if it is
+  /// finished, or if a live process has it: no clock judges this. Whoever had the run before can
+  /// no longer write to it.
+  [[nodiscard]] virtual bool take_run(const RunId& run) = 0;
+  /// Adds rows to a run that this store has taken, and returns their ids, in order. Many rows per
+  /// call are fast. An interrupted run is then running again, which is how a run is resumed. A
+  /// finished run takes no more rows. Throws Error{kEnvironment} if another process took the run
+  /// over: then nothing is stored.
   virtual std::vector<RowId> append(const RunId& run, std::span<const Measurement> rows) = 0;
-  /// Makes rows of earlier runs part of this one. Rows that are part of it already stay.
+  /// Makes rows of earlier runs part of this one, as append() adds rows. Rows that are part of it
+  /// already stay.
   virtual void link_reused(const RunId& run, std::span<const RowId> rows) = 0;
-  /// Ends a run. With `state` kRunning it only drops the time of the end. An interrupted run may be
-  /// finished later.
+  /// Ends a run, and gives it back: who takes it next may add rows to it if it is interrupted. With
+  /// `state` kRunning it only drops the time of the end, and keeps the run.
   virtual void finish_run(const RunId& run, RunState state, Timestamp finished) = 0;
 
   /// Returns all runs, newest first, without their resolved suites: find_run() has those.

@@ -132,6 +132,7 @@ TEST_P(StoreContract, an_interrupted_run_goes_on_and_a_finished_one_does_not) {
   store->append(kFirst, rows);
   store->finish_run(kFirst, RunState::kInterrupted, at(10));
   EXPECT_EQ(store->find_run(kFirst).state, RunState::kInterrupted);
+  ASSERT_TRUE(store->take_run(kFirst));
   store->append(kFirst, rows);
   EXPECT_EQ(store->find_run(kFirst).state, RunState::kRunning);
   EXPECT_EQ(store->find_run(kFirst).finished, std::nullopt);

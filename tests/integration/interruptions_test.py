@@ -32,6 +32,7 @@ class Interruption(Command):
         self.fail("nothing was stored in a minute")
 
     def resume(self):
+        self.stack("fake")
         self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume")
         runs = self.json("runs")["runs"]
         self.assertEqual([run["state"] for run in runs], ["finished"])
@@ -48,6 +49,33 @@ class Interruption(Command):
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
         self.json("bound")
         self.resume()
+
+    def test_a_live_run_is_not_taken_over_by_another_user_of_its_store(self):
+        process = self.start_slow()
+        process.send_signal(signal.SIGSTOP)
+        self.stack("fake")
+        store = f"sqlite:{self.folder / 'plumb/store.db'}"
+        another = self.folder / "another"
+        (another / "plumb").mkdir(parents=True)
+        (another / "plumb/stacks").symlink_to(self.folder / "plumb/stacks")
+        self.environment["XDG_DATA_HOME"] = str(another)
+        self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume", "--store", store)
+        self.assertEqual(len(self.json("runs", "--store", store)["runs"]), 2, "a run of its own")
+        process.kill()
+        process.communicate(timeout=60)
+        self.plumb("run", self.tiny("never"), "--stack", "fake", "--resume", "--store", store)
+        self.assertEqual([run["state"] for run in self.json("runs", "--store", store)["runs"]], ["finished", "finished"])
+
+    def test_a_run_that_was_taken_over_ends_and_says_so(self):
+        process = self.start_slow()
+        process.send_signal(signal.SIGSTOP)
+        (self.folder / "plumb/store.db-lease").unlink()
+        self.resume()
+        process.send_signal(signal.SIGCONT)
+        _, messages = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 3, messages)
+        self.assertIn("was taken over by process", messages)
+        self.assertEqual([run["state"] for run in self.json("runs")["runs"]], ["finished"])
 
     def test_a_store_that_is_deleted_under_a_run_is_said(self):
         process = self.start_slow()
@@ -78,7 +106,6 @@ class Interruption(Command):
         log.write_bytes(content)
         self.assertIn("rows may be lost", self.plumb("runs").stderr)
         self.assertNotIn("rows may be lost", self.plumb("runs").stderr)
-        self.stack("fake")
         self.resume()
 
     def test_a_fault_of_the_device_ends_the_run_which_is_never_resumed(self):

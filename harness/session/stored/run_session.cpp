@@ -12,17 +12,12 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/base/ulid.hpp"
-#include "harness/session/host/user_paths.hpp"
 #include "harness/session/stored/run_record.hpp"
 
 namespace plumb {
 namespace {
 
 constexpr const char* kStackChange = "stack_change";
-
-std::optional<RunLock> lock_of(const RunId& run) {
-  return RunLock::try_acquire(data_folder() / "locks", run);
-}
 
 }  // namespace
 
@@ -33,7 +28,7 @@ RunSession::~RunSession() {
   try {
     finish(RunState::kInterrupted);
   } catch (const std::exception& error) {
-    // The run says "running" without a process that holds its lock: it can be resumed all the same.
+    // The run says "running" without a process that has it: it can be resumed all the same.
     spdlog::warn("run {} could not be marked as interrupted: {}", header_.id, error.what());
   }
 }
@@ -48,9 +43,6 @@ void RunSession::begin(RunHeader header) {
     header_.id = new_ulid();
   }
   header_.started = clock_.begin();
-  std::optional<RunLock> lock = lock_of(header_.id);
-  PLUMB_CHECK(lock.has_value());
-  lock_.emplace(std::move(*lock));
   store_.begin_run(header_);
   running_ = true;
 }
@@ -65,8 +57,7 @@ bool RunSession::resume(const RunHeader& header) {
         !store_.derived(old.id, kDeviceFault).empty()) {
       continue;
     }
-    if (std::optional<RunLock> lock = lock_of(old.id)) {
-      lock_.emplace(std::move(*lock));
+    if (store_.take_run(old.id)) {
       spdlog::info("resuming run {} of {}", old.id, to_text(old.started));
       header_ = header;
       header_.id = old.id;

@@ -2,18 +2,16 @@
 #pragma once
 
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/base/work_clock.hpp"
-#include "harness/session/stored/run_lock.hpp"
 #include "harness/session/work/stack_watch.hpp"
 #include "harness/store/store.hpp"
 
 namespace plumb {
 
-/// One run while it is measured: its header and lock, the watch over its stack, and its end. A run
+/// One run while it is measured: its header and lease, the watch over its stack, and its end. A run
 /// that began and is not finished when the session ends is kept as interrupted.
 class RunSession {
  public:
@@ -56,7 +54,6 @@ class RunSession {
   StackWatch watch_;
   WorkClock clock_;
   RunHeader header_;
-  std::optional<RunLock> lock_;
   bool running_ = false;
 };
 

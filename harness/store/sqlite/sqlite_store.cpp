@@ -63,16 +63,41 @@ SqliteStore::SqliteStore(const std::filesystem::path& path, const StoreAccess& a
 
 RunTable::Entry SqliteStore::writable_run(const RunId& run) {
   const RunTable::Entry entry = tables_->runs.require(run);
+  const bool taken = tables_->leases.check(entry.run.number, run);
   if (entry.state == RunState::kFinished) {
     throw Error(
         Error::Kind::kInternal,
         fmt::format("run {} is finished: nothing can be added to it; please report this bug", run));
   }
+  if (!taken) {
+    throw Error(
+        Error::Kind::kInternal,
+        fmt::format("run {} was not taken before it was written to; please report this bug", run));
+  }
   return entry;
 }
 
 void SqliteStore::begin_run(const RunHeader& header) {
-  write([&] { tables_->runs.insert(header); });
+  std::optional<Lease> lease = write([&] {
+    tables_->runs.insert(header);
+    return tables_->leases.take(tables_->runs.require(header.id).run.number, header.id);
+  });
+  PLUMB_CHECK(lease.has_value());
+  tables_->leases.hold(std::move(*lease));
+}
+
+bool SqliteStore::take_run(const RunId& run) {
+  std::optional<Lease> lease = write([&]() -> std::optional<Lease> {
+    const RunTable::Entry entry = tables_->runs.require(run);
+    if (entry.state == RunState::kFinished) {
+      return std::nullopt;
+    }
+    return tables_->leases.take(entry.run.number, run);
+  });
+  if (lease) {
+    tables_->leases.hold(std::move(*lease));
+  }
+  return lease.has_value();
 }
 
 std::vector<RowId> SqliteStore::append(const RunId& run, std::span<const Measurement> rows) {
@@ -100,6 +125,9 @@ void SqliteStore::finish_run(const RunId& run, RunState state, Timestamp finishe
     entry.finished = state == RunState::kRunning ? std::nullopt : std::optional(finished);
     tables_->runs.store(entry);
   });
+  if (state != RunState::kRunning) {
+    tables_->leases.release(run);
+  }
 }
 
 std::vector<RunRecord> SqliteStore::runs() const {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/store/sqlite/derived_table.hpp"
+#include "harness/store/sqlite/lease_table.hpp"
 #include "harness/store/sqlite/measurement_table.hpp"
 #include "harness/store/sqlite/run_table.hpp"
 #include "harness/store/sqlite/series_reader.hpp"
@@ -23,6 +24,7 @@ struct SqliteTables {
       : connection(path, access.read_only, access.patience),
         statements(connection),
         runs(statements),
+        leases(statements, path),
         measurements(statements),
         derived(statements),
         series(statements, measurements.newest()) {}
@@ -30,6 +32,7 @@ struct SqliteTables {
   SqliteConnection connection;
   StatementCache statements;
   RunTable runs;
+  LeaseTable leases;
   MeasurementTable measurements;
   DerivedTable derived;
   SeriesReader series;
@@ -42,6 +45,7 @@ class SqliteStore final : public Store {
   SqliteStore(const std::filesystem::path& path, const StoreAccess& access);
 
   void begin_run(const RunHeader& header) override;
+  [[nodiscard]] bool take_run(const RunId& run) override;
   std::vector<RowId> append(const RunId& run, std::span<const Measurement> rows) override;
   void link_reused(const RunId& run, std::span<const RowId> rows) override;
   void finish_run(const RunId& run, RunState state, Timestamp finished) override;

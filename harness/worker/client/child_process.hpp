@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/base/units.hpp"
-#include "harness/worker/protocol/file_descriptor.hpp"
+#include "harness/base/file_descriptor.hpp"
 
 namespace plumb {
 

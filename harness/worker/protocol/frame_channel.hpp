@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/worker/protocol/file_descriptor.hpp"
+#include "harness/base/file_descriptor.hpp"
 
 namespace plumb {
 

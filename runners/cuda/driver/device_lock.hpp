@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "harness/worker/protocol/file_descriptor.hpp"
+#include "harness/base/file_descriptor.hpp"
 
 namespace plumb::cuda {
 

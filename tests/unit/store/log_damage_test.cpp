@@ -87,6 +87,7 @@ TEST_F(LogDamage, every_field_of_every_frame_is_covered) {
 TEST_F(LogDamage, frames_of_an_older_log_are_none_of_its_own) {
   {
     const auto store = open_store(url());
+    ASSERT_TRUE(store->take_run(kRun));
     store->append(kRun, std::vector<Measurement>{test::row(test::key(99), 5)});
     EXPECT_EQ(read_log_damage(path_), std::nullopt);
   }

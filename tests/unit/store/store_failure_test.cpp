@@ -104,7 +104,7 @@ TEST_F(StoreFailure, a_read_only_store_with_a_log_is_read_with_its_log) {
   EXPECT_TRUE(succeeds_in_child([&] {
     // The process ends without closing the store, so its log stays.
     Store* const store = open_store(url()).release();
-    return store->append(kRun, std::vector<Measurement>{test::row(test::key(2), 5)}).size() == 1;
+    return store->take_run(kRun) && store->append(kRun, std::vector<Measurement>{test::row(test::key(2), 5)}).size() == 1;
   }));
   ASSERT_TRUE(std::filesystem::exists(path_.string() + "-wal"));
   std::filesystem::remove(path_.string() + "-shm");
@@ -124,6 +124,9 @@ TEST_F(StoreFailure, a_store_that_is_deleted_or_replaced_takes_no_more_rows) {
   const std::vector<Measurement> rows{test::row(test::key(2), 5)};
   EXPECT_TRUE(succeeds_in_child([&] {
     const auto store = open_store(url());
+    if (!store->take_run(kRun)) {
+      return false;
+    }
     std::filesystem::rename(path_, folder_.path() / "moved.db");
     const std::vector<std::string> words{path_.string(), "deleted, moved or replaced"};
     if (!fails_with([&] { store->append(kRun, rows); }, words)) {
@@ -152,6 +155,9 @@ TEST_F(StoreFailure, a_new_store_in_a_read_only_folder_is_refused) {
 TEST_F(StoreFailure, a_full_disk_loses_only_what_did_not_fit) {
   EXPECT_TRUE(succeeds_in_child([&] {
     const auto store = open_store(url());
+    if (!store->take_run(kRun)) {
+      return false;
+    }
     ::signal(SIGXFSZ, SIG_IGN);
     const rlimit full{200'000, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &full);

@@ -110,6 +110,7 @@ TEST(StoreProcesses, writers_share_a_store_and_a_killed_one_loses_nothing_commit
   EXPECT_EQ(store->find_run(run_of(0)).state, RunState::kRunning);
 
   // The killed run resumes.
+  ASSERT_TRUE(store->take_run(run_of(0)));
   store->append(run_of(0), batch(0));
   store->finish_run(run_of(0), RunState::kFinished, test::at(2000));
   EXPECT_THAT(store->measurements(run_of(0)), SizeIs(survived + kRowsPerBatch));

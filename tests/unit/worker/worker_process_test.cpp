@@ -19,7 +19,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/protocol/file_descriptor.hpp"
+#include "harness/base/file_descriptor.hpp"
 
 namespace plumb {
 namespace {

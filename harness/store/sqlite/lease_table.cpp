@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/store/sqlite/lease_table.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <string>
+
+#include "harness/base/error.hpp"
+#include "harness/base/timestamp.hpp"
+
+namespace plumb {
+namespace {
+
+/// Returns who this process is, for people: nothing is decided by it.
+std::string owner_text() {
+  std::array<char, 256> host{};
+  const bool known = gethostname(host.data(), host.size() - 1) == 0;
+  return fmt::format("process {} on {}", getpid(), known ? host.data() : "an unknown host");
+}
+
+}  // namespace
+
+std::optional<Lease> LeaseTable::take(std::int64_t run_number, const RunId& run) {
+  if (held_.contains(run)) {
+    return std::nullopt;
+  }
+  if (!file_) {
+    file_.emplace(store_);
+  }
+  std::optional<LeaseFile::Lock> lock = file_->try_lock(run);
+  if (!lock) {
+    return std::nullopt;
+  }
+  const StatementUse statement = statements_.use(
+      "insert into leases (run, fence, owner, taken) values (?, 1, ?, ?) on conflict (run) do "
+      "update set fence = fence + 1, owner = excluded.owner, taken = excluded.taken "
+      "returning fence");
+  const std::string owner = owner_text();
+  statement->bind(run_number).bind(std::string_view(owner)).bind(current_time());
+  PLUMB_CHECK(statement->step());
+  return Lease{run, statement->integer(), std::move(*lock)};
+}
+
+void LeaseTable::hold(Lease lease) {
+  held_.erase(lease.run);
+  RunId run = lease.run;
+  held_.emplace(std::move(run), std::move(lease));
+}
+
+bool LeaseTable::check(std::int64_t run_number, const RunId& run) {
+  const auto held = held_.find(run);
+  if (held == held_.end()) {
+    return false;
+  }
+  const StatementUse statement = statements_.use("select fence, owner from leases where run = ?");
+  statement->bind(run_number);
+  const bool found = statement->step();
+  if (found && statement->integer() == held->second.fence) {
+    return true;
+  }
+  throw Error(Error::Kind::kEnvironment,
+              fmt::format("run {} was taken over by {}: nothing that this process measures is "
+                          "stored any more; what was stored before is kept, and the other process "
+                          "goes on with it",
+                          run,
+                          found ? statement->text() : std::string("nobody known")));
+}
+
+}  // namespace plumb

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "harness/results/run.hpp"
+#include "harness/store/files/lease_file.hpp"
+#include "harness/store/sqlite/statement_cache.hpp"
+
+namespace plumb {
+
+/// Right of this connection to write to one run: a lock beside the store, and the fence, a number
+/// that grows with every owner.
+struct Lease {
+  RunId run;
+  std::int64_t fence;
+  LeaseFile::Lock lock;
+};
+
+/// Writer and reader of the table leases, and keeper of this connection's own. The caller opens the
+/// transactions, and calls hold() and release() after they were committed.
+class LeaseTable {
+ public:
+  LeaseTable(StatementCache& statements, std::filesystem::path store)
+      : statements_(statements), store_(std::move(store)) {}
+
+  /// Takes a run. Returns nothing if a live process has it, or if this connection had it already.
+  [[nodiscard]] std::optional<Lease> take(std::int64_t run_number, const RunId& run);
+  void hold(Lease lease);
+  void release(const RunId& run) { held_.erase(run); }
+  /// Returns whether this connection has the run. Throws Error{kEnvironment} if another process
+  /// took it over.
+  [[nodiscard]] bool check(std::int64_t run_number, const RunId& run);
+
+ private:
+  StatementCache& statements_;
+  std::filesystem::path store_;
+  std::optional<LeaseFile> file_;
+  std::map<RunId, Lease> held_;
+};
+
+}  // namespace plumb

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/base/units.hpp"
 #include "harness/base/file_descriptor.hpp"
+#include "harness/base/units.hpp"
 
 namespace plumb {
 

@@ -104,7 +104,8 @@ TEST_F(StoreFailure, a_read_only_store_with_a_log_is_read_with_its_log) {
   EXPECT_TRUE(succeeds_in_child([&] {
     // The process ends without closing the store, so its log stays.
     Store* const store = open_store(url()).release();
-    return store->take_run(kRun) && store->append(kRun, std::vector<Measurement>{test::row(test::key(2), 5)}).size() == 1;
+    return store->take_run(kRun) &&
+           store->append(kRun, std::vector<Measurement>{test::row(test::key(2), 5)}).size() == 1;
   }));
   ASSERT_TRUE(std::filesystem::exists(path_.string() + "-wal"));
   std::filesystem::remove(path_.string() + "-shm");

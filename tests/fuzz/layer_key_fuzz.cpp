@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Any text is refused as a layer key with an error of the user, or is the key of one layer: written
+// again it reads the same. A layer that the check accepts has a cost that is not negative.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "harness/base/error.hpp"
+#include "harness/model/key/layer_cost.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "harness/model/key/spec_check.hpp"
+
+namespace {
+
+void require(bool condition) {
+  if (!condition) {
+    std::abort();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace plumb;
+  try {
+    const LayerSpec spec = parse_key({std::string(reinterpret_cast<const char*>(data), size)});
+    const LayerKey key = to_key(spec);
+    require(to_key(parse_key(key)) == key);
+    if (!check_spec(spec)) {
+      const LayerCost cost = cost_of(spec);
+      require(cost.macs >= 0 && cost.flops.value >= 0 && cost.minimum_flops.value >= 0);
+      require(cost.input_bytes.value >= 0 && cost.weight_bytes.value >= 0 &&
+              cost.output_bytes.value >= 0);
+    }
+  } catch (const Error& error) {
+    require(error.kind() == Error::Kind::kUser);
+  }
+  return 0;
+}

@@ -22,17 +22,7 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
-from plumb_command import Command
-
-
-def option(name, default):
-    if name not in sys.argv:
-        return default
-    at = sys.argv.index(name)
-    value = int(sys.argv[at + 1])
-    del sys.argv[at:at + 2]
-    return value
-
+from plumb_command import Command, option
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 PLACES = option("--places", 25)

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import sqlite3
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -17,6 +18,16 @@ CONV = (
     "v1:conv;in=f32[1,8,14,14],f32[16,8,3,3]c;out=f32[1,16,14,14];acc=f32;math=strict;"
     "dilations=[1,1];group=1;pads=[1,1,1,1];strides=[1,1]"
 )
+
+
+def option(name, default):
+    """Takes an option with a whole number from the command line, before unittest reads the rest."""
+    if name not in sys.argv:
+        return default
+    at = sys.argv.index(name)
+    value = int(sys.argv[at + 1])
+    del sys.argv[at:at + 2]
+    return value
 
 
 class Command(unittest.TestCase):

@@ -14,7 +14,7 @@
 #include "harness/session/work/profiling_pass.hpp"
 #include "harness/suite/suite.hpp"
 #include "harness/worker/protocol/metric_names.hpp"
-#include "harness/worker/protocol/worker_variables.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 #include "reporting/content/run/documents.hpp"
 
 namespace plumb {
@@ -27,20 +27,18 @@ struct LayerOptions {
   std::string timeout = "60s";
   std::string variant;
   std::string emit;
-  std::string metrics;  ///< "true": kDefaultMetrics
+  std::string metrics;  ///< "true": the backend's own choice
   int threads = 1;
   bool force = false;
 };
 
-/// Returns the metrics that the worker is asked for; empty: none.
-std::string metrics_of(const LayerOptions& options) {
-  if (options.metrics == "true") {
-    return kDefaultMetrics;
+/// Returns the metrics that the worker is asked for; an empty list: the backend's own choice.
+std::optional<std::vector<std::string>> metrics_of(const LayerOptions& options) {
+  if (options.metrics.empty()) {
+    return std::nullopt;
   }
-  if (!options.metrics.empty()) {
-    static_cast<void>(parse_metric_names(options.metrics));
-  }
-  return options.metrics;
+  return options.metrics == "true" ? std::vector<std::string>{}
+                                   : parse_metric_names(options.metrics);
 }
 
 void measure_layer(CommandContext& context, const LayerOptions& options) {
@@ -56,7 +54,7 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
     }
     prepare_reproducer_folder(options.emit, options.force);
   }
-  const std::string metrics = metrics_of(options);
+  const std::optional<std::vector<std::string>> metrics = metrics_of(options);
   MeasureRequest request;
   request.key = to_key(parse_key(LayerKey{options.key}));
   request.caches = {*cache};
@@ -85,10 +83,10 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
   if (environment.facts.contains(kProfilerFact)) {
     worker.reset();  // a device has one worker at a time
     look_at_kernels(worker_settings, parse_duration(options.timeout), rows);
-    if (!metrics.empty()) {
-      look_at_counters(worker_settings, parse_duration(options.timeout), metrics, rows);
+    if (metrics) {
+      look_at_counters(worker_settings, parse_duration(options.timeout), *metrics, rows);
     }
-  } else if (!metrics.empty()) {
+  } else if (metrics) {
     miss_counters("the backend of this stack has no counters to read, or no device", rows);
   }
   write_layer(request.key,

@@ -3,11 +3,8 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "harness/base/error.hpp"
-#include "harness/worker/protocol/metric_names.hpp"
-#include "harness/worker/protocol/worker_variables.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 #include "runners/cuda/event_timer.hpp"
 #include "runners/cuda/reproducer/reproduce.hpp"
 
@@ -24,22 +21,6 @@ std::unique_ptr<ManagedDevice> managed(const std::string& uuid) {
   } catch (const Error&) {
     return nullptr;  // the fact gpu.management says why
   }
-}
-
-/// Returns a tracer if this worker profiles. It must exist before the GPU's context, because the
-/// profiler must see the context begin.
-std::unique_ptr<KernelTracer> tracer_if_wanted() {
-  return std::getenv(kProfileVariable) != nullptr ? std::make_unique<KernelTracer>() : nullptr;
-}
-
-std::unique_ptr<CounterReader> counters_if_wanted() {
-  const char* const metrics = std::getenv(kMetricsVariable);
-  if (metrics == nullptr) {
-    return nullptr;
-  }
-  return std::make_unique<CounterReader>(metrics == std::string(kDefaultMetrics)
-                                             ? std::vector<std::string>{}
-                                             : parse_metric_names(metrics));
 }
 
 std::unique_ptr<DeviceMonitor> monitor_of(ManagedDevice* management) {
@@ -64,16 +45,20 @@ BackendServiceOptions options_for(CudaBackend& backend,
 
 }  // namespace
 
-CudaService::Measuring::Measuring(const CudnnLibrary& library, const Device& device, ModelMode mode)
-    : tracer(tracer_if_wanted()),
-      counters(counters_if_wanted()),
+// The tracer must exist before the GPU's context, because the profiler must see the context begin.
+CudaService::Measuring::Measuring(const CudnnLibrary& library,
+                                  const Device& device,
+                                  ModelMode mode,
+                                  const WorkerObservation& observe)
+    : tracer(observe.kernels ? std::make_unique<KernelTracer>() : nullptr),
+      counters(observe.metrics ? std::make_unique<CounterReader>(*observe.metrics) : nullptr),
       management(managed(device.uuid())),
       monitor(monitor_of(management.get())),
       backend(library, device, mode, {management.get(), tracer.get(), counters.get()}),
       service(backend, options_for(backend, device, monitor.get())) {}
 
-CudaService::CudaService(const std::vector<std::filesystem::path>& libraries, ModelMode mode)
-    : library_(libraries), mode_(mode) {}
+CudaService::CudaService(const WorkerSetup& setup, ModelMode mode)
+    : library_(setup.libraries), mode_(mode), observe_(setup.observe) {}
 
 const Device& CudaService::device() {
   if (!driver_) {
@@ -88,7 +73,7 @@ const Device& CudaService::device() {
 CudaService::Measuring& CudaService::measuring() {
   if (!measuring_) {
     try {
-      measuring_.emplace(library_, device(), mode_);
+      measuring_.emplace(library_, device(), mode_, observe_);
     } catch (const DriverRefusal& refusal) {
       throw Error(Error::Kind::kEnvironment,
                   fmt::format("the GPU {} does not start: {}", device().uuid(), refusal.what()));

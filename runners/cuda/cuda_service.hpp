@@ -26,7 +26,7 @@ namespace plumb::cuda {
 class CudaService final : public WorkerService {
  public:
   /// Loads the stack's cuDNN, and throws as CudnnLibrary does. Needs no driver.
-  CudaService(const std::vector<std::filesystem::path>& libraries, ModelMode mode);
+  CudaService(const WorkerSetup& setup, ModelMode mode);
 
   /// Describes the stack and the GPU. The first call reserves the GPU for a moment, to measure its
   /// timer. Without a GPU, the fact "gpu.missing" says why.
@@ -45,7 +45,10 @@ class CudaService final : public WorkerService {
  private:
   /// State for measuring, kept from the first request that needs the GPU.
   struct Measuring {
-    Measuring(const CudnnLibrary& library, const Device& device, ModelMode mode);
+    Measuring(const CudnnLibrary& library,
+              const Device& device,
+              ModelMode mode,
+              const WorkerObservation& observe);
     std::unique_ptr<KernelTracer> tracer;       ///< null: this worker does not profile
     std::unique_ptr<CounterReader> counters;    ///< null: this worker reads no counters
     std::unique_ptr<ManagedDevice> management;  ///< null: there is no NVML
@@ -63,6 +66,7 @@ class CudaService final : public WorkerService {
 
   CudnnLibrary library_;
   ModelMode mode_;
+  WorkerObservation observe_;
   std::optional<Driver> driver_;
   std::optional<Device> device_;
   std::optional<Facts> timer_facts_;

@@ -8,7 +8,7 @@
 int main(int argc, const char* const* argv) {
   const auto make_service = [](const plumb::WorkerSetup& setup) {
     return std::make_unique<plumb::cuda::CudaService>(
-        setup.libraries, plumb::cuda::model_mode_from(std::getenv("PLUMB_CUDA_EXECUTION")));
+        setup, plumb::cuda::model_mode_from(std::getenv("PLUMB_CUDA_EXECUTION")));
   };
   return plumb::run_worker("cuda", make_service, argc, argv);
 }

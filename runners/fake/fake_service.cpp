@@ -18,8 +18,7 @@
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/onnx/onnx_reader.hpp"
-#include "harness/worker/protocol/metric_names.hpp"
-#include "harness/worker/protocol/worker_variables.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb::fake {
 namespace {
@@ -39,12 +38,12 @@ bool refuses_key(const Rule* rule) {
   return rule != nullptr && rule->variant == "*" && !rule->outcome.timed();
 }
 
-/// Adds the readings that the script has for the requested metrics.
-void count(const Rule& rule, const std::string& metrics, Measurement& row) {
+/// Adds the readings that the script has for the requested metrics; none: all.
+void count(const Rule& rule, const std::vector<std::string>& metrics, Measurement& row) {
   row.readings = rule.counted;
-  if (metrics != kDefaultMetrics) {
+  if (!metrics.empty()) {
     row.readings.clear();
-    for (const std::string& name : parse_metric_names(metrics)) {
+    for (const std::string& name : metrics) {
       const auto found = rule.counted.find(name);
       if (found != rule.counted.end()) {
         row.readings.insert(*found);
@@ -167,10 +166,10 @@ Measurement FakeService::row(const MeasureRequest& request,
     act(*rule);
     row.outcome = rule->outcome;
     if (purpose != Purpose::kRace) {
-      row.attributes = std::getenv(kProfileVariable) != nullptr ? rule->profiled : rule->attributes;
+      row.attributes = observe_.kernels ? rule->profiled : rule->attributes;
       row.readings = rule->readings;
-      if (const char* const metrics = std::getenv(kMetricsVariable)) {
-        count(*rule, metrics, row);
+      if (observe_.metrics) {
+        count(*rule, *observe_.metrics, row);
       }
     }
     if (row.outcome.timed() || row.outcome.kind == Outcome::Kind::kWrongResult) {

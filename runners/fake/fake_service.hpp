@@ -5,9 +5,11 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/worker/protocol/worker_service.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 #include "runners/fake/fake_script.hpp"
 
 namespace plumb::fake {
@@ -18,7 +20,8 @@ namespace plumb::fake {
 /// give the same rows, bit for bit.
 class FakeService : public WorkerService {
  public:
-  explicit FakeService(Script script) : script_(std::move(script)) {}
+  explicit FakeService(Script script, WorkerObservation observe = {})
+      : script_(std::move(script)), observe_(std::move(observe)) {}
 
   [[nodiscard]] Environment describe() override;
   /// Lists three variants: "algorithm=direct" (the library's choice), "algorithm=gemm" and
@@ -53,6 +56,7 @@ class FakeService : public WorkerService {
   [[nodiscard]] static Seconds model_time(const ExecuteRequest& request, const ExecutionMode& mode);
 
   Script script_;
+  WorkerObservation observe_;
 };
 
 /// Start time of every row.

@@ -7,14 +7,14 @@
 #include "runners/fake/fake_service.hpp"
 
 int main(int argc, char** argv) {
-  const auto make_service = [](const plumb::WorkerSetup&) {
+  const auto make_service = [](const plumb::WorkerSetup& setup) {
     const char* script = std::getenv("PLUMB_FAKE_SCRIPT");
     plumb::fake::Script what =
         script == nullptr ? plumb::fake::default_script() : plumb::fake::read_script(script);
     if (const char* const slowness = std::getenv("PLUMB_FAKE_SLOWNESS")) {
       what.slowness = std::strtod(slowness, nullptr);
     }
-    return std::make_unique<plumb::fake::FakeService>(std::move(what));
+    return std::make_unique<plumb::fake::FakeService>(std::move(what), setup.observe);
   };
   return plumb::run_worker("fake", make_service, argc, argv);
 }

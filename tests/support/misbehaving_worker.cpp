@@ -29,6 +29,7 @@ struct Scene {
   int socket;
   FrameChannel& channel;
   protocol::Request request;
+  WorkerSetup setup;
 
   void send(const protocol::Reply& reply) const {
     channel.send(reply.SerializeAsString(), std::nullopt);
@@ -121,7 +122,8 @@ void abandon_child(const Scene& scene) {
   die_by(SIGSEGV);
 }
 
-/// Answers describe with what this process sees: its environment and its open descriptors.
+/// Answers describe with what this process sees: its environment, its open descriptors, and the
+/// setup that the hello had.
 void tell_surroundings(const Scene& scene) {
   Environment environment;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
@@ -136,6 +138,7 @@ void tell_surroundings(const Scene& scene) {
     const std::string text = *variable;
     environment.facts[text.substr(0, text.find('='))] = text.substr(text.find('=') + 1);
   }
+  environment.facts["setup"] = to_protocol(scene.setup).ShortDebugString();
   protocol::Reply reply;
   *reply.mutable_environment() = to_protocol(environment);
   scene.send(reply);
@@ -209,7 +212,7 @@ int run(const std::string& name) {
     hang();
   }
   FrameChannel channel{FileDescriptor(socket)};
-  Scene scene{socket, channel, {}};
+  Scene scene{socket, channel, {}, {}};
   protocol::Reply hello;
   hello.mutable_hello()->set_version(kProtocolVersion + (name == "wrong_version" ? 1 : 0));
   hello.mutable_hello()->set_backend(name == "wrong_backend" ? "other" : "misbehaving");
@@ -219,6 +222,7 @@ int run(const std::string& name) {
       return 0;
     }
     if (first) {
+      scene.setup = from_protocol(scene.request.hello().setup());
       scene.send(hello);
     } else {
       misbehaviours().at(name)(scene);

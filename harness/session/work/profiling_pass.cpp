@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "harness/worker/protocol/worker_variables.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb {
 namespace {
@@ -88,18 +88,17 @@ void miss(const char* attribute, const std::string& reason, std::vector<Measurem
   add(rows, "", {{attribute, reason}}, {});
 }
 
-/// Executes the variants in a worker with a variable set, and adds what it reports to the rows. If
+/// Executes the variants in a worker that observes them, and adds what it reports to the rows. If
 /// it fails, the rows keep the reason as the attribute `missing`.
 void look(WorkerOptions settings,
           Seconds timeout,
-          const char* variable,
-          const std::string& value,
+          WorkerObservation observe,
           const char* missing,
           std::vector<Measurement>& rows) {
   if (std::none_of(rows.begin(), rows.end(), is_wanted)) {
     return;
   }
-  settings.stack.variables[variable] = value;
+  settings.observe = std::move(observe);
   try {
     WorkerProcess worker(settings);
     worker.measure(request_for(rows), timeout, [&](const Measurement& seen) {
@@ -115,14 +114,18 @@ void look(WorkerOptions settings,
 }  // namespace
 
 void look_at_kernels(WorkerOptions settings, Seconds timeout, std::vector<Measurement>& rows) {
-  look(std::move(settings), timeout, kProfileVariable, "1", "kernels_missing", rows);
+  look(std::move(settings), timeout, {.kernels = true, .metrics = {}}, "kernels_missing", rows);
 }
 
 void look_at_counters(WorkerOptions settings,
                       Seconds timeout,
-                      const std::string& metrics,
+                      std::vector<std::string> metrics,
                       std::vector<Measurement>& rows) {
-  look(std::move(settings), timeout, kMetricsVariable, metrics, kMetricsMissing, rows);
+  look(std::move(settings),
+       timeout,
+       {.kernels = false, .metrics = std::move(metrics)},
+       kMetricsMissing,
+       rows);
 }
 
 void miss_counters(const std::string& reason, std::vector<Measurement>& rows) {

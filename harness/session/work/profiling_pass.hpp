@@ -17,11 +17,11 @@ namespace plumb {
 void look_at_kernels(WorkerOptions settings, Seconds timeout, std::vector<Measurement>& rows);
 
 /// Executes variants once more, as look_at_kernels() does, and adds the device's counters.
-/// `metrics` has their names (parse_metric_names()), or is kDefaultMetrics. The attribute
-/// "metrics_missing" states what is missing.
+/// `metrics` has their names (parse_metric_names()); none stand for the backend's own choice. The
+/// attribute "metrics_missing" states what is missing.
 void look_at_counters(WorkerOptions settings,
                       Seconds timeout,
-                      const std::string& metrics,
+                      std::vector<std::string> metrics,
                       std::vector<Measurement>& rows);
 
 /// Adds to timed rows the reason why there are no counters, and logs it.

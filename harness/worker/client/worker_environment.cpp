@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "harness/worker/protocol/path_list.hpp"
-#include "harness/worker/protocol/worker_variables.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb {
 namespace {
@@ -69,8 +69,6 @@ std::vector<std::string> worker_environment(const Stack& stack,
     variables[name] = value;
   }
   variables[kChannelVariable] = std::to_string(channel);
-  variables[kThreadsVariable] = std::to_string(threads);
-  variables[kLibrariesVariable] = join_paths(stack.libraries);
 
   std::vector<std::string> entries;
   for (const auto& [name, value] : variables) {

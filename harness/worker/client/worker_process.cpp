@@ -240,6 +240,8 @@ class WorkerProcess::Implementation {
   void greet(Seconds timeout) {
     protocol::Request request;
     request.mutable_hello()->set_version(kProtocolVersion);
+    *request.mutable_hello()->mutable_setup() =
+        to_protocol({options_.stack.libraries, options_.threads, options_.observe});
     try {
       send(request, timeout);
       const protocol::Reply reply = receive(timeout);

@@ -15,6 +15,7 @@
 #include "harness/results/measurement.hpp"
 #include "harness/worker/protocol/stack.hpp"
 #include "harness/worker/protocol/worker_service.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb {
 
@@ -22,6 +23,7 @@ namespace plumb {
 struct WorkerOptions {
   Stack stack;
   int threads = 1;
+  WorkerObservation observe;
   std::vector<std::filesystem::path>
       search_path;  ///< where plumb-worker-BACKEND may lie, first wins
   /// Fastest pace of the host in all rows so far, passed on with each request. All processes that

@@ -7,6 +7,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/worker/protocol/worker_service.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb::protocol {
 class Calibration;
@@ -28,19 +29,21 @@ class Reproducer;
 class ReproducerRequest;
 class SamplingPlan;
 class Variants;
+class WorkerSetup;
 }  // namespace plumb::protocol
 
 namespace plumb {
 
 /// Version of the protocol, raised whenever a message changes its meaning. Both sides must have the
 /// same.
-inline constexpr std::uint32_t kProtocolVersion = 4;
+inline constexpr std::uint32_t kProtocolVersion = 5;
 
 /// Limits of the lists in one message.
 inline constexpr std::size_t kMaxSentSamples = 1'000'000;
 inline constexpr std::size_t kMaximumVariants = 10'000;
 
 /// Converts values to messages of protocol.proto, field by field.
+[[nodiscard]] protocol::WorkerSetup to_protocol(const WorkerSetup& setup);
 [[nodiscard]] protocol::LayerKey to_protocol(const LayerKey& key);
 [[nodiscard]] protocol::SamplingPlan to_protocol(const SamplingPlan& plan);
 [[nodiscard]] protocol::ExecuteRequest to_protocol(const ExecuteRequest& request);
@@ -64,6 +67,7 @@ inline constexpr std::size_t kMaximumVariants = 10'000;
 /// Converts messages to values. A message comes from outside, so the range of every number is
 /// checked. All throw ProtocolError{kBroken} naming the field. A missing number reads as 0, and is
 /// refused where 0 is.
+[[nodiscard]] WorkerSetup from_protocol(const protocol::WorkerSetup& message);
 [[nodiscard]] LayerKey from_protocol(const protocol::LayerKey& message);
 [[nodiscard]] SamplingPlan from_protocol(const protocol::SamplingPlan& message);
 [[nodiscard]] ExecuteRequest from_protocol(const protocol::ExecuteRequest& message);

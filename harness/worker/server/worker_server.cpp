@@ -5,22 +5,22 @@
 #include <fmt/core.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/worker/protocol/frame_channel.hpp"
-#include "harness/worker/protocol/path_list.hpp"
 #include "harness/worker/protocol/protocol.pb.h"
 #include "harness/worker/protocol/protocol_conversion.hpp"
 #include "harness/worker/protocol/protocol_error.hpp"
 #include "harness/worker/protocol/stack.hpp"
-#include "harness/worker/protocol/worker_variables.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb {
 namespace {
@@ -52,13 +52,6 @@ std::optional<FileDescriptor> channel_from_environment() {
   ::fcntl(*number, F_SETFD, FD_CLOEXEC);
   ::unsetenv(kChannelVariable);
   return FileDescriptor(*number);
-}
-
-WorkerSetup setup_from_environment() {
-  WorkerSetup setup;
-  setup.libraries = split_paths(variable(kLibrariesVariable));
-  setup.threads = std::clamp(parse_number(variable(kThreadsVariable)).value_or(1), 1, 1 << 16);
-  return setup;
 }
 
 Error error_of(const std::exception& problem) {
@@ -120,7 +113,7 @@ class Server {
       return false;
     }
     try {
-      service_ = make_service(setup_from_environment());
+      service_ = make_service(from_protocol(request.hello().setup()));
     } catch (const std::exception& problem) {
       reply_error(error_of(problem));
       return false;
@@ -274,8 +267,11 @@ class Server {
   std::unique_ptr<WorkerService> service_;
 };
 
-void print_environment(const MakeService& make_service, std::string_view backend) {
-  WorkerSetup setup = setup_from_environment();
+void print_environment(const MakeService& make_service,
+                       std::string_view backend,
+                       std::vector<std::filesystem::path> libraries) {
+  WorkerSetup setup;
+  setup.libraries = std::move(libraries);
   if (setup.libraries.empty() && backend == Stack{}.backend) {
     setup.libraries = default_stack().libraries;
   }
@@ -292,20 +288,18 @@ int run_by_hand(std::string_view backend,
                 const MakeService& make_service,
                 int argc,
                 const char* const* argv) {
-  const std::string_view option = argc == 2 ? argv[1] : "";
+  const std::string_view option = argc >= 2 ? argv[1] : "";
   if (option == "--describe") {
-    print_environment(make_service, backend);
+    print_environment(make_service, backend, {argv + 2, argv + argc});
     return 0;
   }
   const std::string text = fmt::format(
       "plumb-worker-{0}: measures for `plumb` through the {0} backend. `plumb` starts it; by hand "
       "it only knows\n"
-      "  --describe   print what it would report of library and device\n"
-      "  --help       print this\n"
-      "It loads the libraries in {1} (paths separated by ':').\n",
-      backend,
-      kLibrariesVariable);
-  const bool asked = option == "--help";
+      "  --describe [LIBRARY…]   print what it would report of these libraries and the device\n"
+      "  --help                  print this\n",
+      backend);
+  const bool asked = option == "--help" && argc == 2;
   fmt::print(asked ? stdout : stderr, "{}", text);
   return asked ? 0 : static_cast<int>(Error::Kind::kUser);
 }

@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <vector>
 
 #include "harness/worker/protocol/worker_service.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 
 namespace plumb {
-
-/// Settings that `plumb` passed to a worker when it started it.
-struct WorkerSetup {
-  std::vector<std::filesystem::path> libraries;  ///< of the stack: to load by path, in order
-  int threads = 1;
-};
 
 /// Factory that loads the libraries and makes the service. If it throws Error, the harness gets the
 /// text word for word.
@@ -30,7 +23,7 @@ using MakeService = std::function<std::unique_ptr<WorkerService>(const WorkerSet
 /// outcome in the same way.
 ///
 /// Prints nothing on stdout meanwhile, because stdout is a log. Started by hand, it prints how to
-/// use it. `--describe` prints the environment, `--help` the usage.
+/// use it. `--describe LIBRARY…` prints the environment, `--help` the usage.
 int run_worker(std::string_view backend,
                const MakeService& make_service,
                int argc,

@@ -32,9 +32,7 @@ TEST(WorkerEnvironment, drops_what_tunes_libraries_and_adds_the_setup) {
                           "OMP_NUM_THREADS=1",
                           "PATH=/bin",
                           "PLUMB_WORKER_CHANNEL=3",
-                          "PLUMB_WORKER_LIBRARIES=/a/liba.so:/b/libb.so",
-                          "PLUMB_WORKER_PATH=/workers",
-                          "PLUMB_WORKER_THREADS=1"));
+                          "PLUMB_WORKER_PATH=/workers"));
 }
 
 TEST(WorkerEnvironment, binds_several_threads_to_cores) {
@@ -43,9 +41,7 @@ TEST(WorkerEnvironment, binds_several_threads_to_cores) {
                           "OMP_NUM_THREADS=4",
                           "OMP_PLACES=cores",
                           "OMP_PROC_BIND=close",
-                          "PLUMB_WORKER_CHANNEL=3",
-                          "PLUMB_WORKER_LIBRARIES=",
-                          "PLUMB_WORKER_THREADS=4"));
+                          "PLUMB_WORKER_CHANNEL=3"));
 }
 
 TEST(WorkerEnvironment, puts_the_stacks_folders_first_and_lets_its_variables_win) {

@@ -234,6 +234,7 @@ TEST_F(WorkerProcessTest, hands_over_the_stack_and_no_other_descriptor) {
   options.stack.folders = {"/folder/of/stack"};
   options.stack.libraries = {"/folder/of/stack/lib.so"};
   options.threads = 2;
+  options.observe = {.kernels = true, .metrics = {{"a.sum", "b.max"}}};
   const FileDescriptor inherited(::open("/dev/zero", O_RDONLY));  // not close-on-exec
   WorkerProcess worker(options);
   const Environment seen = worker.describe();
@@ -245,7 +246,9 @@ TEST_F(WorkerProcessTest, hands_over_the_stack_and_no_other_descriptor) {
   EXPECT_EQ(seen.identity.at("fd.0"), "/dev/null");
   EXPECT_EQ(seen.facts.at("ONEDNN_MAX_CPU_ISA"), "AVX2");
   EXPECT_EQ(seen.facts.at("OMP_NUM_THREADS"), "2");
-  EXPECT_EQ(seen.facts.at("PLUMB_WORKER_LIBRARIES"), "/folder/of/stack/lib.so");
+  EXPECT_EQ(seen.facts.at("setup"),
+            "libraries: \"/folder/of/stack/lib.so\" threads: 2 observe_kernels: true "
+            "observe_metrics { name: \"a.sum\" name: \"b.max\" }");
   EXPECT_TRUE(seen.facts.at("LD_LIBRARY_PATH").starts_with("/folder/of/stack"));
 }
 
@@ -271,7 +274,7 @@ TEST_F(WorkerProcessTest, says_why_a_worker_does_not_start) {
 
 TEST_F(WorkerProcessTest, refuses_a_worker_of_another_version_or_backend) {
   EXPECT_THAT(start_error(misbehaving("wrong_version")),
-              HasSubstr("speaks protocol version 5 and this program 4; build or install both"));
+              HasSubstr("speaks protocol version 6 and this program 5; build or install both"));
   EXPECT_THAT(start_error(misbehaving("wrong_backend")), HasSubstr("its backend is 'other'"));
 }
 

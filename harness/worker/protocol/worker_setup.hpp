@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace plumb {
+
+/// What a worker observes beside its programs. None of its times counts then.
+struct WorkerObservation {
+  bool kernels = false;  ///< by the device's profiler
+  /// Names of the device's metrics to count (parse_metric_names()). An empty list stands for the
+  /// backend's own choice. Absent: nothing is counted.
+  std::optional<std::vector<std::string>> metrics;
+};
+
+/// Settings of a worker, which the hello of its harness carries.
+struct WorkerSetup {
+  std::vector<std::filesystem::path> libraries;  ///< of the stack: to load by path, in order
+  int threads = 1;
+  WorkerObservation observe;
+};
+
+/// Environment variable with the number of the descriptor for frames. `plumb` sets it, and
+/// run_worker() reads it: without it, the worker was started by hand.
+inline constexpr const char* kChannelVariable = "PLUMB_WORKER_CHANNEL";
+
+/// Fact that names the worker's profiler. Absent: it has none.
+inline constexpr const char* kProfilerFact = "profiler";
+
+}  // namespace plumb

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "harness/worker/protocol/metric_names.hpp"
+#include "harness/worker/protocol/protocol.pb.h"
+#include "harness/worker/protocol/protocol_conversion.hpp"
+#include "harness/worker/protocol/protocol_error.hpp"
+
+namespace plumb {
+namespace {
+
+TEST(SetupConversion, keeps_every_field) {
+  const WorkerSetup setup{{"/a/lib.so", "lib\xFF.so"}, 3, {true, {{"a.sum"}}}};
+  const WorkerSetup read = from_protocol(to_protocol(setup));
+  EXPECT_EQ(read.libraries, setup.libraries);
+  EXPECT_EQ(read.threads, 3);
+  EXPECT_TRUE(read.observe.kernels);
+  EXPECT_EQ(read.observe.metrics, setup.observe.metrics);
+}
+
+TEST(SetupConversion, tells_no_metrics_from_the_backends_own) {
+  WorkerSetup setup;
+  EXPECT_FALSE(from_protocol(to_protocol(setup)).observe.metrics.has_value());
+  setup.observe.metrics.emplace();
+  EXPECT_THAT(from_protocol(to_protocol(setup)).observe.metrics,
+              testing::Optional(testing::IsEmpty()));
+}
+
+TEST(SetupConversion, refuses_what_no_harness_sends) {
+  protocol::WorkerSetup message = to_protocol(WorkerSetup{});
+  message.set_threads(0);
+  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
+  message.set_threads(1 << 20);
+  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
+  message.set_threads(1);
+  for (std::size_t i = 0; i <= kMaxMetrics; ++i) {
+    message.mutable_observe_metrics()->add_name("x");
+  }
+  EXPECT_THROW(static_cast<void>(from_protocol(message)), ProtocolError);
+}
+
+}  // namespace
+}  // namespace plumb

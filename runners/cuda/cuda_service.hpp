@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/worker/protocol/worker_service.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
 #include "runners/cuda/cuda_backend.hpp"
 #include "runners/cuda/dnn/cudnn_library.hpp"
 #include "runners/cuda/dnn/engine_query.hpp"

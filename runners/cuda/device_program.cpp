@@ -19,10 +19,6 @@
 namespace plumb::cuda {
 namespace {
 
-// From CUDA_ERROR_ILLEGAL_ADDRESS to CUDA_ERROR_LAUNCH_FAILED: the context is lost.
-constexpr int kFirstFatal = 700;
-constexpr int kLastFatal = 719;
-
 // The energy counter moves every few to a hundred milliseconds. These are enough of its moves for
 // an interval, within a bounded time: with the default budget of 20 ms, a fifth of a second.
 constexpr std::size_t kEnergySteps = 5;
@@ -30,14 +26,6 @@ constexpr double kEnergyBudgets = 10.0;
 constexpr std::size_t kTraced = 50;  // executions under the profiler
 
 }  // namespace
-
-void end_if_lost(const DriverRefusal& refusal) {
-  if (refusal.status() >= kFirstFatal && refusal.status() <= kLastFatal) {
-    fmt::print(stderr, "the GPU's context is lost: {}\n", refusal.what());
-    std::fflush(stderr);
-    std::abort();
-  }
-}
 
 std::vector<std::byte> laid_out(const TensorType& type,
                                 std::span<const std::byte> bytes,
@@ -85,7 +73,12 @@ DeviceProgram::~DeviceProgram() {
 }
 
 void DeviceProgram::finish() noexcept {
-  static_cast<void>(context_.driver().calls().stream_synchronize(stream_.get()));
+  try {
+    stream_.synchronize();
+  } catch (const std::exception&) {
+    // What its work failed with was said when somebody waited for it. If it lost the context, the
+    // process has ended: the next program is not charged with it.
+  }
 }
 
 ProgramFacts DeviceProgram::facts() const {
@@ -166,12 +159,7 @@ void DeviceProgram::enqueue(std::size_t slot) {
 }
 
 void DeviceProgram::synchronize() {
-  try {
-    stream_.synchronize();
-  } catch (const DriverRefusal& refusal) {
-    end_if_lost(refusal);
-    throw;
-  }
+  stream_.synchronize();
 }
 
 std::vector<Tensor> DeviceProgram::outputs(std::size_t slot) {
@@ -260,9 +248,6 @@ Observation DeviceProgram::collect_counters(std::size_t slot, Seconds budget) {
     try {
       look();
     } catch (const LibraryRefusal& refusal) {
-      if (const auto* const lost = dynamic_cast<const DriverRefusal*>(&refusal)) {
-        end_if_lost(*lost);
-      }
       seen.attributes[missing] = refusal.what();
     } catch (const Error& refusal) {
       seen.attributes[missing] = refusal.what();
@@ -306,12 +291,7 @@ void LayerProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool
 }
 
 DeviceSample LayerProgram::sample(std::span<const std::size_t> slots, bool again) {
-  try {
-    return again ? clock_.sample(slots) : clock_.sample_once(slots.front());
-  } catch (const DriverRefusal& refusal) {
-    end_if_lost(refusal);
-    throw;
-  }
+  return again ? clock_.sample(slots) : clock_.sample_once(slots.front());
 }
 
 }  // namespace plumb::cuda

@@ -114,9 +114,6 @@ class LayerProgram final : public DeviceProgram, public DeviceClock {
   ReplayClock clock_;
 };
 
-/// Aborts the process if the driver can do nothing in it any more. All later rows would fail.
-void end_if_lost(const DriverRefusal& refusal);
-
 /// Returns a dense tensor's bytes in another layout or, with `back`, its dense bytes from there.
 [[nodiscard]] std::vector<std::byte> laid_out(const TensorType& type,
                                               std::span<const std::byte> bytes,

@@ -260,7 +260,7 @@ class GraphPlanner {
                                    : Lifetime{buffer.bytes, life.first, life.last});
       }
     }
-    const MemoryPlan memory = plan_memory(lifetimes);
+    const MemoryPlan memory = plan_memory(lifetimes, MemoryPlan::kDeviceAlignment);
     for (std::size_t i = 0; i < placed.size(); ++i) {
       model_.plan.buffers[placed[i]].arena = memory.offsets[i];
     }

@@ -29,7 +29,7 @@ struct WorkerOptions {
   /// Fastest pace of the host in all rows so far, passed on with each request. All processes that
   /// are started with copies of these options share it.
   std::shared_ptr<FastestPace> pace = std::make_shared<FastestPace>();
-  Seconds start_timeout{20.0};
+  Seconds start_timeout{120.0};    ///< libraries of half a gigabyte may come from a slow disk
   Seconds request_timeout{120.0};  ///< for describe, variants, calibrate, preview and reproduce
 };
 

@@ -15,9 +15,11 @@ DeviceContext::DeviceContext(const Device& device) : device_(device), lock_(devi
     static_cast<void>(driver().calls().primary_context_release(device_.number()));
     throw;
   }
+  driver().add_contexts(1);
 }
 
 DeviceContext::~DeviceContext() {
+  driver().add_contexts(-1);
   static_cast<void>(driver().calls().context_synchronize());
   static_cast<void>(driver().calls().primary_context_release(device_.number()));
 }

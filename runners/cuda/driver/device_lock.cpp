@@ -23,12 +23,26 @@ std::string holder(int file) {
   return size > 0 ? std::string(text.data(), static_cast<std::size_t>(size)) : "unknown";
 }
 
+/// Opens a file that all users share, and makes it if it is absent. In a sticky folder, Linux may
+/// refuse O_CREAT for what another user made, whatever its mode (fs.protected_regular), so the two
+/// are tried apart.
+FileDescriptor open_shared(const std::filesystem::path& path) {
+  constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  int file = open(path.c_str(), kFlags);
+  if (file < 0 && errno == ENOENT) {
+    file = open(path.c_str(), kFlags | O_CREAT | O_EXCL, 0666);
+  }
+  if (file < 0 && errno == EEXIST) {
+    file = open(path.c_str(), kFlags);  // another worker was quicker
+  }
+  return FileDescriptor(file);
+}
+
 }  // namespace
 
 DeviceLock::DeviceLock(const std::string& uuid, const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / fmt::format("plumb-{}.lock", uuid);
-  // All users share the GPU, so all may open the file, whatever the umask.
-  file_ = FileDescriptor(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0666));
+  file_ = open_shared(path);
   if (file_.number() < 0) {
     throw Error(
         Error::Kind::kEnvironment,
@@ -37,7 +51,8 @@ DeviceLock::DeviceLock(const std::string& uuid, const std::filesystem::path& fol
                     path.string(),
                     std::strerror(errno)));
   }
-  static_cast<void>(fchmod(file_.number(), 0666));  // another user's file has this mode already
+  // All users may open it, whatever the umask. Another user's file has this mode already.
+  static_cast<void>(fchmod(file_.number(), 0666));
   if (flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
     throw Error(Error::Kind::kTryAgain,
                 fmt::format("the GPU {} is in use by another worker (process {}): two on one GPU "

@@ -4,9 +4,12 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 #include <new>
 
 #include "harness/base/error.hpp"
+#include "runners/cuda/driver/lost_context.hpp"
 #include "runners/engine/exec/mapped_file.hpp"
 
 namespace plumb::cuda {
@@ -75,12 +78,17 @@ void Driver::check(int status, const char* what) const {
   const char* words = nullptr;
   static_cast<void>(calls_.get_error_name(status, &name));
   static_cast<void>(calls_.get_error_string(status, &words));
-  throw DriverRefusal(status,
-                      fmt::format("{}: {} ({}): {}",
-                                  what,
-                                  name != nullptr ? name : "unknown error",
-                                  status,
-                                  words != nullptr ? words : "the driver says nothing"));
+  const std::string text = fmt::format("{}: {} ({}): {}",
+                                       what,
+                                       name != nullptr ? name : "unknown error",
+                                       status,
+                                       words != nullptr ? words : "the driver says nothing");
+  if (contexts_ > 0 && loses_context(status)) {
+    fmt::print(stderr, "the GPU's context is lost: {}\n", text);
+    std::fflush(stderr);
+    std::abort();
+  }
+  throw DriverRefusal(status, text);
 }
 
 std::string Driver::version() const {

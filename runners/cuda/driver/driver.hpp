@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <string>
 
 #include "runners/cuda/driver/driver_abi.hpp"
@@ -28,8 +29,11 @@ class Driver {
   Driver();
 
   /// Throws unless `status` is a success: std::bad_alloc if memory is short, else DriverRefusal.
-  /// `what` names the call.
+  /// `what` names the call. While the process has a context, a status that loses it
+  /// (loses_context()) ends the process: every later call would fail, in the name of another layer.
   void check(int status, const char* what) const;
+  /// Counts the contexts that the process has.
+  void add_contexts(int number) const { contexts_ += number; }
 
   [[nodiscard]] const abi::DriverCalls& calls() const { return calls_; }
   /// Returns the calls that read and update captured graphs. Those that a driver before CUDA 12.3
@@ -42,6 +46,7 @@ class Driver {
   DynamicLibrary library_;
   abi::DriverCalls calls_;
   abi::GraphCalls graph_calls_;
+  mutable std::atomic<int> contexts_{0};
 };
 
 }  // namespace plumb::cuda

@@ -13,8 +13,8 @@ struct Placed {
   std::size_t end;
 };
 
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + MemoryPlan::kAlignment - 1) / MemoryPlan::kAlignment * MemoryPlan::kAlignment;
+std::size_t aligned(std::size_t bytes, std::size_t alignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
 }
 
 bool live_together(const Lifetime& a, const Lifetime& b) {
@@ -43,7 +43,9 @@ bool ends_before(const SharedPiece& earlier, const SharedPiece& later, const Ste
 /// Places pieces of the given sizes, the largest first. `together(a, b)` returns whether two pieces
 /// must not share bytes.
 template <typename Together>
-MemoryPlan placed(const std::vector<std::size_t>& sizes, const Together& together) {
+MemoryPlan placed(const std::vector<std::size_t>& sizes,
+                  std::size_t alignment,
+                  const Together& together) {
   std::vector<std::size_t> order(sizes.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
@@ -56,13 +58,14 @@ MemoryPlan placed(const std::vector<std::size_t>& sizes, const Together& togethe
     std::vector<Placed> neighbours;
     for (const std::size_t other : done) {
       if (together(index, other)) {
-        neighbours.push_back({plan.offsets[other], plan.offsets[other] + aligned(sizes[other])});
+        neighbours.push_back(
+            {plan.offsets[other], plan.offsets[other] + aligned(sizes[other], alignment)});
       }
     }
     std::sort(neighbours.begin(), neighbours.end(), [](const Placed& a, const Placed& b) {
       return a.begin < b.begin;
     });
-    const std::size_t bytes = aligned(sizes[index]);
+    const std::size_t bytes = aligned(sizes[index], alignment);
     plan.offsets[index] = lowest_gap(neighbours, bytes);
     plan.bytes = std::max(plan.bytes, plan.offsets[index] + bytes);
     done.push_back(index);
@@ -81,14 +84,14 @@ std::vector<std::size_t> sizes_of(std::span<const Piece> pieces) {
 
 }  // namespace
 
-MemoryPlan plan_memory(std::span<const Lifetime> lifetimes) {
-  return placed(sizes_of(lifetimes), [&](std::size_t a, std::size_t b) {
+MemoryPlan plan_memory(std::span<const Lifetime> lifetimes, std::size_t alignment) {
+  return placed(sizes_of(lifetimes), alignment, [&](std::size_t a, std::size_t b) {
     return live_together(lifetimes[a], lifetimes[b]);
   });
 }
 
 MemoryPlan plan_memory(std::span<const SharedPiece> pieces, const StepOrder& order) {
-  return placed(sizes_of(pieces), [&](std::size_t a, std::size_t b) {
+  return placed(sizes_of(pieces), MemoryPlan::kAlignment, [&](std::size_t a, std::size_t b) {
     return !ends_before(pieces[a], pieces[b], order) && !ends_before(pieces[b], pieces[a], order);
   });
 }

@@ -18,10 +18,12 @@ struct Lifetime {
 
 /// Offsets of all pieces in one block of memory.
 struct MemoryPlan {
-  std::vector<std::size_t> offsets;  ///< of each piece, in order; multiples of kAlignment
+  std::vector<std::size_t> offsets;  ///< of each piece, in order; multiples of the alignment
   std::size_t bytes = 0;             ///< of the block
 
-  static constexpr std::size_t kAlignment = 64;
+  static constexpr std::size_t kAlignment = 64;         ///< of a host's cache line
+  static constexpr std::size_t kDeviceAlignment = 256;  ///< what cuMemAlloc gives, and cuBLASLt's
+                                                        ///< heuristic takes for granted
 };
 
 /// Places pieces so that no two that live at the same step share bytes.
@@ -29,7 +31,8 @@ struct MemoryPlan {
 /// The largest piece comes first. Each gets the lowest offset that is free for all of its life
 /// ("greedy by size", Pisarchyk and Lee, "Efficient Memory Management for Deep Neural Net
 /// Inference", 2020, §5.2). Deterministic.
-[[nodiscard]] MemoryPlan plan_memory(std::span<const Lifetime> lifetimes);
+[[nodiscard]] MemoryPlan plan_memory(std::span<const Lifetime> lifetimes,
+                                     std::size_t alignment = MemoryPlan::kAlignment);
 
 /// Piece of memory that steps of a partial order use. The first of `steps` makes it.
 struct SharedPiece {

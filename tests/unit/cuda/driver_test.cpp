@@ -2,6 +2,8 @@
 #include "runners/cuda/driver/driver.hpp"
 
 #include <dlfcn.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -11,7 +13,9 @@
 #include "harness/base/error.hpp"
 #include "runners/cuda/driver/device.hpp"
 #include "runners/cuda/driver/device_lock.hpp"
+#include "runners/cuda/driver/lost_context.hpp"
 #include "runners/cuda/driver/management_library.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace plumb::cuda {
 namespace {
@@ -88,6 +92,49 @@ TEST(DeviceLock, keeps_a_second_worker_off) {
   const DeviceLock another("GPU-another", folder);
   first.reset();
   const DeviceLock third("GPU-test", folder);
+}
+
+// In a sticky folder with fs.protected_regular, opening another user's file with O_CREAT fails.
+TEST(DeviceLock, is_shared_by_users) {
+  if (geteuid() != 0) {
+    GTEST_SKIP() << "only root can be two users";
+  }
+  const TemporaryFolder temporary;
+  const std::filesystem::path folder = temporary.path() / "sticky";
+  std::filesystem::create_directory(folder);
+  std::filesystem::permissions(folder, static_cast<std::filesystem::perms>(01777));
+  std::filesystem::permissions(temporary.path(), static_cast<std::filesystem::perms>(0755));
+  { const DeviceLock first("GPU-test", folder); }
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    try {
+      if (setgid(65534) != 0 || setuid(65534) != 0) {
+        _exit(2);
+      }
+      const DeviceLock second("GPU-test", folder);
+      _exit(0);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s\n", error.what());
+      _exit(1);
+    }
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST(LostContext, is_told_status_by_status) {
+  // What CUDA 13's cuda.h says of each status around those that are fatal.
+  for (const int refused :
+       {1,   2,   100, 200, 201, 205, 213, 215, 219, 221, 225, 300, 400, 600, 701,
+        703, 704, 705, 708, 711, 712, 713, 720, 800, 801, 802, 900, 901, 910}) {
+    EXPECT_FALSE(loses_context(refused)) << refused;
+  }
+  for (const int lost :
+       {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 911, 999}) {
+    EXPECT_TRUE(loses_context(lost)) << lost;
+  }
 }
 
 TEST(DeviceLock, says_why_there_is_none) {

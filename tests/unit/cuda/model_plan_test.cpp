@@ -124,6 +124,7 @@ TEST(ModelPlan, executes_a_model_as_the_reference_does) {
   std::size_t apart = 0;
   for (const DeviceBuffer& buffer : model.plan.buffers) {
     apart += buffer.arena ? buffer.bytes : 0;
+    EXPECT_EQ(buffer.arena.value_or(0) % 256, 0U) << "what cuMemAlloc promises of every address";
   }
   EXPECT_LT(model.plan.arena_bytes, apart) << "results share memory";
 }

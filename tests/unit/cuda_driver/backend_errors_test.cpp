@@ -134,7 +134,56 @@ TEST_P(BackendEnds, when_the_context_is_lost) {
       "the GPU's context is lost");
 }
 
-INSTANTIATE_TEST_SUITE_P(Statuses, BackendEnds, ::testing::Values(700, 702, 715, 719));
+INSTANTIATE_TEST_SUITE_P(Statuses,
+                         BackendEnds,
+                         ::testing::Values(226, 700, 702, 715, 719, 721, 911));
+
+class BackendGoesOn : public ::testing::TestWithParam<int> {};
+
+TEST_P(BackendGoesOn, after_a_refusal) {
+  control().reset(1);
+  control().fail("cuLaunchKernel", 1, GetParam());
+  EXPECT_THAT(measured(), ::testing::HasSubstr(std::to_string(GetParam())));
+  control().reset(1);
+  EXPECT_EQ(measured(), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(Statuses,
+                         BackendGoesOn,
+                         ::testing::Values(701, 703, 704, 705, 708, 711, 712, 713, 720));
+
+TEST(BackendLoss, ends_the_process_wherever_it_is_seen) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  for (const char* const call : {"cuMemcpyDtoH_v2", "cuModuleLoadData", "cuGraphLaunch"}) {
+    for (const int status : {214, 719}) {
+      EXPECT_DEATH(
+          {
+            control().fail(call, 1, status);
+            static_cast<void>(measured());
+          },
+          "the GPU's context is lost")
+          << call;
+    }
+  }
+}
+
+TEST(BackendLoss, is_charged_to_the_program_that_lost_it) {
+  ::testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        StandInBackend backend;
+        const std::string variant = backend.get().variants(layer()).front().text;
+        const LayerSpec spec = parse_key(layer());
+        {
+          const Prepared prepared = backend.get().prepare(layer(), variant);
+          prepared.program->bind(0, random_operands(spec, 3), false);
+          control().fail("kernel", control().calls("kernel") + 1, 700);
+          prepared.program->enqueue(0);  // and nobody waits
+        }
+        std::fputs("the next program begins\n", stderr);
+      },
+      ::testing::Not(::testing::HasSubstr("the next program begins")));
+}
 
 }  // namespace
 }  // namespace plumb::stand_in

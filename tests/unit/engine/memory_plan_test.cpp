@@ -43,10 +43,12 @@ TEST(MemoryPlan, never_lets_two_live_pieces_share_bytes) {
       }
       pieces.push_back(piece);
     }
-    const MemoryPlan plan = plan_memory(pieces);
+    const std::size_t alignment =
+        seed % 2 == 0 ? MemoryPlan::kAlignment : MemoryPlan::kDeviceAlignment;
+    const MemoryPlan plan = plan_memory(pieces, alignment);
     EXPECT_GE(plan.bytes, *std::max_element(needed.begin(), needed.end()));
     for (std::size_t a = 0; a < pieces.size(); ++a) {
-      EXPECT_EQ(plan.offsets[a] % MemoryPlan::kAlignment, 0U);
+      EXPECT_EQ(plan.offsets[a] % alignment, 0U);
       EXPECT_LE(plan.offsets[a] + pieces[a].bytes, plan.bytes);
       for (std::size_t b = 0; b < a; ++b) {
         const bool in_time = pieces[a].first <= pieces[b].last && pieces[b].first <= pieces[a].last;

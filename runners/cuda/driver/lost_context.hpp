@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+namespace plumb::cuda {
+
+/// Statuses after which a process can do nothing more on its GPU, as cuda.h describes them: the
+/// context is corrupt or gone, or the GPU has to be reset. What lies between them is a refusal.
+inline constexpr std::array kLosingStatuses{
+    214,  // ECC_UNCORRECTABLE
+    220,  // NVLINK_UNCORRECTABLE
+    226,  // CONTAINED
+    700,  // ILLEGAL_ADDRESS
+    702,  // LAUNCH_TIMEOUT
+    709,  // CONTEXT_IS_DESTROYED
+    710,  // ASSERT
+    714,  // HARDWARE_STACK_ERROR
+    715,  // ILLEGAL_INSTRUCTION
+    716,  // MISALIGNED_ADDRESS
+    717,  // INVALID_ADDRESS_SPACE
+    718,  // INVALID_PC
+    719,  // LAUNCH_FAILED
+    721,  // TENSOR_MEMORY_LEAK
+    911,  // EXTERNAL_DEVICE
+    999,  // UNKNOWN
+};
+
+/// Returns whether a status of the driver means that the context is lost.
+[[nodiscard]] constexpr bool loses_context(int status) {
+  return std::find(kLosingStatuses.begin(), kLosingStatuses.end(), status) != kLosingStatuses.end();
+}
+
+}  // namespace plumb::cuda

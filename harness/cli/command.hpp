@@ -4,6 +4,7 @@
 #include <atomic>
 #include <string>
 
+#include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/session_context.hpp"
 
 namespace CLI {
@@ -12,15 +13,23 @@ class App;
 
 namespace plumb {
 
+class StandardOutput;
+
 /// Context that all commands share: the global options and the user's request to stop.
 struct CommandContext {
   std::string version;            ///< of this program
-  std::string store_url;          ///< `--store`, PLUMB_STORE or the default
+  std::string named_store;        ///< `--store` or PLUMB_STORE; empty: the default
   bool json = false;              ///< one JSON document on stdout instead of text
   const std::atomic<bool>& stop;  ///< set by Ctrl-C or TERM
   const ModelSource& models;      ///< built in
   ProgressDisplay& progress;
-  int exit_status = 0;  ///< of the command that ran
+  StandardOutput& output;  ///< behind std::cout
+  int exit_status = 0;     ///< of the command that ran
+
+  /// Returns where the store is. Throws Error{kEnvironment} if nothing says where.
+  [[nodiscard]] std::string store_url() const {
+    return named_store.empty() ? default_store_url() : named_store;
+  }
 
   [[nodiscard]] SessionContext session(Store& store) const {
     return {store, models, stop, progress};

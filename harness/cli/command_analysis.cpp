@@ -36,7 +36,7 @@ void add_run_options(CLI::App& command, AnalysisOptions& options) {
 }
 
 RunReport analyze(const CommandContext& context, const AnalysisOptions& options) {
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   return analyze_run({*store, context.models}, store->find_run(options.run), options.models);
 }
 
@@ -46,14 +46,14 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
       throw Error(Error::Kind::kUser,
                   fmt::format("a dashboard is an .html file, and not '{}'", options.output));
     }
-    const auto store = open_store(context.store_url);
+    const auto store = open_store(context.store_url());
     Dashboard dashboard =
         dashboard_of({*store, context.models}, current_time(), Seconds(options.days * 86400.0));
     dashboard.version = context.version;
     write_whole_file(options.output, [&](std::ostream& out) { write_dashboard(dashboard, out); });
     announce_report(options.output);
   } else if (const auto runs = compared_runs(options.run)) {
-    const auto store = open_store(context.store_url);
+    const auto store = open_store(context.store_url());
     if (const auto kept = kept_qualification(*store, runs->baseline, runs->candidate)) {
       write_reports(*kept, qualification_formats(), {options.output});
     } else {

@@ -14,6 +14,7 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_options.hpp"
+#include "harness/cli/terminal/messages.hpp"
 #include "harness/session/stored/baseline_record.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/work/suite_models.hpp"
@@ -69,13 +70,13 @@ RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& option
 }
 
 void set_baseline(CommandContext& context, const BaselineSetOptions& options) {
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   const RunRecord run =
       options.runs == 0 ? store->find_run(options.run) : measure_runs(context, options, *store);
   const std::string name = options.name.empty() ? "baseline/" + run.header.suite : options.name;
   accept_baseline(
       *store, run, name, options.who.empty() ? user_name() : options.who, options.reason);
-  fmt::print(stderr, "{} is run {} now\n", name, run.header.id);
+  say(fmt::format("{} is run {} now", name, run.header.id));
 }
 
 }  // namespace
@@ -108,7 +109,7 @@ void add_baseline(CLI::App& app, CommandContext& context) {
 
   CLI::App* const list = baseline->add_subcommand("list", "baselines now and before, newest first");
   list->callback([&context] {
-    write_baselines(baselines_in(*open_store(context.store_url)),
+    write_baselines(baselines_in(*open_store(context.store_url())),
                     context.json ? OutputMode::kJson : OutputMode::kText,
                     std::cout);
   });

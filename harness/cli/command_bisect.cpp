@@ -22,7 +22,7 @@ struct BisectOptions {
 
 void bisect(CommandContext& context, BisectOptions options) {
   options.search.row_timeout = parse_duration(options.row_timeout);
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   const Bisection bisection = search_stacks(context.session(*store), options.search);
   write_bisection(bisection, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   const bool open =

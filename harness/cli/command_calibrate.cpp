@@ -38,7 +38,7 @@ void calibrate(CommandContext& context, CalibrateOptions options) {
                    std::to_string(study.pairs)};
   ResolvedSuite suite = resolve_suite(context.models, read_suite(find_suite(options.suite)));
   const std::vector<PlannedModel> models = prepare_models(context.models, suite);
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   const NoiseReport report = study_noise(context.session(*store), suite, models, study);
   write_noise(report, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
 }

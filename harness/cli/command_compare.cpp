@@ -52,7 +52,7 @@ std::vector<ComparisonVerdict> compare_samples(const CompareOptions& options, Ou
 ComparisonVerdict compare_stored(const CommandContext& context,
                                  const CompareOptions& options,
                                  OutputMode style) {
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   const Archive archive{*store, context.models};
   const bool boots = names_several_runs(options.baseline) || names_several_runs(options.candidate);
   RunComparisonReport report =

@@ -166,7 +166,7 @@ int gate_status(std::span<const SeriesFinding> findings) {
 }
 
 void detect_in_store(CommandContext& context, const DetectOptions& options, OutputMode style) {
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   StoredHistory history = read_history(*store, options.query);
   const RunHeader& newest = history.runs.back().header;
   std::vector<ChangeRecord> book = read_changes(*store, history.runs);

@@ -15,6 +15,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/terminal/messages.hpp"
 #include "harness/measure/cache_facts.hpp"
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/parallel_efficiency.hpp"
@@ -185,9 +186,9 @@ Finding look_at_space() {
 void print_text(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     std::cout << fmt::format(
-        "{:<9}  {:<10}  {}\n", to_text(finding.verdict), finding.what, finding.value);
+        "{:<9}  {:<10}  {}\n", to_text(finding.verdict), finding.what, message_line(finding.value));
     if (!finding.advice.empty()) {
-      std::cout << fmt::format("{:<9}  {:<10}  → {}\n", "", "", finding.advice);
+      std::cout << fmt::format("{:<9}  {:<10}  → {}\n", "", "", message_line(finding.advice));
     }
   }
 }
@@ -223,7 +224,7 @@ void examine(CommandContext& context) {
       check("quiet", look_at_quiet),
       check("cores", look_at_cores),
       check("worker", look_at_worker),
-      check("store", [&] { return look_at_store(context.store_url); }),
+      check("store", [&] { return look_at_store(context.store_url()); }),
       check("space", look_at_space),
   };
   const auto any = [&](Finding::Verdict verdict) {

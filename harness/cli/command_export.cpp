@@ -14,6 +14,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/terminal/standard_output.hpp"
 #include "harness/serve/run_history.hpp"
 #include "harness/session/stored/stored_history.hpp"
 #include "harness/suite/suite.hpp"
@@ -88,8 +89,11 @@ OpenMetricsHistory history_of(const Archive& archive,
 }
 
 /// Writes one file, or to standard output if there is no name.
-void write_to(const std::string& file, const std::function<void(std::ostream&)>& write) {
+void write_to(const CommandContext& context,
+              const std::string& file,
+              const std::function<void(std::ostream&)>& write) {
   if (file.empty()) {
+    context.output.pass_bytes();
     write(std::cout);
   } else {
     write_whole_file(file, write);
@@ -97,7 +101,9 @@ void write_to(const std::string& file, const std::function<void(std::ostream&)>&
 }
 
 /// Writes the history of one suite for another tool.
-void export_exchange(const Store& store, const ExportOptions& options) {
+void export_exchange(const CommandContext& context,
+                     const Store& store,
+                     const ExportOptions& options) {
   StoredHistory stored = read_history(store, options.query);
   if (stored.series.empty()) {
     throw Error(Error::Kind::kUser,
@@ -105,7 +111,7 @@ void export_exchange(const Store& store, const ExportOptions& options) {
   }
   const ExchangedHistory history{std::move(stored.runs), std::move(stored.series)};
   if (!options.asv) {
-    write_to(options.output, [&](std::ostream& out) {
+    write_to(context, options.output, [&](std::ostream& out) {
       (options.otava ? write_otava : write_benchmark_action)(history, out);
     });
   } else if (options.output.empty()) {
@@ -136,9 +142,9 @@ void export_history(const CommandContext& context, const ExportOptions& options)
                 "say what to write, one of --openmetrics, --otava, --asv, --benchmark-action (runs "
                 "themselves: plumb store export)");
   }
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   if (!options.open_metrics) {
-    export_exchange(*store, options);
+    export_exchange(context, *store, options);
     return;
   }
   OpenMetricsHistory history = history_of({*store, context.models}, store->runs(), options);
@@ -147,7 +153,7 @@ void export_history(const CommandContext& context, const ExportOptions& options)
     step = std::chrono::microseconds(static_cast<std::int64_t>(options.step_seconds * 1e6));
   }
   std::size_t samples = 0;
-  write_to(options.output, [&](std::ostream& out) { samples = history.write(out, step); });
+  write_to(context, options.output, [&](std::ostream& out) { samples = history.write(out, step); });
   spdlog::info("{} samples", samples);
 }
 

@@ -15,9 +15,11 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/json_text.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_options.hpp"
+#include "harness/cli/terminal/messages.hpp"
 #include "harness/importers/imported_run.hpp"
 #include "harness/importers/key_mapping.hpp"
 #include "harness/importers/result_files.hpp"
@@ -135,7 +137,7 @@ std::vector<RunRecord> store_runs(const CommandContext& context,
       run.header.suite_hash = sha256(models);
     }
   }
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   std::map<std::string, RunId> known = imported_runs(*store, options.name.suite);
   std::vector<RunRecord> records;
   std::string there;
@@ -193,15 +195,15 @@ void import_results(const CommandContext& context, ImportOptions options) {
     for (const RunRecord& record : records) {
       document["runs"].push_back(run_json(record));
     }
-    std::cout << document.dump(2) << '\n';
+    std::cout << json_text(document, 2) << '\n';
     return;
   }
   for (const RunRecord& record : records) {
-    fmt::print("run {} of {}: {} rows with times, {} without\n",
-               record.header.id,
-               record.header.suite,
-               record.rows_ok,
-               record.rows_failed);
+    std::cout << fmt::format("run {} of {}: {} rows with times, {} without\n",
+                             record.header.id,
+                             message_line(record.header.suite),
+                             record.rows_ok,
+                             record.rows_failed);
   }
 }
 

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
@@ -41,6 +46,23 @@ std::optional<std::vector<std::string>> metrics_of(const LayerOptions& options) 
                                    : parse_metric_names(options.metrics);
 }
 
+/// Throws Error{kUser} if a variant is asked for that a key does not have.
+void check_variant(const LayerOptions& options, const std::vector<Variant>& known) {
+  std::vector<std::string> names;
+  for (const Variant& variant : known) {
+    names.push_back(variant.text);
+  }
+  const bool there = std::find(names.begin(), names.end(), options.variant) != names.end();
+  if (!names.empty() && !there) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'--variant {}': the stack '{}' has no such variant of this key; there "
+                            "are: {}",
+                            options.variant,
+                            options.stack,
+                            fmt::join(names, ", ")));
+  }
+}
+
 void measure_layer(CommandContext& context, const LayerOptions& options) {
   const std::optional<CacheMode> cache = parse_cache_mode(options.cache);
   if (!cache) {
@@ -67,6 +89,9 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
   std::optional<WorkerProcess> worker(std::in_place, worker_settings);
   const Environment environment =
       join_environment(read_system(), worker->describe(), options.threads, options.stack);
+  if (!options.variant.empty()) {
+    check_variant(options, worker->variants(request.key));
+  }
   std::vector<Measurement> rows;
   try {
     worker->measure(request, parse_duration(options.timeout), [&](Measurement row) {

@@ -5,12 +5,14 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
-#include <fstream>
 #include <iostream>
 #include <memory>
 
 #include "harness/base/error.hpp"
+#include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/option_checks.hpp"
+#include "harness/cli/terminal/messages.hpp"
 #include "harness/cli/zoo_models.hpp"
 #include "harness/model/onnx/weights.hpp"
 #include "reporting/content/run/documents.hpp"
@@ -63,19 +65,14 @@ void export_model(const ModelOptions& options) {
     fill_weights(model, options.seed);
   }
   const std::string file = options.output.empty() ? options.model + ".onnx" : options.output;
-  std::ofstream out(file, std::ios::binary);
-  const bool written = model.SerializeToOstream(&out);
-  out.close();
-  if (!written || !out) {
-    throw Error(
-        Error::Kind::kEnvironment,
-        fmt::format("cannot write '{}': check that the folder exists and the disk has space",
-                    file));
-  }
-  fmt::print(stderr,
-             "model: {}{}\n",
-             file,
-             options.weights ? "" : " (without weights; --weights adds seeded random ones)");
+  write_whole_file(file, [&](std::ostream& out) {
+    if (!model.SerializeToOstream(&out)) {
+      out.setstate(std::ios::failbit);
+    }
+  });
+  say(fmt::format("model: {}{}",
+                  file,
+                  options.weights ? "" : " (without weights; --weights adds seeded random ones)"));
 }
 
 }  // namespace
@@ -109,11 +106,11 @@ void add_model(CLI::App& app, CommandContext& context) {
       show->add_option("--batch",
                        options->batch,
                        "batch of a built-in model, or of first dimensions that a file leaves open")
-          ->check(CLI::PositiveNumber);
+          ->check(positive_number());
   show->add_option("--rebatch",
                    options->rebatch,
                    "as --batch, and rewrites the first dimension of inputs that a file fixes")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->excludes(batch);
   show->add_option("--dim", options->dims, kDimHelp);
   show->callback([&context, options] {
@@ -126,7 +123,7 @@ void add_model(CLI::App& app, CommandContext& context) {
 
   CLI::App* const exporting = model->add_subcommand("export", "write a built-in model as ONNX");
   exporting->add_option("MODEL", options->model, "a built-in name")->required();
-  exporting->add_option("--batch", options->batch, "batch size")->check(CLI::PositiveNumber);
+  exporting->add_option("--batch", options->batch, "batch size")->check(positive_number());
   exporting->add_option("--dim", options->dims, kDimHelp);
   exporting->add_option("-o,--output", options->output, "file; default MODEL.onnx");
   exporting->add_flag("--weights",

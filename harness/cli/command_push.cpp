@@ -81,7 +81,7 @@ void push(const CommandContext& context, const PushOptions& options) {
     throw Error(Error::Kind::kUser,
                 "say where to: plumb push --gateway http://HOST:9091, or --textfile FILE.prom");
   }
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   const SuiteMetrics suite = state_after({*store, context.models}, options.run, options.layers);
   const std::string text = text_of(suite, context.version);
   if (!options.text_file.empty()) {

@@ -94,7 +94,7 @@ void qualify(CommandContext& context, QualifyOptions options) {
   ResolvedSuite suite = wanted_suite(context.models, options);
   const std::size_t wanted = suite.models.size();
   const std::vector<PlannedModel> models = prepare_models(context.models, suite);
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   const UpgradeOutcome outcome =
       test_upgrade(context.session(*store), suite, models, criteria, options.upgrade);
   const Qualification& qualification = outcome.qualification;

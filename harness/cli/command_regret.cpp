@@ -18,7 +18,7 @@ struct RegretOptions {
 };
 
 void report_regret(const CommandContext& context, const RegretOptions& options) {
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   RegretReport report;
   for (const std::string& name : options.runs) {
     const RunRecord run = store->find_run(name);

@@ -12,6 +12,7 @@
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/gate.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/session/host/user_paths.hpp"
@@ -46,7 +47,7 @@ void measure(CommandContext& context, RunOptions options) {
   }
   const std::size_t wanted = suite.models.size();
   const std::vector<PlannedModel> models = prepare_models(context.models, suite);
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   if (options.stacks.empty()) {
     options.stacks = {"default"};
   }
@@ -115,11 +116,11 @@ void add_run(CLI::App& app, CommandContext& context) {
              options->batch,
              "batch of the models of --model, without a suite; default: what a file fixes, "
              "and 1 where it is open")
-          ->check(CLI::PositiveNumber);
+          ->check(positive_number());
   run->add_option("--rebatch",
                   options->rebatch,
                   "as --batch, and rewrites the first dimension of inputs that a file fixes")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->excludes(batch);
   run->add_option("--cache", options->cache, "only this cache mode: none, weights or all");
   run->add_option("--only", options->only, "layers, or models end to end; default: both")

@@ -11,7 +11,7 @@ namespace plumb {
 void add_runs(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand("runs", "list the runs in the store, newest first");
   command->callback([&context] {
-    const auto store = open_store(context.store_url);
+    const auto store = open_store(context.store_url());
     write_runs(store->runs(), context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   });
 }

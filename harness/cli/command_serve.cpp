@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "harness/cli/command.hpp"
+#include "harness/cli/terminal/messages.hpp"
 #include "harness/serve/http_server.hpp"
 #include "harness/serve/metrics_publisher.hpp"
 #include "harness/serve/web_pages.hpp"
@@ -35,9 +36,9 @@ HttpReply metrics_reply(const MetricsSnapshot& snapshot, bool gzip) {
 
 void serve(const CommandContext& context, const ServeOptions& options) {
   const ListenAddress address = parse_listen_address(options.listen);
-  static_cast<void>(store_identity(context.store_url));  // A URL that names no store fails here.
+  static_cast<void>(store_identity(context.store_url()));  // A URL that names no store fails here.
   MetricsPublisher publisher(
-      {.store_url = context.store_url,
+      {.store_url = context.store_url(),
        .slowest_layers = options.layers,
        .version = context.version,
        .max_age = options.max_age_days > 0 ? std::optional(Seconds(options.max_age_days * 86400.0))
@@ -58,7 +59,7 @@ void serve(const CommandContext& context, const ServeOptions& options) {
     }
   });
   // Declared after the server and destroyed before it: no page is made for a server that is gone.
-  WebPages made(context.store_url, context.models, [&] { return publisher.snapshot(); });
+  WebPages made(context.store_url(), context.models, [&] { return publisher.snapshot(); });
   pages = &made;
   if (!server.is_loopback()) {
     spdlog::warn(
@@ -67,7 +68,7 @@ void serve(const CommandContext& context, const ServeOptions& options) {
         to_text(server.address()));
   }
   publisher.wait_for_first(kFirstLook);
-  fmt::print(stderr, "serving http://{}/ (metrics at /metrics)\n", to_text(server.address()));
+  say(fmt::format("serving http://{}/ (metrics at /metrics)", to_text(server.address())));
   server.run(context.stop);
 }
 

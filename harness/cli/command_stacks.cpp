@@ -8,6 +8,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/terminal/messages.hpp"
 #include "harness/session/host/gpu_profile.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/host/worker_choice.hpp"
@@ -135,10 +136,9 @@ void add_stacks(CLI::App& app, CommandContext& context) {
   fetching->add_flag("--no-deps", *alone, "leave out what the wheels depend on");
   fetching->callback([&context, request, alone] {
     request->dependencies = !*alone;
-    const std::string name = fetch_stack(*request, stacks_folder(), [](const std::string& line) {
-      fmt::print(stderr, "{}\n", line);
-    });
-    fmt::print(stderr, "the stack '{}' is in '{}'\n", name, (stacks_folder() / name).string());
+    const std::string name =
+        fetch_stack(*request, stacks_folder(), [](const std::string& line) { say(line); });
+    say(fmt::format("the stack '{}' is in '{}'", name, (stacks_folder() / name).string()));
     if (!probe({name}, context.json ? OutputMode::kJson : OutputMode::kText)) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }

@@ -10,7 +10,10 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
+#include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
+#include "harness/cli/terminal/messages.hpp"
+#include "harness/cli/terminal/standard_output.hpp"
 #include "harness/store/derived_payload.hpp"
 #include "harness/store/store.hpp"
 #include "harness/suite/suite.hpp"
@@ -45,13 +48,13 @@ std::vector<RunId> unguarded_runs(const Store& store) {
 }
 
 void verify(CommandContext& context) {
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   const std::vector<std::string> faults = store->verify();
   const std::vector<RunId> unguarded = unguarded_runs(*store);
   std::string text = faults.empty() ? "the store is sound: every checksum and reference holds"
                                     : fmt::format("{} faults:", faults.size());
   for (const std::string& fault : faults) {
-    text += "\n  " + fault;
+    text += "\n  " + message_line(fault);
   }
   if (!faults.empty()) {
     text +=
@@ -66,47 +69,46 @@ void verify(CommandContext& context) {
   }
   say(context,
       text,
-      {{"faults", faults}, {"store", context.store_url}, {"unguarded_runs", unguarded}});
+      {{"faults", faults}, {"store", context.store_url()}, {"unguarded_runs", unguarded}});
   context.exit_status = faults.empty() ? 0 : 1;
 }
 
 void export_runs(CommandContext& context,
                  const std::vector<std::string>& names,
                  const std::string& file) {
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   std::vector<RunId> runs;
   for (const std::string& name : names) {
     runs.push_back(store->find_run(name).header.id);
   }
   if (file.empty() || file == "-") {
+    context.output.pass_bytes();
     store->export_to(std::cout, runs);
     return;
   }
-  std::ofstream out(file, std::ios::binary);
-  store->export_to(out, runs);
-  out.close();
-  if (!out) {
-    throw Error(
-        Error::Kind::kEnvironment,
-        fmt::format("cannot write '{}': check that the folder exists and the disk has space",
-                    file));
-  }
+  write_whole_file(file, [&](std::ostream& out) { store->export_to(out, runs); });
 }
 
 void import_runs(CommandContext& context, const std::string& file) {
-  const auto store = open_store(context.store_url);
+  const auto store = open_store(context.store_url());
   std::ifstream in(file, std::ios::binary);
   if (!in) {
     throw Error(Error::Kind::kUser, fmt::format("cannot read '{}': check the path", file));
   }
-  const std::size_t count = store->import_from(in);
+  const std::size_t count = [&] {
+    try {
+      return store->import_from(in);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("'{}': {}", file, error.what()));
+    }
+  }();
   say(context, fmt::format("{} new runs", count), {{"new_runs", count}});
 }
 
 void collect_garbage(CommandContext& context, const std::string& older_than) {
   const auto age =
       std::chrono::duration_cast<std::chrono::microseconds>(parse_duration(older_than));
-  const std::size_t rows = open_store(context.store_url)->collect_garbage(current_time() - age);
+  const std::size_t rows = open_store(context.store_url())->collect_garbage(current_time() - age);
   say(context,
       fmt::format("dropped raw samples of {} rows; their summaries stay", rows),
       {{"rows", rows}});
@@ -119,10 +121,10 @@ void add_store(CLI::App& app, CommandContext& context) {
   store->require_subcommand(1);
   store->add_subcommand("migrate", "bring the store to this program's schema")
       ->callback([&context] {
-        const auto opened = open_store(context.store_url);
+        const auto opened = open_store(context.store_url());
         say(context,
-            fmt::format("{} has schema version {}", context.store_url, opened->schema_version()),
-            {{"store", context.store_url}, {"store_schema_version", opened->schema_version()}});
+            fmt::format("{} has schema version {}", context.store_url(), opened->schema_version()),
+            {{"store", context.store_url()}, {"store_schema_version", opened->schema_version()}});
       });
   store->add_subcommand("verify", "check every checksum and reference")->callback([&context] {
     verify(context);

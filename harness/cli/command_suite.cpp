@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/json_text.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/work/suite_models.hpp"
@@ -22,7 +23,7 @@ void add_suite(CLI::App& app, CommandContext& context) {
     const ResolvedSuite resolved = resolve_suite(context.models, read_suite(find_suite(*name)));
     nlohmann::json document = nlohmann::json::parse(to_json(resolved));
     document["schema_version"] = 1;
-    std::cout << document.dump(2) << '\n';
+    std::cout << json_text(document, 2) << '\n';
   });
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "harness/base/error.hpp"
+#include "harness/cli/option_checks.hpp"
 #include "harness/session/mlperf/mlperf_logs.hpp"
 
 namespace plumb {
@@ -116,7 +117,7 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
   run.add_option("--target-rate",
                  options.target_rate,
                  "server's queries a second; default: the highest valid rate is searched for")
-      ->check(CLI::PositiveNumber)
+      ->check(positive_number())
       ->group("Scenarios");
   run.add_option("--max-batch",
                  options.maximum_batch,

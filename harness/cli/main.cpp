@@ -1,22 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <exception>
+#include <span>
+#include <system_error>
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/progress_line.hpp"
+#include "harness/cli/option_checks.hpp"
+#include "harness/cli/terminal/messages.hpp"
+#include "harness/cli/terminal/progress_line.hpp"
+#include "harness/cli/terminal/standard_output.hpp"
 #include "harness/cli/zoo_models.hpp"
 #include "harness/session/host/build_facts.hpp"
-#include "harness/session/host/user_paths.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
+namespace plumb {
 namespace {
 
 std::atomic<bool> stop_wanted{false};
@@ -32,8 +36,7 @@ void on_signal(int signal) {
   stop_wanted.store(true);
 }
 
-int run(int argc, char** argv) {
-  using namespace plumb;
+int run(int argc, char** argv, StandardOutput& output) {
   CLI::App app(
       "Plumbline hangs a lower bound beside every deep-learning model, and shows how far a library "
       "is from it.",
@@ -50,19 +53,20 @@ int run(int argc, char** argv) {
   const ZooModels models;
   ProgressLine progress;
   CommandContext context{.version = kPlumbVersion,
-                         .store_url = "",
+                         .named_store = "",
                          .json = false,
                          .stop = stop_wanted,
                          .models = models,
-                         .progress = progress};
+                         .progress = progress,
+                         .output = output};
   app.add_option("--store",
-                 context.store_url,
+                 context.named_store,
                  "where results are kept: sqlite:PATH (default: the user's data folder)")
       ->envname("PLUMB_STORE");
   app.add_flag("--json", context.json, "print one JSON document on stdout");
   app.parse_complete_callback([&] {
-    if (context.store_url.empty()) {
-      context.store_url = default_store_url();
+    if (context.json) {
+      output.pass_bytes();
     }
   });
 
@@ -73,37 +77,63 @@ int run(int argc, char** argv) {
         add_push,    add_export, add_stacks, add_preview,   add_store,   add_regret}) {
     add(app, context);
   }
+  check_values(app);
   try {
+    refuse_empty_values(app, std::span(argv, static_cast<std::size_t>(argc)));
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(Error::Kind::kUser);
+    if (error.get_exit_code() == 0) {
+      return app.exit(error);
+    }
+    say(error.what());
+    say("Run with --help for more information.");
+    return static_cast<int>(Error::Kind::kUser);
   }
   return stop_signal != 0 && context.exit_status == 0 ? 128 + stop_signal : context.exit_status;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  spdlog::set_default_logger(spdlog::stderr_color_mt("plumb"));
-  spdlog::set_pattern("%^%l%$: %v");
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGXFSZ, SIG_IGN);  // A write beyond `ulimit -f` fails like one to a full disk.
+/// Runs the program and says what ended it. Returns the exit status.
+int guarded_run(int argc, char** argv, StandardOutput& output) {
   try {
-    return run(argc, argv);
-  } catch (const plumb::Error& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
+    return run(argc, argv, output);
+  } catch (const Error& error) {
+    say(fmt::format("error: {}", error.what()));
     return error.exit_status();
-  } catch (const plumb::WorkerDied& death) {
-    const plumb::Error error = plumb::lost_worker(death, "it was asked");
-    fmt::print(stderr, "error: {}\n", error.what());
+  } catch (const WorkerDied& death) {
+    const Error error = lost_worker(death, "it was asked");
+    say(fmt::format("error: {}", error.what()));
     return error.exit_status();
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "error: out of memory: close other programs, or measure smaller models\n");
-    return static_cast<int>(plumb::Error::Kind::kEnvironment);
+    say("error: out of memory: close other programs, or measure smaller models");
+    return static_cast<int>(Error::Kind::kEnvironment);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "internal error: {}; please report this bug\n", error.what());
-    return static_cast<int>(plumb::Error::Kind::kInternal);
+    say(fmt::format("internal error: {}; please report this bug", error.what()));
+    return static_cast<int>(Error::Kind::kInternal);
   }
+}
+
+/// Writes what is left of standard output. Returns the exit status: that of the command, unless it
+/// was 0 and its output is lost. Whoever closes a pipe, such as `head`, wants no more of it.
+int finish_output(StandardOutput& output, int status) {
+  const int fault = output.finish();
+  if (fault == 0 || fault == EPIPE) {
+    return status;
+  }
+  say(fmt::format("error: standard output could not be written: {}",
+                  std::generic_category().message(fault)));
+  return status == 0 ? static_cast<int>(Error::Kind::kEnvironment) : status;
+}
+
+}  // namespace
+}  // namespace plumb
+
+int main(int argc, char** argv) {
+  plumb::hold_standard_descriptors();
+  plumb::log_to_terminal();
+  std::signal(SIGINT, plumb::on_signal);
+  std::signal(SIGTERM, plumb::on_signal);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // A write beyond `ulimit -f` fails like one to a full disk.
+  plumb::StandardOutput output;
+  return plumb::finish_output(output, plumb::guarded_run(argc, argv, output));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <filesystem>
 #include <span>
@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "harness/base/whole_file.hpp"
+#include "harness/cli/terminal/messages.hpp"
 #include "reporting/formats/output_format.hpp"
 
 namespace plumb {
 
 /// Writes the location of a report to stderr.
 inline void announce_report(const std::filesystem::path& file) {
-  fmt::print(stderr, "report: {}\n", std::filesystem::absolute(file).string());
+  say(fmt::format("report: {}", std::filesystem::absolute(file).string()));
 }
 
 /// Writes one report to each file, in the format that its extension chooses. Throws Error{kUser}

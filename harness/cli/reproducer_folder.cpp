@@ -10,6 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/whole_file.hpp"
+#include "harness/cli/terminal/messages.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/reproducer_documents.hpp"
 
@@ -115,7 +116,7 @@ void write_reproducer(const std::filesystem::path& folder,
     const std::string log = api_log(request, reproducer, options);
     write_whole_file(folder / "api.log", [&](std::ostream& out) { out << log; });
   }
-  fmt::print(stderr, "reproducer: {}\n", std::filesystem::absolute(folder).string());
+  say(fmt::format("reproducer: {}", std::filesystem::absolute(folder).string()));
 }
 
 }  // namespace plumb

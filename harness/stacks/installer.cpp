@@ -87,7 +87,7 @@ void run_installer(const std::string& program,
   const std::vector<std::string> last = read_lines(output, log);
   const auto status = child.wait(Seconds(10.0));
   if (!status || *status != 0) {
-    throw Error(kind, fmt::format("{}:\n  {}", what, fmt::join(last, "\n  ")));
+    throw Error(kind, fmt::format("{}: {}", what, fmt::join(last, "; ")));
   }
 }
 

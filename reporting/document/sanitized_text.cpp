@@ -45,8 +45,8 @@ std::optional<CodePoint> first_of(std::string_view text) {
 
 bool drives_the_reader(std::uint32_t value) {
   return value < 0x20U || (value >= 0x7FU && value < 0xA0U) || value == 0x2028U ||
-         value == 0x2029U || (value >= 0x202AU && value <= 0x202EU) ||
-         (value >= 0x2066U && value <= 0x2069U);
+         value == 0x2029U || value == 0x061CU || value == 0x200EU || value == 0x200FU ||
+         (value >= 0x202AU && value <= 0x202EU) || (value >= 0x2066U && value <= 0x2069U);
 }
 
 }  // namespace

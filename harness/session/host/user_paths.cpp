@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <utility>
 
 #include "harness/base/error.hpp"
 
@@ -17,12 +18,19 @@ std::string variable(const char* name) {
 
 }  // namespace
 
-std::filesystem::path data_folder() {
+std::optional<std::filesystem::path> known_data_folder() {
   if (const std::string data = variable("XDG_DATA_HOME"); !data.empty()) {
     return std::filesystem::path(data) / "plumb";
   }
   if (const std::string home = variable("HOME"); !home.empty()) {
     return std::filesystem::path(home) / ".local/share/plumb";
+  }
+  return std::nullopt;
+}
+
+std::filesystem::path data_folder() {
+  if (std::optional<std::filesystem::path> folder = known_data_folder()) {
+    return *std::move(folder);
   }
   throw Error(Error::Kind::kEnvironment,
               "neither XDG_DATA_HOME nor HOME is set, so there is no place for the store: "
@@ -42,22 +50,26 @@ std::filesystem::path executable_folder() {
 
 std::filesystem::path find_suite(const std::string& name) {
   namespace fs = std::filesystem;
-  const fs::path installed = executable_folder().parent_path() / "share/plumb/suites";
-  const std::vector<fs::path> places{
-      name, data_folder() / "suites" / (name + ".toml"), installed / (name + ".toml")};
-  std::string looked;
+  std::vector<fs::path> places{name};
+  if (!name.ends_with(".toml")) {
+    if (const std::optional<fs::path> data = known_data_folder()) {
+      places.push_back(*data / "suites" / (name + ".toml"));
+    }
+    places.push_back(executable_folder().parent_path() / "share/plumb/suites" / (name + ".toml"));
+  }
+  std::vector<std::string> looked;
   for (const fs::path& place : places) {
     std::error_code error;
     if (fs::is_regular_file(place, error)) {
       return place;
     }
-    looked += fmt::format("\n  {}", place.string());
+    looked.push_back(fmt::format("'{}'", place.string()));
   }
   throw Error(Error::Kind::kUser,
-              fmt::format("there is no suite '{}'; looked for{}\ngive the path of a .toml file, "
+              fmt::format("there is no suite '{}'; looked for {}; give the path of a .toml file, "
                           "such as suites/quick.toml",
                           name,
-                          looked));
+                          fmt::join(looked, ", ")));
 }
 
 }  // namespace plumb

@@ -2,13 +2,16 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace plumb {
 
-/// Returns $XDG_DATA_HOME/plumb or ~/.local/share/plumb. Throws Error{kEnvironment} if neither
-/// variable is set.
+/// Returns $XDG_DATA_HOME/plumb or ~/.local/share/plumb. Absent: neither variable is set.
+[[nodiscard]] std::optional<std::filesystem::path> known_data_folder();
+
+/// Returns the same. Throws Error{kEnvironment} if neither variable is set.
 [[nodiscard]] std::filesystem::path data_folder();
 
 /// Returns $PLUMB_STORE, or else `sqlite:` and the path of the default store in the data folder.

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/session/host/worker_choice.hpp"
 
+#include <filesystem>
+#include <optional>
+
 #include "harness/session/host/user_paths.hpp"
 #include "harness/worker/protocol/stack.hpp"
 
@@ -8,11 +11,15 @@ namespace plumb {
 
 WorkerOptions worker_options(const std::string& stack, int threads) {
   WorkerOptions options;
-  options.stack = load_stack(stack, data_folder() / "stacks");
+  const std::optional<std::filesystem::path> data =
+      stack == "default" ? known_data_folder() : data_folder();
+  options.stack = load_stack(stack, data.value_or("") / "stacks");
   options.threads = threads;
-  // Each stack has a cache of its own: one version must not find what another has compiled.
-  options.stack.variables.try_emplace("CUDA_CACHE_PATH",
-                                      (data_folder() / "kernels" / options.stack.name).string());
+  if (data) {
+    // Each stack has a cache of its own: one version must not find what another has compiled.
+    options.stack.variables.try_emplace("CUDA_CACHE_PATH",
+                                        (*data / "kernels" / options.stack.name).string());
+  }
   options.search_path = {executable_folder().parent_path() / "libexec/plumb"};
   return options;
 }

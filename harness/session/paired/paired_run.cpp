@@ -50,13 +50,13 @@ void refuse_unlike(const PairedRun& baseline, const PairedRun& candidate) {
   for (const EnvironmentDifference& each :
        environment_diff(baseline.header.environment, candidate.header.environment)) {
     if (each.identity && !is_varied(each.name, varied)) {
-      unlike += fmt::format("\n  {}: '{}' and '{}'", each.name, each.baseline, each.candidate);
+      unlike += fmt::format(" {}: '{}' and '{}';", each.name, each.baseline, each.candidate);
     }
   }
   if (!unlike.empty()) {
     throw Error(Error::Kind::kRefused,
                 "the stacks differ in more than their libraries:" + unlike +
-                    "\nonly stacks of one backend on one device are compared in pairs");
+                    " only stacks of one backend on one device are compared in pairs");
   }
 }
 

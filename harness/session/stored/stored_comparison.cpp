@@ -267,13 +267,13 @@ void check_alike(const RunRecord& baseline,
        environment_diff(left.environment, right.environment)) {
     if (difference.identity && !is_varied(difference.name, varied)) {
       unlike += fmt::format(
-          "\n  {}: '{}' and '{}'", difference.name, difference.baseline, difference.candidate);
+          " {}: '{}' and '{}';", difference.name, difference.baseline, difference.candidate);
     }
   }
   if (!unlike.empty()) {
     throw Error(Error::Kind::kRefused,
                 "the runs were measured in unlike environments:" + unlike +
-                    "\nname what differs on purpose: --vary stack, --vary driver, --vary FACT");
+                    " name what differs on purpose: --vary stack, --vary driver, --vary FACT");
   }
   if (left.suite_hash != right.suite_hash && !is_varied("suite", varied)) {
     throw Error(Error::Kind::kRefused,

@@ -63,12 +63,17 @@ const nlohmann::json& list_in(const nlohmann::json& document,
   return *found;
 }
 
-std::string id_in(const nlohmann::json& entry, const Place& place) {
+/// Reads the id of an entry, which no entry before it has.
+std::string id_in(const nlohmann::json& entry, std::set<std::string>& known, const Place& place) {
   const auto found = entry.is_object() ? entry.find("id") : entry.end();
   if (found == entry.end() || !found->is_string()) {
     place.fail("expected an object with a text 'id'");
   }
-  return found->get<std::string>();
+  std::string id = found->get<std::string>();
+  if (!known.insert(id).second) {
+    place.fail(fmt::format("the id '{}' is there twice", id));
+  }
+  return id;
 }
 
 std::vector<double> numbers(const nlohmann::json& entry,
@@ -100,6 +105,13 @@ PairedSamples pairs_in(const nlohmann::json& entry, std::string name, const Plac
   samples.name = std::move(name);
   samples.baseline = numbers(entry, "baseline", true, place);
   samples.candidate = numbers(entry, "candidate", true, place);
+  if (samples.baseline.size() != samples.candidate.size()) {
+    place.fail(
+        fmt::format("{} values in 'baseline' and {} in 'candidate': rounds are pairs; null "
+                    "stands for one that failed",
+                    samples.baseline.size(),
+                    samples.candidate.size()));
+  }
   return samples;
 }
 
@@ -169,10 +181,7 @@ std::vector<PairedQuestion> read_paired_samples(const std::filesystem::path& fil
   for (const nlohmann::json& entry : list_in(document, "comparisons", top)) {
     const Place place = top.at(fmt::format("comparisons/{}", questions.size()));
     PairedQuestion question;
-    question.id = id_in(entry, place);
-    if (!ids.insert(question.id).second) {
-      place.fail(fmt::format("the id '{}' is there twice", question.id));
-    }
+    question.id = id_in(entry, ids, place);
     if (const auto whole = entry.find("end_to_end"); whole != entry.end()) {
       question.end_to_end = pairs_in(*whole, "end_to_end", place.at("end_to_end"));
     }
@@ -197,9 +206,10 @@ std::vector<NamedSeries> read_series(const std::filesystem::path& file) {
   const nlohmann::json document = read_json(file);
   const Place top{"'" + file.string() + "'"};
   std::vector<NamedSeries> result;
+  std::set<std::string> ids;
   for (const nlohmann::json& entry : list_in(document, "series", top)) {
     const Place place = top.at(fmt::format("series/{}", result.size()));
-    std::string id = id_in(entry, place);
+    std::string id = id_in(entry, ids, place);
     result.push_back({std::move(id), numbers(entry, "values", true, place)});
   }
   return result;
@@ -212,9 +222,10 @@ AnnotatedSet read_annotated_series(const std::filesystem::path& file) {
     return read_dataset(document, file);
   }
   AnnotatedSet set;
+  std::set<std::string> ids;
   for (const nlohmann::json& entry : list_in(document, "series", top)) {
     const Place place = top.at(fmt::format("series/{}", set.series.size()));
-    std::string id = id_in(entry, place);
+    std::string id = id_in(entry, ids, place);
     NamedSeries series{std::move(id), numbers(entry, "values", true, place)};
     const auto found = entry.find("change_points");
     if (found == entry.end()) {

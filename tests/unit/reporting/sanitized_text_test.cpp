@@ -21,6 +21,13 @@ TEST(SanitizedText, keeps_control_characters_from_the_terminal) {
             "a?b?c");
 }
 
+TEST(SanitizedText, has_no_controls_of_direction) {
+  for (const std::string control :
+       {"\u061c", "\u200e", "\u200f", "\u202a", "\u202e", "\u2066", "\u2069"}) {
+    EXPECT_EQ(sanitize_utf8("a" + control + "b"), "a?b");
+  }
+}
+
 TEST(SanitizedText, replaces_what_is_not_utf8) {
   EXPECT_EQ(sanitize_utf8("a\xff"), "a\xef\xbf\xbd");
   EXPECT_EQ(sanitize_utf8("\xc3("), "\xef\xbf\xbd(");

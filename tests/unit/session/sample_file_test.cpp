@@ -107,7 +107,13 @@ TEST_F(SampleFile, says_where_a_file_is_wrong) {
           pairs,
           R"({"comparisons":[{"id":"a","layers":{"x":{"baseline":[],"candidate":[]}}},{"id":"a","layers":{}}]})"),
       HasSubstr("there twice"));
+  EXPECT_THAT(
+      fault(pairs,
+            R"({"comparisons":[{"id":"a","end_to_end":{"baseline":[1,2],"candidate":[1]}}]})"),
+      HasSubstr("comparisons/0/end_to_end: 2 values in 'baseline' and 1 in 'candidate'"));
   EXPECT_THAT(fault(series, R"({"series":[{"id":"s","values":[1,"x"]}]})"), HasSubstr("value 1"));
+  EXPECT_THAT(fault(series, R"({"series":[{"id":"s","values":[1]},{"id":"s","values":[2]}]})"),
+              HasSubstr("series/1: the id 's' is there twice"));
   EXPECT_THAT(fault(series, R"({"series":[{"id":7,"values":[1]}]})"), HasSubstr("text 'id'"));
   EXPECT_THAT(fault(series, R"({"series":[{"id":"s","values":[1e999]}]})"),
               HasSubstr("is no JSON"));

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/progress_line.hpp"
+#include "harness/cli/terminal/progress_line.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdio>
+
+#include "harness/cli/terminal/messages.hpp"
 
 namespace plumb {
 namespace {
@@ -20,6 +22,18 @@ std::string clock_text(Seconds time) {
 std::size_t terminal_width() {
   winsize size{};
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+/// Returns the beginning of a line of UTF-8: at most so many characters, none of them cut.
+std::string first_columns(const std::string& line, std::size_t columns) {
+  std::size_t end = 0;
+  for (; end < line.size(); ++end) {
+    const bool begins = (static_cast<unsigned char>(line[end]) & 0xC0U) != 0x80U;
+    if (begins && columns-- == 0) {
+      break;
+    }
+  }
+  return line.substr(0, end);
 }
 
 }  // namespace
@@ -53,12 +67,11 @@ void ProgressLine::show(const Progress& progress) {
     line += "  " + progress.current;
   }
   if (terminal_) {
-    line.resize(std::min(line.size(), terminal_width() - 1));
-    fmt::print(stderr, "\r\x1b[K{}", line);
+    fmt::print(stderr, "\r\x1b[K{}", first_columns(message_line(line), terminal_width() - 1));
     std::fflush(stderr);
     drawn_ = true;
   } else {
-    fmt::print(stderr, "{}\n", line);
+    say(line);
   }
 }
 

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/terminal/messages.hpp"
+
+#include <fmt/format.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr std::size_t kMaxQuoted = 500;
+constexpr std::size_t kMaxMessage = 4000;
+constexpr std::size_t kMessageHead = 3400;  // and a few words between head and tail
+constexpr std::size_t kMessageTail = 500;
+
+/// Returns the greatest length up to a limit at which no character of UTF-8 is cut.
+std::size_t whole_characters(std::string_view text, std::size_t at_most) {
+  std::size_t length = std::min(at_most, text.size());
+  while (length > 0 && length < text.size() &&
+         (static_cast<unsigned char>(text[length]) & 0xC0U) == 0x80U) {
+    --length;
+  }
+  return length;
+}
+
+/// Returns where quoted text ends that begins behind `from`: at a quote before a space or a mark.
+std::size_t end_of_quoted(std::string_view text, std::size_t from) {
+  constexpr std::string_view kBehind = " :;,.)]\"";
+  for (std::size_t end = text.find('\'', from); end != std::string_view::npos;
+       end = text.find('\'', end + 1)) {
+    if (end + 1 == text.size() || kBehind.find(text[end + 1]) != std::string_view::npos) {
+      return end;
+    }
+  }
+  return text.size();
+}
+
+/// Takes out what nlohmann::json puts before its messages: "[json.exception.parse_error.101] ".
+std::string without_exception_names(std::string text) {
+  constexpr std::string_view kBegin = "[json.exception.";
+  for (std::size_t begin = text.find(kBegin); begin != std::string::npos;
+       begin = text.find(kBegin, begin)) {
+    const std::size_t end = text.find("] ", begin);
+    if (end == std::string::npos) {
+      break;
+    }
+    text.erase(begin, end + 2 - begin);
+  }
+  return text;
+}
+
+std::string with_short_quotes(std::string_view text) {
+  constexpr std::string_view kBefore = " :;,(=[\"";
+  std::string result;
+  std::size_t done = 0;
+  for (std::size_t quote = text.find('\''); quote != std::string_view::npos;
+       quote = text.find('\'', done)) {
+    const bool opens = quote == 0 || kBefore.find(text[quote - 1]) != std::string_view::npos;
+    const std::size_t end = opens ? end_of_quoted(text, quote + 1) : quote;
+    if (end > quote + 1 + kMaxQuoted) {
+      const std::string_view quoted = text.substr(quote + 1, end - quote - 1);
+      result += text.substr(done, quote + 1 - done);
+      result += quoted.substr(0, whole_characters(quoted, kMaxQuoted));
+      result += "…";
+      done = end;
+    }
+    const std::size_t next = std::min(end + 1, text.size());
+    result += text.substr(done, next - done);
+    done = next;
+  }
+  result += text.substr(done);
+  return result;
+}
+
+std::string with_short_middle(const std::string& text) {
+  if (text.size() <= kMaxMessage) {
+    return text;
+  }
+  const std::size_t head = whole_characters(text, kMessageHead);
+  const std::size_t tail = whole_characters(text, text.size() - kMessageTail);
+  return fmt::format(
+      "{}… ({} bytes left out) …{}", text.substr(0, head), tail - head, text.substr(tail));
+}
+
+/// Formatter of log messages as message_line() returns them, behind their coloured level.
+class LineFormatter final : public spdlog::formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
+    const std::string line = message_line({message.payload.data(), message.payload.size()});
+    spdlog::details::log_msg safe = message;
+    safe.payload = line;
+    pattern_.format(safe, out);
+    message.color_range_start = safe.color_range_start;
+    message.color_range_end = safe.color_range_end;
+  }
+  [[nodiscard]] std::unique_ptr<spdlog::formatter> clone() const override {
+    return std::make_unique<LineFormatter>();
+  }
+
+ private:
+  spdlog::pattern_formatter pattern_{"%^%l%$: %v"};
+};
+
+}  // namespace
+
+std::string message_line(std::string_view text) {
+  std::string line(text.substr(0, text.find_last_not_of(" \t\r\n") + 1));
+  std::replace_if(
+      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\r' || c == '\t'; }, ' ');
+  return with_short_middle(with_short_quotes(without_exception_names(sanitize_utf8(line))));
+}
+
+void say(std::string_view text) {
+  const std::string line = message_line(text) + '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void log_to_terminal() {
+  spdlog::set_default_logger(spdlog::stderr_color_mt("plumb"));
+  spdlog::set_formatter(std::make_unique<LineFormatter>());
+}
+
+}  // namespace plumb

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace plumb {
+
+/// Returns a message as the terminal gets it: one line, with nothing in it that drives a terminal.
+/// Of quoted text at most 500 bytes are shown, and of the whole about 4,000.
+[[nodiscard]] std::string message_line(std::string_view text);
+
+/// Writes a message as one line on standard error.
+void say(std::string_view text);
+
+/// Makes log messages lines on standard error, each as message_line() returns it.
+void log_to_terminal();
+
+}  // namespace plumb

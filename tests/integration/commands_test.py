@@ -58,6 +58,14 @@ class Run(Command):
             self.assertIn("mine.toml:3: model 'bert-base' has no axis 'sequnce'; did you mean 'sequence'?", error)
         self.assertIn("did you mean 'sequence'?", self.plumb("model", "show", "bert-base", "--dim", "sequenc=4", expect=2).stderr)
 
+    def test_a_missing_file_is_no_misspelt_name(self):
+        for command in (("model", "show", "nope.onnx"), ("run", "--model", "nope.onnx", "--stack", "fake")):
+            error = self.plumb(*command, expect=2).stderr
+            self.assertIn("nope.onnx", error)
+            self.assertNotIn("did you mean", error)
+        self.assertIn("did you mean 'lenet'?", self.plumb("model", "show", "lenett", expect=2).stderr)
+        self.assertIn("int8", self.plumb("run", "--help").stdout)
+
     def test_shows_every_axis_of_a_suite_and_a_model(self):
         suite = self.suite('[[model]]\nname = "bert-base"\n')
         self.assertEqual(self.json("suite", "show", suite)["models"][0]["dims"], {"sequence": 128})

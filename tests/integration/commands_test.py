@@ -342,6 +342,20 @@ class Look(Command):
             self.plumb("report", "@latest", "-o", path)
             self.assertIn("lenet", path.read_text())
 
+    def test_gc_removes_old_runs_and_says_so(self):
+        self.run_tiny()
+        self.plumb("baseline", "set", "@latest", "--reason", "the first")
+        self.run_tiny(reuse="never")
+        self.run_tiny(reuse="never")
+        kept = self.json("store", "gc", "--older-than", "90d")
+        self.assertEqual((kept["removed_runs"], kept["runs"]), (0, 3))
+        collected = self.json("store", "gc", "--older-than", "1us")
+        self.assertEqual((collected["removed_runs"], collected["runs"]), (1, 2), "the baseline and the newest stay")
+        self.assertLess(collected["after_bytes"], collected["before_bytes"])
+        self.assertIn("removed 0 runs older than 90d; 2 stay", self.plumb("store", "gc").stdout)
+        self.assertEqual(self.json("store", "verify")["faults"], [])
+        self.assertEqual(len(self.json("bound")["models"]), 1)
+
     def test_export_and_import_are_idempotent(self):
         self.run_tiny()
         lines = self.folder / "runs.jsonl"

@@ -24,6 +24,12 @@ std::string shell_word(std::string_view text) {
   return quoted + "'";
 }
 
+/// Returns a path without its folder if it is absolute. Pages that are served show commands, and
+/// must not tell where a user's files lie.
+std::string without_folder(const std::string& path) {
+  return path.starts_with('/') ? path.substr(path.rfind('/') + 1) : path;
+}
+
 /// Returns the file of a run's model, or its name if it has none.
 std::string file_or_name(const RunHeader& run, const std::string& model) {
   const auto document = nlohmann::json::parse(run.resolved_suite, nullptr, false);
@@ -31,7 +37,7 @@ std::string file_or_name(const RunHeader& run, const std::string& model) {
     for (const auto& entry : document["graphs"]) {
       if (entry.value("model", "") == model && entry.contains("path") &&
           entry["path"].is_string()) {
-        return entry["path"].get<std::string>();
+        return without_folder(entry["path"].get<std::string>());
       }
     }
   }
@@ -56,7 +62,8 @@ std::string enabling_command(const RunHeader& run,
   const std::string suite = run.command.size() > kSuite ? run.command[kSuite] : "";
   std::string command = "plumb run";
   if (!suite.empty()) {
-    command += fmt::format(" {} --model {}", shell_word(suite), shell_word(instance.model));
+    command += fmt::format(
+        " {} --model {}", shell_word(without_folder(suite)), shell_word(instance.model));
   } else {
     command += " --model " + shell_word(file_or_name(run, instance.model));
     command += instance.batch == 1 ? "" : fmt::format(" --batch {}", instance.batch);

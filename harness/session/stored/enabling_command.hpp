@@ -10,7 +10,8 @@
 namespace plumb {
 
 /// Returns the command that executes a model of a run in a mode, with the run's suite, stack and
-/// threads. Branches side by side get two threads at least.
+/// threads. Branches side by side get two threads at least. Files that were named by an absolute
+/// path are named without their folder: the command is for that folder.
 [[nodiscard]] std::string enabling_command(const RunHeader& run,
                                            const ModelInstance& instance,
                                            std::string_view mode);

@@ -72,6 +72,12 @@ std::string sentence_of(const ModelSummary& summary) {
          (summary.hardware ? time_text(*summary.hardware) : std::string("is not known"));
 }
 
+void write_findings(const std::vector<std::string>& findings, std::ostream& out) {
+  for (const std::string& finding : findings) {
+    out << "  ! " << sanitize_utf8(finding) << '\n';
+  }
+}
+
 std::string measured_cell(const ModeSummary& mode) {
   if (mode.execution == nullptr) {
     return kUnknown;
@@ -95,6 +101,9 @@ void write_summary_of(const ModelBounds& model, std::ostream& out) {
   }
   table.write(out);
   write_loads_of(model, out);
+  if (!model.loads.empty()) {
+    write_findings(model.findings, out);  // why a load is INVALID
+  }
   out << '\n';
 }
 
@@ -121,9 +130,7 @@ void write_all_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
   }
   table.write(out);
   write_loads_of(model, out);
-  for (const std::string& finding : all_findings(model)) {
-    out << "  ! " << sanitize_utf8(finding) << '\n';
-  }
+  write_findings(all_findings(model), out);
   constexpr std::size_t kMost = 5;
   for (std::size_t i = 0; i < std::min(kMost, model.unsupported.size()); ++i) {
     const auto& layer = model.unsupported[i];

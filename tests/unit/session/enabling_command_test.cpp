@@ -22,7 +22,7 @@ TEST(EnablingCommand, names_the_file_and_the_batch_of_a_model_without_a_suite) {
   run.environment.identity["threads"] = "1";
   run.resolved_suite = R"({"graphs":[{"model":"mine","path":"/m/it's.onnx"}]})";
   EXPECT_EQ(enabling_command(run, {"mine", 8, "f32"}, "parallel_branches"),
-            "plumb run --model '/m/it'\\''s.onnx' --batch 8 --threads 2 --mode parallel_branches");
+            "plumb run --model 'it'\\''s.onnx' --batch 8 --threads 2 --mode parallel_branches");
   EXPECT_EQ(enabling_command(run, {"lenet", 1, "f32"}, "bf16"),
             "plumb run --model lenet --mode bf16");
 }

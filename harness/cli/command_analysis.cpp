@@ -25,6 +25,7 @@ struct AnalysisOptions {
   std::string run = "@latest";
   std::vector<std::string> models;
   std::string output;
+  bool all = false;
   bool dashboard = false;
   double days = 90.0;
 };
@@ -73,10 +74,14 @@ void add_bound(CLI::App& app, CommandContext& context) {
   CLI::App* const command =
       app.add_subcommand("bound", "lower bounds of a run's models, and what they are made of");
   add_run_options(*command, *options);
+  command->add_flag("--all",
+                    options->all,
+                    "every bound with its interval, completeness and age, and all findings");
   command->callback([&context, options] {
     write_bounds(analyze(context, *options),
                  context.json ? OutputMode::kJson : OutputMode::kText,
-                 std::cout);
+                 std::cout,
+                 options->all ? Detail::kAll : Detail::kShort);
   });
 }
 

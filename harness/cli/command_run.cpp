@@ -129,8 +129,8 @@ void add_run(CLI::App& app, CommandContext& context) {
       "--mode",
       options->modes,
       "how models are executed end to end: plain, or best_variant, bf16, channels_last, "
-      "fusion and parallel_branches joined by '+'; may be repeated; default: every mode that the "
-      "run has times for, on one path");
+      "fusion, int8 and parallel_branches joined by '+'; may be repeated; default: every mode "
+      "that the run has times for, on one path");
   run->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

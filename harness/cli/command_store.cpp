@@ -3,10 +3,13 @@
 
 #include <CLI/CLI.hpp>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <system_error>
 
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
@@ -17,6 +20,7 @@
 #include "harness/store/derived_payload.hpp"
 #include "harness/store/store.hpp"
 #include "harness/suite/suite.hpp"
+#include "reporting/document/quantity_text.hpp"
 
 namespace plumb {
 namespace {
@@ -105,13 +109,50 @@ void import_runs(CommandContext& context, const std::string& file) {
   say(context, fmt::format("{} new runs", count), {{"new_runs", count}});
 }
 
+/// Returns the file of a store, if it is one.
+std::optional<std::filesystem::path> store_file(const std::string& url) {
+  constexpr std::string_view kScheme = "sqlite:";
+  return url.starts_with(kScheme) ? std::optional<std::filesystem::path>(url.substr(kScheme.size()))
+                                  : std::nullopt;
+}
+
+/// Returns the size of a store's file with its log.
+Bytes size_of(const std::optional<std::filesystem::path>& file) {
+  Bytes total;
+  for (const char* const end : {"", "-wal"}) {
+    std::error_code error;
+    const auto size = file ? std::filesystem::file_size(file->string() + end, error) : 0;
+    total += Bytes{error ? 0 : static_cast<std::int64_t>(size)};
+  }
+  return total;
+}
+
 void collect_garbage(CommandContext& context, const std::string& older_than) {
   const auto age =
       std::chrono::duration_cast<std::chrono::microseconds>(parse_duration(older_than));
-  const std::size_t rows = open_store(context.store_url())->collect_garbage(current_time() - age);
+  const std::optional<std::filesystem::path> file = store_file(context.store_url());
+  const auto store = open_store(context.store_url());
+  const Bytes before = size_of(file);
+  const CollectedGarbage collected = store->collect_garbage(current_time() - age);
+  const Bytes after = size_of(file);
+  const std::size_t left = store->runs().size();
   say(context,
-      fmt::format("dropped raw samples of {} rows; their summaries stay", rows),
-      {{"rows", rows}});
+      fmt::format("removed {} run{} older than {}; {} stay{} (newer, tagged, baselines, and what "
+                  "they need); dropped samples or races of {} more rows; the file went from {} to "
+                  "{}",
+                  collected.runs,
+                  collected.runs == 1 ? "" : "s",
+                  older_than,
+                  left,
+                  left == 1 ? "s" : "",
+                  collected.rows,
+                  bytes_text(before),
+                  bytes_text(after)),
+      {{"removed_runs", collected.runs},
+       {"runs", left},
+       {"rows", collected.rows},
+       {"before_bytes", before.value},
+       {"after_bytes", after.value}});
 }
 
 }  // namespace
@@ -146,7 +187,9 @@ void add_store(CLI::App& app, CommandContext& context) {
 
   const auto age = std::make_shared<std::string>("90d");
   CLI::App* const gc =
-      store->add_subcommand("gc", "drop raw samples of old runs without a tag; summaries stay");
+      store->add_subcommand("gc",
+                            "remove old runs and shrink the file; tagged runs, baselines and what "
+                            "they need stay");
   gc->add_option("--older-than", *age, "age, such as 90d")->capture_default_str();
   gc->callback([&context, age] { collect_garbage(context, *age); });
 }

@@ -10,8 +10,18 @@
 namespace plumb {
 namespace {
 
+bool looks_like_a_file(const std::string& name) {
+  return name.find('/') != std::string::npos || name.ends_with(".onnx");
+}
+
 const zoo::Entry& find_entry(const std::string& name) {
   const zoo::Entry* const entry = zoo::find(name);
+  if (entry == nullptr && looks_like_a_file(name)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("there is no file '{}': check its path; for a built-in model give a "
+                            "name that `plumb model list` shows",
+                            name));
+  }
   if (entry == nullptr) {
     throw Error(
         Error::Kind::kUser,

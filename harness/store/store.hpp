@@ -34,6 +34,12 @@ struct SeriesPoint {
   SampleSummary corrected;
 };
 
+/// What a garbage collection did.
+struct CollectedGarbage {
+  std::size_t runs = 0;  ///< removed, with all their rows and derived records
+  std::size_t rows = 0;  ///< of runs that stay: lost their samples, or were removed as races
+};
+
 /// Append-only, versioned store of results, shared by several processes (docs/reference/store.md).
 /// Raw samples are kept, to 10 ps of a sample's whole time. Each call is one transaction: all of it
 /// or nothing.
@@ -115,10 +121,13 @@ class Store {
   /// importing once. Returns the number of new runs. Throws Error{kUser} with the wrong line; then
   /// nothing was imported.
   virtual std::size_t import_from(std::istream& in) = 0;
-  /// Drops raw samples and timed races of runs that started before `before` and have no tag.
-  /// Summaries and refusals stay, as do rows that tagged runs reuse or derived records refer to.
-  /// Returns the number of rows touched.
-  virtual std::size_t collect_garbage(Timestamp before) = 0;
+  /// Removes the runs that started before `before`, and gives their room back to the file system.
+  ///
+  /// Runs stay that have a tag or a decision of a person (baselines, changes), that run, that a
+  /// staying run needs (it reuses their rows, or has their calibration), and the newest. Of those
+  /// without a tag, raw samples and timed races go. Summaries and refusals stay, as do rows that
+  /// tagged runs reuse or derived records refer to.
+  virtual CollectedGarbage collect_garbage(Timestamp before) = 0;
 };
 
 /// Options for opening a store.

@@ -13,6 +13,7 @@ const kGlance = [
   ['library', 'fusion', 'library bound, fused', '#4493f8'],
   ['library', 'plain', 'library bound, layer by layer', '#1158c7'],
   ['predicted', 'plain', 'predicted (estimate)', '#2da44e'],
+  ['layer_sum', 'plain', 'sum of the layers alone (estimate)', '#bf8700'],
   ['execution', 'plain', 'measured end to end', '#bf3989'],
 ];
 
@@ -54,20 +55,26 @@ function header() {
 function overview() {
   page.append(make('h2', {}, 'Models against their bounds'));
   page.append(make('p', {class: 'quiet'}, 'No execution beats the hardware bound; none that is made of this library\'s own kernels beats the library bound. ' +
-    'The nearer the blue bars are to the grey one, the better the kernels; the nearer to each other, the less fusion and parallel branches can bring.'));
-  const values = report.models.flatMap((m) => kGlance.map(([kind, mode]) => secondsOf(m, kind, mode))).filter((v) => v > 0);
+    'A model is a line from its lowest bound to its measured time; equal distances are equal ratios. The nearer the blue points are to the grey one, the better the kernels; ' +
+    'the nearer to each other, the less fusion and parallel branches can bring.'));
+  const timesOf = (m) => kGlance.map(([kind, mode]) => secondsOf(m, kind, mode)).filter((v) => v > 0);
+  const values = report.models.flatMap(timesOf);
   const decades = values.length ? Math.log10(Math.max(...values) / Math.min(...values)) : 0;
-  page.append(chart('Bounds of every model in milliseconds, logarithmic', 110 + 84 * report.models.length, {
+  // Lengths mean nothing on a logarithmic axis, so nothing begins at its end: only positions count.
+  const lines = {type: 'bar', label: 'from bound to measured', backgroundColor: '#8c959f66', barThickness: 3, order: 1,
+    data: report.models.map((m) => { const times = timesOf(m); return times.length ? [1e3 * Math.min(...times), 1e3 * Math.max(...times)] : null; })};
+  const points = kGlance.map(([kind, mode, label, colour]) => ({
+    type: 'line', label, showLine: false, pointRadius: 6, pointHoverRadius: 8, backgroundColor: colour, borderColor: colour, order: kind === 'execution' ? -1 : 0,
+    pointStyle: kind === 'execution' ? 'rectRot' : 'circle',
+    data: report.models.map((m) => { const s = secondsOf(m, kind, mode); return s > 0 ? s * 1e3 : null; }),
+  })).filter((set) => set.data.some(known));
+  page.append(chart('Bounds and measured time of every model, as points in milliseconds, logarithmic', 130 + 44 * report.models.length, {
     type: 'bar',
-    data: {
-      labels: report.models.map(title),
-      datasets: kGlance.map(([kind, mode, label, colour]) => ({
-        label, backgroundColor: colour, barPercentage: .95, categoryPercentage: .82,
-        data: report.models.map((m) => { const s = secondsOf(m, kind, mode); return known(s) ? s * 1e3 : null; }),
-      })),
-    },
-    options: {indexAxis: 'y', scales: {x: {...logarithmic('milliseconds', decades), suggestedMax: values.length ? 1.1e3 * Math.max(...values) : 1}, y: {grid: {display: false}}},
-      plugins: {tooltip: {callbacks: {label: (item) => item.dataset.label + ': ' + time(item.raw / 1e3)}}}},
+    data: {labels: report.models.map(title), datasets: [lines, ...points]},
+    options: {indexAxis: 'y', scales: {x: {...logarithmic('milliseconds', decades), suggestedMin: values.length ? .9e3 * Math.min(...values) : .1,
+      suggestedMax: values.length ? 1.1e3 * Math.max(...values) : 1}, y: {grid: {display: false}}},
+      plugins: {legend: {labels: {usePointStyle: true}}, tooltip: {callbacks: {label: (item) => item.dataset.label + ': ' +
+        (Array.isArray(item.raw) ? item.raw.map((v) => time(v / 1e3)).join(' to ') : time(item.raw / 1e3))}}}},
   }));
   page.append(table('Only complete bounds are shown here; ÷ hardware is the fused library bound over the hardware bound.',
     ['model', 'layers measured', ...kGlance.map((kind) => '#' + kind[2]), '#÷ hardware'],
@@ -76,10 +83,10 @@ function overview() {
       return [title(m), layersOf(m), ...kGlance.map(([kind, mode]) => timeCell(secondsOf(m, kind, mode))), ratioCell(low && library ? library / low : null)];
     })));
   page.append(make('details', {}, make('summary', {}, 'Every bound with its interval'), table(
-    'hardware, library and library_parallel are bounds; predicted is an estimate; benanza_* is the metric of the Benanza paper and no bound.',
-    ['model', 'kind', 'mode', '#time', '#95% interval', 'complete', '#oldest row'],
+    'hardware, library and library_parallel are bounds; predicted and layer_sum are estimates; benanza_* is the metric of the Benanza paper and no bound.',
+    ['model', 'kind', 'mode', '#time', '#95% interval', 'complete', '#oldest row', 'lacks'],
     report.models.flatMap((m) => m.bounds.map((b) => [title(m), b.kind, b.mode, timeCell(b.seconds), interval(b.low, b.high),
-      b.complete ? 'yes' : 'NO: ' + layersOf(m) + ' layers', ageCell(b.oldest_row_seconds)])))));
+      b.complete ? 'yes' : 'NO: ' + layersOf(m) + ' layers', ageCell(b.oldest_row_seconds), b.lacks.join(', ')])))));
 }
 
 // What a scenario is about: its figure, as the command line writes it.
@@ -152,14 +159,16 @@ function roofline() {
 }
 
 function whatIfs(model) {
-  const nodes = [table('Predicted: the plan priced by its measured steps. Realised: executed end to end with it switched on. – where the run does not hold what it needs.',
-    ['what if', '#now', '#predicted', '#speed-up', '#plain, end to end', '#realised', '#speed-up ', '#error', 'how'], model.whatifs.map((w) => [w.name, timeCell(w.baseline_seconds),
+  const nodes = [table('The largest predicted saving comes first. Predicted: the plan priced by its measured steps. Realised: executed end to end with it switched on. – where the run does not hold what it needs.',
+    ['what if', '#saves', '#now, priced', '#predicted', '#speed-up', '#now, measured', '#realised', '#speed-up ', '#error', 'how', 'command'], model.whatifs.map((w) => [w.name,
+      timeCell(w.predicted_saving_seconds), timeCell(w.baseline_seconds),
       timeCell(w.why_not ? null : w.predicted_seconds), ratioCell(w.why_not ? null : w.predicted_speedup), timeCell(w.realised_baseline_seconds), timeCell(w.realised_seconds),
-      ratioCell(w.realised_speedup), w.prediction_error === null ? '–' : digits(100 * w.prediction_error) + ' % (' + digits(100 * w.prediction_error_low) + ' to ' + digits(100 * w.prediction_error_high) + ')', w.why_not ? 'not known: ' + w.why_not : w.mode]))];
+      ratioCell(w.realised_speedup), w.prediction_error === null ? '–' : digits(100 * w.prediction_error) + ' % (' + digits(100 * w.prediction_error_low) + ' to ' + digits(100 * w.prediction_error_high) + ')', w.why_not ? 'not known: ' + w.why_not : w.mode, w.command]))];
   const best = model.whatifs.find((w) => w.name === 'best_variant');
-  if (best && best.layers.length) {
+  const saved = best ? best.layers.filter((l) => l.before_seconds > l.after_seconds) : [];
+  if (saved.length) {
     nodes.push(table('Variants the library should have picked', ['layer', '#its choice', '#fastest', '#saved', 'change', 'key'],
-      best.layers.map((l) => [l.layer, timeCell(l.before_seconds), timeCell(l.after_seconds), timeCell(l.before_seconds - l.after_seconds), l.change, keyCell(l.key)])));
+      saved.map((l) => [l.layer, timeCell(l.before_seconds), timeCell(l.after_seconds), timeCell(l.before_seconds - l.after_seconds), l.change, keyCell(l.key)])));
   }
   return nodes;
 }

@@ -63,6 +63,7 @@ void slim(ModelBounds& model) {
   model.critical_steps.clear();
   model.critical_path.clear();
   model.findings.clear();
+  model.disturbances.clear();
   for (Bound& bound : model.bounds) {
     bound.inputs.clear();
   }

@@ -17,6 +17,7 @@ int main(int argc, const char* const* argv) {
   const auto make_service = [&backend, &slowed](const plumb::WorkerSetup& setup) {
     backend = plumb::onednn::load_backend(setup.libraries, plumb::onednn::default_module());
     plumb::BackendServiceOptions options;
+    options.on_processor = true;
     options.threads = setup.threads;
     options.pace = plumb::host_pace_source();
     if (const char* const slowing = std::getenv("PLUMB_TEST_SLOW_LAYERS")) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every store does to move and to shed results: export, import, garbage collection.
+#include <filesystem>
 #include <random>
 #include <sstream>
 
@@ -268,6 +269,80 @@ TEST_P(StoreTransfer, random_damage_never_gets_into_the_store) {
   EXPECT_THAT(target->verify(), IsEmpty());
 }
 
+TEST_P(StoreTransfer, garbage_collection_removes_old_runs_and_what_is_theirs) {
+  const auto store = open();
+  store->begin_run(header(kOld, 0));
+  store->append(kOld, std::vector<Measurement>{row(key(1), 5, "a"), row(key(2), 5, "a")});
+  store->put_derived(std::vector<DerivedRecord>{
+      {kOld, "bound", "lenet|1|f32", "1", {}, R"({"models":[]})", at(3)}});
+  store->finish_run(kOld, RunState::kFinished, at(3));
+  store->begin_run(header(kNew, 60));
+  const std::vector<RowId> kept =
+      store->append(kNew, std::vector<Measurement>{row(key(1), 7, "a")});
+  const CollectedGarbage collected = store->collect_garbage(at(20));
+  EXPECT_EQ(collected.runs, 1U);
+  ASSERT_THAT(store->runs(), SizeIs(1));
+  EXPECT_EQ(store->runs()[0].header.id, kNew);
+  EXPECT_THROW((void)store->find_run(kOld), Error);
+  EXPECT_THAT(store->verify(), IsEmpty());
+  // The newest points are those of what is left.
+  EXPECT_TRUE(store->latest(std::vector<SeriesQuery>{{.key = key(1).text, .environment = {}}})[0]
+                  .has_value());
+  EXPECT_FALSE(store->latest(std::vector<SeriesQuery>{{.key = key(2).text, .environment = {}}})[0]
+                   .has_value());
+  EXPECT_EQ(store->collect_garbage(at(20)).runs, 0U);
+  EXPECT_EQ(store->measurements(kNew)[0].row, kept[0]);
+}
+
+TEST_P(StoreTransfer, garbage_collection_keeps_baselines_and_what_staying_runs_need) {
+  const auto store = open();
+  constexpr const char* kAccepted = "01J00000000000000000000004";
+  constexpr const char* kCalibrated = "01J00000000000000000000005";
+  constexpr const char* kRunning = "01J00000000000000000000006";
+  for (const char* const id : {kOld, kAccepted, kCalibrated, kRunning}) {
+    store->begin_run(header(id, 0));
+    store->append(id, std::vector<Measurement>{row(key(1), 5, "a")});
+    if (id != kRunning) {
+      store->finish_run(id, RunState::kFinished, at(3));
+    }
+  }
+  const std::string environment = store->find_run(kOld).header.environment.id();
+  store->put_derived(std::vector<DerivedRecord>{
+      {kAccepted, "baseline", "baseline/models", "1", {}, R"({"reason":"first"})", at(3)},
+      {kOld, "calibration", environment, "1", {}, "{}", at(1)},
+      {kCalibrated, "calibration", environment, "1", {}, "{}", at(3)}});
+  store->begin_run(header(kNew, 60));
+  store->finish_run(kNew, RunState::kFinished, at(70));
+  EXPECT_EQ(store->collect_garbage(at(20)).runs, 1U) << "kOld: an older calibration";
+  EXPECT_THAT(store->runs(), SizeIs(4));
+  EXPECT_EQ(store->latest_calibration(environment)->run, kCalibrated);
+  EXPECT_EQ(store->collect_garbage(at(1000)).runs, 0U) << "the newest run stays";
+  EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+TEST_P(StoreTransfer, garbage_collection_gives_its_room_back) {
+  const auto store = open();
+  store->begin_run(header(kOld, 0));
+  std::vector<Measurement> rows;
+  for (int i = 0; i < 2000; ++i) {
+    rows.push_back(row(key(i % 50), 5, "a"));
+    rows.back().samples.assign(200, Seconds(1e-3 * (i + 1)));
+  }
+  store->append(kOld, rows);
+  store->finish_run(kOld, RunState::kFinished, at(3));
+  store->begin_run(header(kNew, 60));
+  const auto size = [&] {
+    std::uintmax_t bytes = 0;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(folder_.path())) {
+      bytes += file.is_regular_file() ? file.file_size() : 0;
+    }
+    return bytes;
+  };
+  const std::uintmax_t before = size();
+  EXPECT_EQ(store->collect_garbage(at(20)).runs, 1U);
+  EXPECT_LT(size(), before / 2);
+}
+
 TEST_P(StoreTransfer, garbage_collection_drops_samples_and_races_and_keeps_the_rest) {
   const auto store = open();
   const std::vector<RowId> rows = fill(*store);
@@ -275,7 +350,9 @@ TEST_P(StoreTransfer, garbage_collection_drops_samples_and_races_and_keeps_the_r
   store->append("01J00000000000000000000003",
                 std::vector<Measurement>{row(key(5), 5, "a", Purpose::kRace), row(key(5), 5)});
   // The two of kOld with samples that the tagged run does not reuse, one of them a race.
-  EXPECT_EQ(store->collect_garbage(at(20)), 2U);
+  const CollectedGarbage collected = store->collect_garbage(at(20));
+  EXPECT_EQ(collected.rows, 2U);
+  EXPECT_EQ(collected.runs, 0U) << "a staying run reuses one of its rows";
   const std::vector<StoredMeasurement> old = store->measurements(kOld);
   ASSERT_THAT(old, SizeIs(3));
   EXPECT_EQ(old[0].row, rows[1]);
@@ -286,7 +363,7 @@ TEST_P(StoreTransfer, garbage_collection_drops_samples_and_races_and_keeps_the_r
   EXPECT_EQ(store->find_run(kOld).rows_ok, 2);
   EXPECT_THAT(store->measurements("01J00000000000000000000003"), SizeIs(2)) << "too young";
   EXPECT_THAT(store->measurements(kNew)[1].measurement.samples, SizeIs(3)) << "tagged";
-  EXPECT_EQ(store->collect_garbage(at(20)), 0U);
+  EXPECT_EQ(store->collect_garbage(at(20)).rows, 0U);
   EXPECT_THAT(store->verify(), IsEmpty());
 }
 
@@ -295,7 +372,7 @@ TEST_P(StoreTransfer, new_rows_never_take_the_id_of_a_collected_one) {
   store->begin_run(header(kOld, 0));
   const std::vector<RowId> first =
       store->append(kOld, std::vector<Measurement>{row(key(1), 5, "a", Purpose::kRace)});
-  store->collect_garbage(at(10));
+  static_cast<void>(store->collect_garbage(at(10)));
   EXPECT_THAT(store->measurements(kOld), IsEmpty());
   const std::vector<RowId> second = store->append(kOld, std::vector<Measurement>{row(key(1), 6)});
   EXPECT_NE(first, second);

@@ -88,7 +88,7 @@ class Golden(Command):
             (r"\b\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}:\d{2}(\.\d+)?Z?", "MOMENT"),
             (r'("(?:environment|suite_hash|resolved_hash)": ")[0-9a-f]+"', r'\1HASH"'),
             (r'("oldest_row_seconds": )[0-9.e+-]+', r"\1AGE"),
-            (r"(?m) +\d+ d$", " AGE"),
+            (r"(?m) +\d+ d( *)((?: [a-z].*)?)$", r" AGE\2"),
             (r"(?<![\w.])[0-9a-f]{16}(?![\w.])", "ENVIRONMENT"),
         ):
             text = re.sub(pattern, name, text)
@@ -121,11 +121,26 @@ class Golden(Command):
         self.compare("run.txt", self.plumb("run", self.suite(SUITE, "tiny"), "--stack", "fake").stdout)
         self.show("runs", "runs")
         self.show("bound", "bound", "@latest")
+        self.compare("bound_all.txt", self.plumb("bound", "@latest", "--all").stdout)
         self.show("whatif", "whatif", "@latest")
         for extension in ("md", "xml"):
             path = self.folder / f"report.{extension}"
             self.plumb("report", "@latest", "-o", path)
             self.compare(f"report.{extension}", path.read_text())
+
+    def test_the_glossary_has_every_word_of_the_documents(self):
+        entries = self.json("explain")["words"]
+        known = {word.lower().replace("-", "_").replace(" ", "_") for entry in entries for word in (entry["word"], *entry["other_names"])}
+        said = {"broken", "regressed", "improved", "equivalent", "inconclusive"}
+        for document in ("bound", "whatif", "runs", "layer", "regret", "model_show", "suite_show"):
+            text = (HERE / f"{document}.json").read_text()
+            said |= {field for field in re.findall(r'"(\w+)": ', text) if not field[0].isupper()}  # operators are ONNX's
+            said |= set(re.findall(r'"(?:kind|outcome|verdict|state)": "(\w+)"', text))
+            said |= {word for mode in re.findall(r'"(?:mode|execution_mode)": "([a-z_0-9+]+)"', text) for word in mode.split("+")}
+        self.assertGreater(len(said), 100)
+        self.assertEqual(sorted(said - known), [])
+        self.assertIn("predicted: the estimate", self.plumb("explain", "predicted", "library_parallel").stdout)
+        self.assertIn("did you mean 'predicted'?", self.plumb("explain", "predictd", expect=2).stderr)
 
     def test_regret(self):
         self.plumb("run", self.suite(SUITE, "tiny"), "--stack", "fake")

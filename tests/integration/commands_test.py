@@ -28,7 +28,7 @@ class Run(Command):
         self.assertEqual((model["model"], model["batch"], model["dtype"]), ("lenet", 1, "f32"))
         self.assertEqual((model["measured_layers"], model["total_layers"]), (12, 12))
         kinds = {bound["kind"]: bound for bound in model["bounds"] if bound["mode"] in ("plain", "any")}
-        for kind in ("hardware", "library", "library_parallel", "predicted", "benanza_sequential", "benanza_parallel"):
+        for kind in ("hardware", "library", "library_parallel", "layer_sum", "benanza_sequential", "benanza_parallel"):
             self.assertGreater(kinds[kind]["seconds"], 0, kind)
             self.assertTrue(kinds[kind]["complete"], kind)
             self.assertLessEqual(kinds[kind]["low"], kinds[kind]["seconds"])
@@ -57,6 +57,14 @@ class Run(Command):
             error = self.plumb(*command, expect=2).stderr
             self.assertIn("mine.toml:3: model 'bert-base' has no axis 'sequnce'; did you mean 'sequence'?", error)
         self.assertIn("did you mean 'sequence'?", self.plumb("model", "show", "bert-base", "--dim", "sequenc=4", expect=2).stderr)
+
+    def test_a_missing_file_is_no_misspelt_name(self):
+        for command in (("model", "show", "nope.onnx"), ("run", "--model", "nope.onnx", "--stack", "fake")):
+            error = self.plumb(*command, expect=2).stderr
+            self.assertIn("nope.onnx", error)
+            self.assertNotIn("did you mean", error)
+        self.assertIn("did you mean 'lenet'?", self.plumb("model", "show", "lenett", expect=2).stderr)
+        self.assertIn("int8", self.plumb("run", "--help").stdout)
 
     def test_shows_every_axis_of_a_suite_and_a_model(self):
         suite = self.suite('[[model]]\nname = "bert-base"\n')
@@ -333,6 +341,20 @@ class Look(Command):
             path = self.folder / f"report.{extension}"
             self.plumb("report", "@latest", "-o", path)
             self.assertIn("lenet", path.read_text())
+
+    def test_gc_removes_old_runs_and_says_so(self):
+        self.run_tiny()
+        self.plumb("baseline", "set", "@latest", "--reason", "the first")
+        self.run_tiny(reuse="never")
+        self.run_tiny(reuse="never")
+        kept = self.json("store", "gc", "--older-than", "90d")
+        self.assertEqual((kept["removed_runs"], kept["runs"]), (0, 3))
+        collected = self.json("store", "gc", "--older-than", "1us")
+        self.assertEqual((collected["removed_runs"], collected["runs"]), (1, 2), "the baseline and the newest stay")
+        self.assertLess(collected["after_bytes"], collected["before_bytes"])
+        self.assertIn("removed 0 runs older than 90d; 2 stay", self.plumb("store", "gc").stdout)
+        self.assertEqual(self.json("store", "verify")["faults"], [])
+        self.assertEqual(len(self.json("bound")["models"]), 1)
 
     def test_export_and_import_are_idempotent(self):
         self.run_tiny()

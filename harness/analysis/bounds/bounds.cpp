@@ -38,19 +38,20 @@ std::optional<Bound> hardware_of(const Graph& graph, const ResultSet& results) {
   if (!floor) {
     return std::nullopt;
   }
+  const std::optional<Seconds> known = floor->seconds();
   Bound bound;
   bound.kind = "hardware";
   bound.mode = "any";
-  bound.seconds = floor->seconds();
+  bound.seconds = known.value_or(Seconds{});
   bound.interval = {bound.seconds, bound.seconds};
-  bound.complete = true;
+  bound.complete = known && floor->complete;
   for (const Layer& layer : graph.layers) {
     bound.complete = bound.complete && layer.role != Layer::Role::kUnsupported;
   }
   return bound;
 }
 
-/// Prices a partition as a network would run it: the library's choice, weights not in the cache.
+/// Prices a partition by its layers alone: the library's choice, weights not in the cache.
 std::vector<PartitionStep> in_network(std::vector<PartitionStep> steps, const ResultSet& results) {
   for (PartitionStep& step : steps) {
     if (step.key.text.empty()) {
@@ -85,6 +86,12 @@ std::optional<Seconds> known_time(const Bound& bound) {
   return known ? std::optional<Seconds>(bound.seconds) : std::nullopt;
 }
 
+std::vector<std::string> all_findings(const ModelBounds& model) {
+  std::vector<std::string> all = model.findings;
+  all.insert(all.end(), model.disturbances.begin(), model.disturbances.end());
+  return all;
+}
+
 ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const ResultSet& results) {
   ModelBounds model;
   model.instance = instance;
@@ -103,7 +110,9 @@ ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const R
     model.bounds.push_back(parallel_bound("library_parallel", mode, *cover));
     if (cold) {
       model.bounds.push_back(
-          bound_of("predicted", to_text(mode), in_network(cover->steps, results)));
+          bound_of("layer_sum", to_text(mode), in_network(cover->steps, results)));
+      model.bounds.back().lacks = {
+          "reorders between layouts", "gaps between steps", "parallel branches"};
     }
   }
   model.bounds.push_back(bound_of("benanza_sequential", "plain", plain.steps));
@@ -115,6 +124,7 @@ ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const R
     model.critical_path.insert(model.critical_path.end(), step.layers.begin(), step.layers.end());
   }
   model.findings = findings_of(graph, results, model);
+  model.disturbances = disturbances_of(results, model);
   if (!fusion.optimal) {
     model.findings.emplace_back(
         "the fusions overlap too much to be sure of the cheapest cover: library may be too high");

@@ -19,14 +19,15 @@ inline constexpr std::string_view kAnalysisVersion = "1";
 
 /// One bound or estimate. docs/reference/bounds.md defines the kinds.
 struct Bound {
-  std::string kind;  ///< hardware, library, library_parallel, predicted, benanza_sequential,
-                     ///< benanza_parallel
+  std::string kind;  ///< hardware, library, library_parallel, predicted, layer_sum,
+                     ///< benanza_sequential, benanza_parallel
   std::string mode;  ///< "plain", "fusion"
   Seconds seconds{};
   Interval interval{};
   bool complete = false;  ///< every layer has a time; else the sum of those that have one
   std::optional<Timestamp> oldest_row;
   std::vector<RowId> inputs;
+  std::vector<std::string> lacks = {};  ///< what an estimate leaves out, in words
 };
 
 /// Returns the time of a bound, or of the measured part of an incomplete one. Absent: nothing of it
@@ -64,7 +65,11 @@ struct ModelBounds {
   std::vector<ScenarioResult> loads;  ///< by MLPerf's scenarios, in that run; see add_loads()
   std::vector<std::string>
       findings;  ///< fell back to a reference; a bound above another it must not exceed…
+  std::vector<std::string> disturbances;  ///< rows and executions that were disturbed or unstable
 };
+
+/// Returns the findings and the disturbances of a model.
+[[nodiscard]] std::vector<std::string> all_findings(const ModelBounds& model);
 
 /// Computes all bounds of one model from one run's rows. Pure.
 [[nodiscard]] ModelBounds bounds_of(const ModelInstance& instance,

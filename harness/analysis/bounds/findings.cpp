@@ -24,6 +24,8 @@ constexpr std::array kOrders = std::to_array<Order>({
     {"library_parallel", "library"},
     {"library", "benanza_sequential"},
     {"library", "predicted"},
+    {"hardware", "layer_sum"},
+    {"library", "layer_sum"},
 });
 
 void add_order_findings(const ModelBounds& model, std::vector<std::string>& findings) {
@@ -78,9 +80,10 @@ void add_reference_findings(const Graph& graph,
   }
 }
 
-void add_quality_findings(const ResultSet& results,
-                          const ModelBounds& model,
-                          std::vector<std::string>& findings) {
+}  // namespace
+
+std::vector<std::string> disturbances_of(const ResultSet& results, const ModelBounds& model) {
+  std::vector<std::string> found;
   std::map<RowId, bool> used;
   for (const Bound& bound : model.bounds) {
     for (const RowId row : bound.inputs) {
@@ -97,19 +100,18 @@ void add_quality_findings(const ResultSet& results,
     unstable += row.measurement.outcome.kind == Outcome::Kind::kUnstable ? 1U : 0U;
   }
   if (disturbed > 0) {
-    findings.push_back(
+    found.push_back(
         fmt::format("{} of {} rows used were measured on a disturbed host: run again "
                     "when it is quiet",
                     disturbed,
                     used.size()));
   }
   if (unstable > 0) {
-    findings.push_back(fmt::format(
+    found.push_back(fmt::format(
         "{} of {} rows used are unstable: their intervals stayed wide", unstable, used.size()));
   }
+  return found;
 }
-
-}  // namespace
 
 std::vector<std::string> findings_of(const Graph& graph,
                                      const ResultSet& results,
@@ -117,7 +119,6 @@ std::vector<std::string> findings_of(const Graph& graph,
   std::vector<std::string> findings;
   add_order_findings(bounds, findings);
   add_reference_findings(graph, results, findings);
-  add_quality_findings(results, bounds, findings);
   if (!results.calibration()) {
     findings.emplace_back("the run has no calibration of this machine: no hardware bound");
   }

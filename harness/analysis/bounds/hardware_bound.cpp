@@ -148,13 +148,20 @@ std::optional<HardwareBound> hardware_floor(const Graph& graph, const Calibratio
   floor.compulsory = compulsory_bytes(graph);
   const Bytes beyond{
       std::max<std::int64_t>(0, floor.compulsory.value - calibration.last_level_cache.value)};
-  floor.transfer = beyond / calibration.memory_bandwidth;
+  if (beyond.value > 0) {
+    floor.transfer = beyond / calibration.memory_bandwidth;
+  }
   for (const Layer& layer : graph.layers) {
-    if (layer.role != Layer::Role::kCompute || !multiplies_floats(layer.spec, layer.cost)) {
+    if (layer.role != Layer::Role::kCompute || layer.cost.macs == 0) {
       continue;
     }
-    floor.compute += minimum_of_products(layer.cost) /
-                     FlopsPerSecond{is_low_precision(layer.spec) ? peak_low : peak_f32};
+    if (!multiplies_floats(layer.spec, layer.cost)) {
+      floor.complete = false;
+      continue;
+    }
+    floor.compute = floor.compute.value_or(Seconds{}) +
+                    minimum_of_products(layer.cost) /
+                        FlopsPerSecond{is_low_precision(layer.spec) ? peak_low : peak_f32};
   }
   return floor;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <span>
 
@@ -11,11 +12,15 @@ namespace plumb {
 
 /// Transfers and computation that no execution of a model on a machine can avoid.
 struct HardwareBound {
-  Bytes compulsory;    ///< inputs, weights that are read and outputs, each once
-  Seconds transfer{};  ///< the part of it above the last-level cache ÷ bandwidth
-  Seconds compute{};   ///< minimum operations of floating-point products ÷ peak
+  Bytes compulsory;                 ///< inputs, weights that are read and outputs, each once
+  std::optional<Seconds> transfer;  ///< the part of it above the last-level cache ÷ bandwidth;
+                                    ///< absent: all of it fits into that cache
+  std::optional<Seconds> compute;   ///< minimum operations of the products ÷ peak; absent: no
+                                    ///< product has a peak
+  bool complete = true;             ///< every product is of a type that has a peak
 
-  [[nodiscard]] Seconds seconds() const { return transfer > compute ? transfer : compute; }
+  /// Returns the larger part. Absent: nothing is known that limits the model.
+  [[nodiscard]] std::optional<Seconds> seconds() const { return std::max(transfer, compute); }
 };
 
 /// Counts the bytes that every execution must read or write at least once. These are the outputs,

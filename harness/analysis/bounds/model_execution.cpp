@@ -16,15 +16,18 @@ namespace {
 
 constexpr std::size_t kMaxDifferences = 20;
 
-/// Replaces the mode's estimate of this kind, or inserts it after the last of its kind.
+/// Puts the price of an executed plan where the mode's sum of single layers stands, or after the
+/// last estimate. An incomplete price leaves that sum in place.
 void put_prediction(Bound estimate, std::vector<Bound>& bounds) {
   auto place = bounds.end();
   for (auto bound = bounds.begin(); bound != bounds.end(); ++bound) {
-    if (bound->kind == estimate.kind && bound->mode == estimate.mode) {
+    const bool price = bound->kind == estimate.kind;
+    const bool sum = bound->kind == "layer_sum";
+    if (bound->mode == estimate.mode && (price || (sum && estimate.complete))) {
       *bound = std::move(estimate);
       return;
     }
-    place = bound->kind == estimate.kind ? bound + 1 : place;
+    place = price || sum ? bound + 1 : place;
   }
   bounds.insert(place, std::move(estimate));
 }
@@ -38,12 +41,12 @@ void add_findings(const ExecutionTime& time, ModelBounds& model) {
     return;
   }
   if (time.disturbed) {
-    model.findings.push_back(
+    model.disturbances.push_back(
         fmt::format("the execution end to end ({}) was disturbed: run again when the host is quiet",
                     time.mode));
   }
   if (time.outcome.kind == Outcome::Kind::kUnstable) {
-    model.findings.push_back(fmt::format(
+    model.disturbances.push_back(fmt::format(
         "the execution end to end ({}) is unstable: {}", time.mode, time.outcome.reason));
   }
   for (const Bound& bound : model.bounds) {

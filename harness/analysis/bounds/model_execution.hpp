@@ -52,9 +52,9 @@ struct ExecutionTime {
 [[nodiscard]] bool must_not_exceed(const Bound& bound, const ExecutionTime& execution);
 
 /// Adds a run's executions of a model, over the processes of each mode, to its bounds. The estimate
-/// `predicted` of an executed plan replaces that of the partition. Findings are added for no time
-/// (with the reason), a disturbed host, an unstable time, and a bound of the same mode above the
-/// measured time. Bound and time are compared by the ends of their intervals
+/// `predicted` of an executed plan replaces the mode's `layer_sum`. Findings are added for no time
+/// (with the reason) and a bound of the same mode above the measured time. A disturbed host and an
+/// unstable time are disturbances. Bound and time are compared by the ends of their intervals
 /// (docs/reference/bounds.md). Pure.
 void add_executions(std::span<const Execution> executions,
                     const Graph& graph,

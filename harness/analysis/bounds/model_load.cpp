@@ -39,7 +39,7 @@ void add_loads(std::span<const ScenarioResult> loads, ModelBounds& model) {
               : fmt::format("scenario {} ({}) is INVALID: {}", load.scenario, load.mode, reason));
     }
     if (load.disturbance.disturbed) {
-      model.findings.push_back(
+      model.disturbances.push_back(
           fmt::format("scenario {} ({}) was disturbed: run again when the host is quiet",
                       load.scenario,
                       load.mode));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/results/execution_mode.hpp"
 
 namespace plumb {
 namespace {
@@ -63,7 +64,35 @@ std::optional<Bound> estimate_of_plan(const Execution& execution, const ResultSe
   estimate.seconds += reorders;
   estimate.interval.low += reorders;
   estimate.interval.high += reorders;
+  estimate.lacks = {"the caches as the step before leaves them", "gaps between steps"};
+  if (execution_mode_from(execution.mode).parallel_branches) {
+    estimate.lacks.emplace_back("parallel branches");
+  }
   return estimate;
+}
+
+std::vector<PricedStep> priced_steps(const Execution& execution, const ResultSet& results) {
+  if (execution_mode_from(execution.mode).parallel_branches) {
+    return {};
+  }
+  std::vector<PricedStep> steps;
+  for (const ExecutedLayer& layer : execution.layers) {
+    PricedStep step{layer.layers, layer.key, layer.variant, layer.reorder};
+    if (execution.in_context) {
+      if (!layer.in_context) {
+        return {};
+      }
+      step.seconds = layer.in_context->median;
+    } else if (!costs_nothing(layer)) {
+      const std::optional<KeyTime> time = alone(layer, results);
+      if (!time) {
+        return {};
+      }
+      step.seconds += time->time.median;
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
 }
 
 std::vector<LayerInModel> largest_differences(const Execution& execution,

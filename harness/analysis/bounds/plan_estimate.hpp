@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "harness/analysis/bounds/bounds.hpp"
 
@@ -17,6 +19,19 @@ namespace plumb {
 /// Absent: the execution does not list its layers, or the run has no such rows.
 [[nodiscard]] std::optional<Bound> estimate_of_plan(const Execution& execution,
                                                     const ResultSet& results);
+
+/// Step of an executed plan with its price.
+struct PricedStep {
+  std::vector<LayerId> layers;  ///< of the model's graph; none: reorders of the outputs
+  LayerKey key;
+  std::string variant;
+  Seconds seconds{};  ///< reorders of its operands included
+};
+
+/// Returns the steps that estimate_of_plan() adds up. Empty: a step has no price of its own, or the
+/// estimate is no sum (parallel branches).
+[[nodiscard]] std::vector<PricedStep> priced_steps(const Execution& execution,
+                                                   const ResultSet& results);
 
 /// Lists the layers of an execution that have a row of their own in this run. The largest
 /// difference between inside and alone comes first; at most `most` are listed.

@@ -49,7 +49,7 @@ std::vector<SingleLayerResult> single_layer_results(std::span<const SingleLayer>
     if (results.calibration()) {
       const auto floor = hardware_floor(graph_of_layer(spec, result.cost),
                                         with_reached_peaks(*results.calibration(), results.rows()));
-      result.hardware = floor ? std::optional(floor->seconds()) : std::nullopt;
+      result.hardware = floor ? floor->seconds() : std::nullopt;
     }
     if (!result.time) {
       const std::optional<Outcome> failure = results.failure(layer.key);

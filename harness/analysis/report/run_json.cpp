@@ -108,7 +108,8 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
              {"low", known ? Json(bound.interval.low.count()) : Json()},
              {"high", known ? Json(bound.interval.high.count()) : Json()},
              {"complete", bound.complete},
-             {"oldest_row_seconds", Json()}};
+             {"oldest_row_seconds", Json()},
+             {"lacks", bound.lacks}};
     if (const auto age = bound.oldest_row ? elapsed(*bound.oldest_row, now) : std::nullopt) {
       row["oldest_row_seconds"] = age->count();
     }
@@ -135,7 +136,7 @@ Json bounds_json(const ModelBounds& model, Timestamp now) {
               {"bounds", bounds},
               {"executions", executions_json(model)},
               {"critical_path", path},
-              {"findings", model.findings}};
+              {"findings", all_findings(model)}};
 }
 
 Json what_if_json(const WhatIfResult& result) {
@@ -159,7 +160,10 @@ Json what_if_json(const WhatIfResult& result) {
       {"realised_speedup", result.realised_speedup ? Json(*result.realised_speedup) : Json()},
       {"prediction_error", result.prediction_error ? Json(result.prediction_error->share) : Json()},
       {"layers", layers},
-      {"prerequisites", result.prerequisites}};
+      {"prerequisites", result.prerequisites},
+      {"predicted_saving_seconds", seconds_or_null(predicted_saving(result))},
+      {"basis", result.of_plans ? "plans" : "layers"},
+      {"command", result.command}};
   const auto add_interval = [&](const std::string& prefix, auto known, double low, double high) {
     if (known) {
       row[prefix + "low"] = low;

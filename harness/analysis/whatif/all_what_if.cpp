@@ -5,10 +5,11 @@
 #include "harness/analysis/whatif/what_if_rows.hpp"
 
 namespace plumb {
+namespace {
 
-WhatIfResult all_what_if(const WhatIfInput& input) {
+/// Predicts everything together: the sum over the fused steps in bf16, or their critical path.
+WhatIfResult everything(const WhatIfInput& input, bool parallel) {
   WhatIfResult result;
-  result.mode = "bf16, fused, fastest variants, hot; against the layers as written in f32";
   if (input.instance.dtype != to_text(DataType::kF32)) {
     result.why_not = fmt::format("the model runs in {} already", input.instance.dtype);
     return result;
@@ -27,7 +28,28 @@ WhatIfResult all_what_if(const WhatIfInput& input) {
     return result;
   }
   result.prerequisites = {"all that fusion, bf16 and best_variant need"};
-  conclude(result, full.sum.time(), half.sum.time());
+  StepSum after = half.sum;
+  if (parallel) {
+    result.prerequisites.emplace_back("a processor for each branch");
+    after = sum_of(partition_model(lower, input.results, PartitionMode::kFusion).critical);
+  }
+  conclude(result, full.sum.time(), after.time());
+  return result;
+}
+
+}  // namespace
+
+WhatIfResult all_sequential_what_if(const WhatIfInput& input) {
+  WhatIfResult result = everything(input, false);
+  result.mode = "bf16, fused, fastest variants, hot; against the layers as written in f32";
+  return result;
+}
+
+WhatIfResult all_what_if(const WhatIfInput& input) {
+  WhatIfResult result = everything(input, true);
+  result.mode =
+      "bf16, fused, fastest variants, branches side by side, hot; against the layers as written "
+      "in f32";
   return result;
 }
 

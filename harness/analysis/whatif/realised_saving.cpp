@@ -69,8 +69,10 @@ void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs) {
     result.realised_interval = after->interval;
     result.realised_speedup = before->median / after->median;
     const Bound* const priced = prediction_in(model, result.execution_mode);
-    if (priced_before != nullptr && priced != nullptr) {
+    // Prices that leave out different things are of no use against each other.
+    if (priced_before != nullptr && priced != nullptr && priced_before->lacks == priced->lacks) {
       result.why_not.clear();
+      result.of_plans = true;
       result.mode = fmt::format(
           "the plan of mode {}, priced by its layers: weights cold, operands "
           "handed on, reorders counted",

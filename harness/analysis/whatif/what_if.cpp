@@ -26,7 +26,14 @@ constexpr std::array kWhatIfs = std::to_array<WhatIf>({
      "what if branches ran side by side?",
      "parallel_branches",
      parallel_branches_what_if},
-    {"all", "what if all of these were done?", "best_variant+bf16+fusion", all_what_if},
+    {"all_sequential",
+     "what if all of these were done, one layer after the other?",
+     "best_variant+bf16+fusion",
+     all_sequential_what_if},
+    {"all",
+     "what if all of these were done?",
+     "best_variant+bf16+fusion+parallel_branches",
+     all_what_if},
 });
 
 }  // namespace
@@ -44,6 +51,19 @@ ModelWhatIfs what_ifs_of(const WhatIfInput& input) {
     result.whatifs.back().execution_mode = row.execution_mode;
   }
   return result;
+}
+
+std::optional<Seconds> predicted_saving(const WhatIfResult& result) {
+  const bool known = result.why_not.empty() && result.baseline && result.predicted;
+  return known ? std::optional(*result.baseline - *result.predicted) : std::nullopt;
+}
+
+void rank(ModelWhatIfs& whatifs) {
+  std::stable_sort(whatifs.whatifs.begin(),
+                   whatifs.whatifs.end(),
+                   [](const WhatIfResult& left, const WhatIfResult& right) {
+                     return predicted_saving(left) > predicted_saving(right);
+                   });
 }
 
 void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted) {

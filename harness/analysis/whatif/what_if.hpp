@@ -21,7 +21,8 @@ struct PredictionError {
 
 /// Answer to "what would this change of mode bring?".
 struct WhatIfResult {
-  std::string name;  ///< best_variant, fusion, channels_last, bf16, int8, parallel_branches, all
+  std::string name;  ///< best_variant, fusion, channels_last, bf16, int8, parallel_branches,
+                     ///< all_sequential, all
   std::string mode;  ///< what would be switched on, in words
   std::optional<Seconds> baseline;
   Interval baseline_interval{};
@@ -35,7 +36,9 @@ struct WhatIfResult {
     Seconds after{};
     std::string change;  ///< "jit:avx2 → brgconv:avx512_core"
   };
-  std::vector<LayerSaving> layers;  ///< largest saving first
+  /// The largest saving comes first. In sum they are the predicted saving.
+  std::vector<LayerSaving> layers;
+  bool of_plans = false;  ///< both times are prices of executed plans, not sums of hot layers
   std::vector<std::string> prerequisites;
   std::string why_not;         ///< non-empty: no prediction, and why
   std::string execution_mode;  ///< the mode that switches it on (docs/reference/execution.md)
@@ -45,7 +48,11 @@ struct WhatIfResult {
   Interval realised_interval{};
   std::optional<double> realised_speedup;  ///< realised_baseline ÷ realised
   std::optional<PredictionError> prediction_error;
+  std::string command;  ///< that executes the model with the change switched on
 };
+
+/// Returns the baseline less the predicted time. Absent: there is no prediction.
+[[nodiscard]] std::optional<Seconds> predicted_saving(const WhatIfResult& result);
 
 /// Input of a what-if: one model's graph and its rows.
 struct WhatIfInput {
@@ -69,6 +76,9 @@ struct ModelWhatIfs {
   std::vector<WhatIfResult> whatifs;
 };
 [[nodiscard]] ModelWhatIfs what_ifs_of(const WhatIfInput& input);
+
+/// Sorts by the predicted saving, largest first. What has no prediction comes last.
+void rank(ModelWhatIfs& whatifs);
 
 /// Fills in both times, their intervals and the speed-up, and sorts the savings, largest first.
 void conclude(WhatIfResult& result, const MeasuredTime& baseline, const MeasuredTime& predicted);

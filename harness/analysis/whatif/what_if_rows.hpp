@@ -24,7 +24,11 @@ namespace plumb {
 /// Predicts the saving if branches ran side by side, with a processor for each.
 [[nodiscard]] WhatIfResult parallel_branches_what_if(const WhatIfInput& input);
 
-/// Predicts the saving of fusion, the fastest variants and bf16 together.
+/// Predicts the saving of fusion, the fastest variants and bf16 together, without parallel
+/// branches.
+[[nodiscard]] WhatIfResult all_sequential_what_if(const WhatIfInput& input);
+
+/// Predicts the saving of fusion, the fastest variants, bf16 and parallel branches together.
 [[nodiscard]] WhatIfResult all_what_if(const WhatIfInput& input);
 
 }  // namespace plumb

@@ -10,9 +10,11 @@
 
 #include "harness/analysis/compare/run_times.hpp"
 #include "harness/analysis/report/run_json.hpp"
+#include "harness/analysis/whatif/plan_saving.hpp"
 #include "harness/analysis/whatif/realised_saving.hpp"
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
+#include "harness/session/stored/enabling_command.hpp"
 #include "harness/session/work/suite_models.hpp"
 
 namespace plumb {
@@ -105,6 +107,13 @@ RunReport analyze_run(const Archive& archive,
     }
     entry.whatifs = what_ifs_of(WhatIfInput{model.instance, model.graph, results});
     add_realised_savings(entry.bounds, entry.whatifs);
+    if (executed != run_results.executions.end()) {
+      add_plan_savings(executed->second, model.graph, results, entry.whatifs);
+    }
+    for (WhatIfResult& whatif : entry.whatifs.whatifs) {
+      whatif.command = enabling_command(run.header, model.instance, whatif.execution_mode);
+    }
+    rank(entry.whatifs);
     entry.graph = std::move(model.graph);
     report.models.push_back(std::move(entry));
   }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-
 #include "harness/base/timestamp.hpp"
+#include "harness/store/store.hpp"
 
 namespace plumb {
 
 struct SqliteTables;
 
-/// Drops the samples and the timed races of runs that started before `before` and have no tag. Rows
-/// that a tagged run reuses keep their samples. Rows that another run or a derived record refers to
-/// are not removed. Returns the number of rows touched. Only within a write transaction.
-std::size_t collect_garbage_of(SqliteTables& tables, Timestamp before);
+/// Removes runs, and drops the samples and the timed races of those that stay, as
+/// Store::collect_garbage() says. Environments, layer keys and variants stay: other processes may
+/// have noted their numbers. Only within a write transaction.
+[[nodiscard]] CollectedGarbage collect_garbage_of(SqliteTables& tables, Timestamp before);
+
+/// Gives the free room of a store's file back to the file system. Not within a transaction.
+void shrink(SqliteTables& tables);
 
 }  // namespace plumb

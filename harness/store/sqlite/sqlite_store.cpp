@@ -210,8 +210,10 @@ std::size_t SqliteStore::import_from(std::istream& in) {
   return write([&] { return import_runs(*tables_, in); });
 }
 
-std::size_t SqliteStore::collect_garbage(Timestamp before) {
-  return write([&] { return collect_garbage_of(*tables_, before); });
+CollectedGarbage SqliteStore::collect_garbage(Timestamp before) {
+  const CollectedGarbage collected = write([&] { return collect_garbage_of(*tables_, before); });
+  shrink(*tables_);
+  return collected;
 }
 
 }  // namespace plumb

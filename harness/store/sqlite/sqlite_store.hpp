@@ -71,7 +71,7 @@ class SqliteStore final : public Store {
   [[nodiscard]] std::vector<std::string> verify() const override;
   void export_to(std::ostream& out, std::span<const RunId> runs) const override;
   std::size_t import_from(std::istream& in) override;
-  std::size_t collect_garbage(Timestamp before) override;
+  CollectedGarbage collect_garbage(Timestamp before) override;
 
  private:
   template <typename Work>

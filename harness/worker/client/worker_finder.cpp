@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 #include <string_view>
@@ -22,17 +23,32 @@ constexpr std::string_view kPrefix = "plumb-worker-";
 // A unit test lies at BUILD/tests/unit/NAME: three folders below where libexec is.
 constexpr int kLevelsUp = 4;
 
+/// Adds a folder, unless it is there already under another name.
+void add_folder(const fs::path& folder, std::vector<fs::path>& folders) {
+  const bool known = std::any_of(folders.begin(), folders.end(), [&](const fs::path& other) {
+    std::error_code error;
+    return other == folder || (fs::equivalent(other, folder, error) && !error);
+  });
+  if (!known) {
+    folders.push_back(folder);
+  }
+}
+
 std::vector<fs::path> folders(const std::vector<fs::path>& search_path) {
-  std::vector<fs::path> result = search_path;
+  std::vector<fs::path> result;
+  for (const fs::path& folder : search_path) {
+    add_folder(folder, result);
+  }
   if (const char* path = std::getenv("PLUMB_WORKER_PATH")) {
-    const std::vector<fs::path> more = split_paths(path);
-    result.insert(result.end(), more.begin(), more.end());
+    for (const fs::path& folder : split_paths(path)) {
+      add_folder(folder, result);
+    }
   }
   std::error_code error;
   fs::path above = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (int level = 0; level < kLevelsUp && !error && above.has_relative_path(); ++level) {
     if (const fs::path folder = above / "libexec" / "plumb"; fs::is_directory(folder, error)) {
-      result.push_back(folder);
+      add_folder(folder, result);
     }
     error.clear();
     above = above.parent_path();

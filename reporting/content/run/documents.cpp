@@ -3,15 +3,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <ostream>
 #include <utility>
 
-#include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "reporting/content/run/json_documents.hpp"
-#include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
-#include "reporting/content/run/single_layers.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/attribute_text.hpp"
 #include "reporting/document/quantity_text.hpp"
@@ -19,77 +15,6 @@
 
 namespace plumb {
 namespace {
-
-/// Returns a time with its relative half-width: "1.234 ms ± 0.4 %".
-std::string with_interval(Seconds time, const Interval& interval) {
-  if (time.count() <= 0) {
-    return time_text(time);
-  }
-  const double half = (interval.high - interval.low).count() / 2.0 / time.count();
-  return fmt::format("{} ± {:.1f} %", time_text(time), half * 100.0);
-}
-
-std::string age_of(const std::optional<Timestamp>& row, Timestamp now) {
-  return row ? age_text(*row, now) : "–";
-}
-
-void write_loads_of(const ModelBounds& model, std::ostream& out) {
-  if (model.loads.empty()) {
-    return;
-  }
-  AlignedTable table({{"  scenario"},
-                      {"mode"},
-                      {"verdict"},
-                      {"score"},
-                      {"median", true},
-                      {"99 %", true},
-                      {"queries", true}});
-  for (const ScenarioResult& load : model.loads) {
-    std::vector<std::string> cells = load_cells(load);
-    cells.front().insert(0, "  ");
-    table.add(std::move(cells));
-  }
-  table.write(out);
-  out << "  " << kMlperfUnverified << '\n';
-}
-
-void write_bounds_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
-  out << fmt::format("{}  ({} of {} layers)\n",
-                     sanitize_utf8(to_text(model.instance, "  ")),
-                     model.measured_layers,
-                     model.total_layers);
-  AlignedTable table({{"  bound"}, {"mode"}, {"time", true}, {"complete"}, {"oldest row", true}});
-  for (const Bound& bound : model.bounds) {
-    table.add({"  " + bound.kind,
-               bound.mode,
-               known_time(bound) ? with_interval(bound.seconds, bound.interval) : "–",
-               bound.complete ? "yes" : "NO",
-               age_of(bound.oldest_row, now)});
-  }
-  for (const ExecutionTime& execution : model.executions) {
-    const bool known = execution.samples > 0;
-    table.add({"  end to end",
-               execution.mode,
-               known ? with_interval(execution.median, execution.interval) : "–",
-               "measured",
-               "–"});
-  }
-  table.write(out);
-  write_loads_of(model, out);
-  for (const std::string& finding : model.findings) {
-    out << "  ! " << sanitize_utf8(finding) << '\n';
-  }
-  constexpr std::size_t kMost = 5;
-  for (std::size_t i = 0; i < std::min(kMost, model.unsupported.size()); ++i) {
-    const auto& layer = model.unsupported[i];
-    out << fmt::format(
-        "  no time for {}: {}\n", sanitize_utf8(layer.layer), sanitize_utf8(layer.reason));
-  }
-  if (model.unsupported.size() > kMost) {
-    out << fmt::format("  … and {} more\n", model.unsupported.size() - kMost);
-  }
-  out << '\n';
-}
 
 /// Returns the number of layers, and how many of them an execution has left to do.
 std::string layers_text(const GraphTotals& sums) {
@@ -99,48 +24,6 @@ std::string layers_text(const GraphTotals& sums) {
         fmt::format(" ({} live, {} folded)", sums.layers - sums.folded_layers, sums.folded_layers);
   }
   return text;
-}
-
-void write_what_ifs_of(const ModelWhatIfs& model, std::ostream& out) {
-  out << sanitize_utf8(to_text(model.instance, "  ")) << '\n';
-  AlignedTable table({{"  what if"},
-                      {"now", true},
-                      {"predicted", true},
-                      {"speed-up", true},
-                      {"realised", true},
-                      {"speed-up", true},
-                      {"error", true},
-                      {"how"}});
-  for (const WhatIfResult& result : model.whatifs) {
-    const bool known = result.why_not.empty() && result.baseline && result.predicted;
-    table.add({"  " + result.name,
-               result.baseline ? with_interval(*result.baseline, result.baseline_interval) : "–",
-               known ? with_interval(*result.predicted, result.predicted_interval) : "–",
-               known && result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
-               result.realised ? with_interval(*result.realised, result.realised_interval) : "–",
-               result.realised_speedup ? ratio_text(*result.realised_speedup) : "–",
-               prediction_error_text(result),
-               known ? result.mode : result.why_not});
-  }
-  table.write(out);
-  for (const WhatIfResult& result : model.whatifs) {
-    constexpr std::size_t kMost = 3;
-    for (std::size_t i = 0; i < std::min(kMost, result.layers.size()); ++i) {
-      const auto& saving = result.layers[i];
-      out << fmt::format("    {}: {}  {} → {}  ({})\n",
-                         result.name,
-                         sanitize_utf8(saving.layer),
-                         time_text(saving.before),
-                         time_text(saving.after),
-                         sanitize_utf8(saving.change));
-    }
-    if (result.layers.size() > kMost) {
-      out << fmt::format("    {}: and {} more layers, all of them with --json\n",
-                         result.name,
-                         result.layers.size() - kMost);
-    }
-  }
-  out << '\n';
 }
 
 }  // namespace
@@ -233,34 +116,6 @@ void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream&
                fmt::format("{}", fmt::join(run.tags, " "))});
   }
   table.write(out);
-}
-
-void write_bounds(const RunReport& report, OutputMode style, std::ostream& out) {
-  if (style == OutputMode::kJson) {
-    return write_json(bounds_document(report), out);
-  }
-  out << fmt::format("run {}  suite {}  stack {}  environment {}\n\n",
-                     report.run.header.id,
-                     sanitize_utf8(report.run.header.suite),
-                     sanitize_utf8(report.run.header.stack),
-                     report.run.header.environment.id());
-  for (const ModelReport& model : report.models) {
-    write_bounds_of(model.bounds, report.now, out);
-  }
-  write_single_layers(report, out);
-}
-
-void write_what_ifs(const RunReport& report, OutputMode style, std::ostream& out) {
-  if (style == OutputMode::kJson) {
-    return write_json(what_ifs_document(report), out);
-  }
-  out << fmt::format("run {}  suite {}  stack {}\n\n",
-                     report.run.header.id,
-                     sanitize_utf8(report.run.header.suite),
-                     sanitize_utf8(report.run.header.stack));
-  for (const ModelReport& model : report.models) {
-    write_what_ifs_of(model.whatifs, out);
-  }
 }
 
 void write_environment(const Environment& environment,

@@ -19,6 +19,9 @@ namespace plumb {
 /// `schema_version` (docs/reference/command-line.md).
 enum class OutputMode { kText, kJson };
 
+/// How much of a result a text tells.
+enum class Detail { kShort, kAll };
+
 /// Description of one model that a user can ask for.
 struct ModelListing {
   std::string name;
@@ -35,9 +38,13 @@ void write_model_list(std::span<const ModelListing> models, OutputMode style, st
 void write_model(const Graph& graph, OutputMode style, std::ostream& out);
 /// Writes the output of `plumb runs`.
 void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream& out);
-/// Writes the output of `plumb bound`.
-void write_bounds(const RunReport& report, OutputMode style, std::ostream& out);
-/// Writes the output of `plumb whatif`.
+/// Writes the output of `plumb bound`. In short, a model is one sentence and one table, and what
+/// made times uncertain is said once. The JSON has everything.
+void write_bounds(const RunReport& report,
+                  OutputMode style,
+                  std::ostream& out,
+                  Detail detail = Detail::kShort);
+/// Writes the output of `plumb whatif`: the largest predicted saving first.
 void write_what_ifs(const RunReport& report, OutputMode style, std::ostream& out);
 /// Writes the output of `plumb env`.
 void write_environment(const Environment& environment,

@@ -114,7 +114,7 @@ std::string loads_table(const ModelBounds& model) {
 std::string model_section(const ModelReport& model) {
   std::string text =
       fmt::format("\n### {}\n\n", markdown_cell(to_text(model.bounds.instance, ", ")));
-  std::vector<std::string> notes = model.bounds.findings;
+  std::vector<std::string> notes = all_findings(model.bounds);
   for (const auto& layer : model.bounds.unsupported) {
     notes.push_back(fmt::format("no time for {}: {}", layer.layer, layer.reason));
   }
@@ -127,21 +127,26 @@ std::string model_section(const ModelReport& model) {
   }
   text += loads_table(model.bounds);
   text +=
-      "\n| what if | now | predicted | speed-up | realised | speed-up | error | how |\n| --- | "
-      "---: | ---: "
-      "| ---: | ---: | ---: | ---: | --- |\n";
+      "\n| what if | saves | now, priced | predicted | speed-up | now, measured | realised | "
+      "speed-up | error | how |\n"
+      "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n";
   for (const WhatIfResult& result : model.whatifs.whatifs) {
     const bool known = result.why_not.empty();
+    const std::optional<Seconds> saving = predicted_saving(result);
+    const std::string how =
+        result.command.empty() ? "" : " (" + markdown_code(result.command) + ")";
     text +=
-        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
                     markdown_cell(result.name),
+                    saving ? time_text(*saving) : "–",
                     result.baseline ? time_text(*result.baseline) : "–",
                     known && result.predicted ? time_text(*result.predicted) : "–",
                     known && result.predicted_speedup ? ratio_text(*result.predicted_speedup) : "–",
+                    result.realised_baseline ? time_text(*result.realised_baseline) : "–",
                     result.realised ? time_text(*result.realised) : "–",
                     result.realised_speedup ? ratio_text(*result.realised_speedup) : "–",
                     prediction_error_text(result),
-                    markdown_cell(known ? result.mode : "not known: " + result.why_not));
+                    markdown_cell(known ? result.mode : "not known: " + result.why_not) + how);
   }
   return text + slowest_layers(model.bounds);
 }

@@ -9,12 +9,13 @@
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report_writers.hpp"
+#include "reporting/document/quantity_text.hpp"
 
 namespace plumb {
 namespace {
 
 void write_text(const RunReport& report, std::ostream& out) {
-  write_bounds(report, OutputMode::kText, out);
+  write_bounds(report, OutputMode::kText, out, Detail::kAll);
   write_what_ifs(report, OutputMode::kText, out);
 }
 
@@ -34,6 +35,14 @@ constexpr std::array<ReportFormat, 5> kFormats{{
 }};
 
 }  // namespace
+
+std::string with_interval(Seconds time, const Interval& interval) {
+  if (time.count() <= 0) {
+    return time_text(time);
+  }
+  const double half = (interval.high - interval.low).count() / 2.0 / time.count();
+  return fmt::format("{} ± {:.1f} %", time_text(time), half * 100.0);
+}
 
 std::string prediction_error_text(const WhatIfResult& result) {
   if (!result.prediction_error) {

@@ -10,6 +10,9 @@
 
 namespace plumb {
 
+/// Returns a time with its relative half-width: "1.234 ms ± 0.4 %".
+[[nodiscard]] std::string with_interval(Seconds time, const Interval& interval);
+
 /// Returns how far a what-if's prediction was off, with its interval: "2.7 % (0.4 to 5.0)". It is
 /// "–" if nothing was realised.
 [[nodiscard]] std::string prediction_error_text(const WhatIfResult& result);

@@ -13,6 +13,7 @@
 #include "runners/engine/load/model_load.hpp"
 #include "runners/engine/service/calibration.hpp"
 #include "runners/engine/service/machine_controls.hpp"
+#include "runners/engine/service/processor_peak.hpp"
 
 namespace plumb {
 
@@ -70,6 +71,13 @@ Calibration BackendService::calibrate() {
       measure_peak(backend_, DataType::kF32, options_.peak_extents, options_.clock);
   calibration.peak_bf16 =
       measure_peak(backend_, DataType::kBf16, options_.peak_extents, options_.clock);
+  if (options_.on_processor) {
+    // A stack may be limited to fewer instructions than the machine has.
+    calibration.theoretical_f32 =
+        measure_processor_peak(DataType::kF32, options_.threads, options_.clock);
+    const auto bf16 = measure_processor_peak(DataType::kBf16, options_.threads, options_.clock);
+    calibration.peak_bf16 = std::max(calibration.peak_bf16, bf16.value_or(FlopsPerSecond{}));
+  }
   if (calibration.peak_bf16 < calibration.peak_f32) {
     calibration.peak_bf16 = {};  // no faster than f32: not usable as a ceiling
   }

@@ -26,6 +26,7 @@ struct BackendServiceOptions {
   DisturbanceSource disturbance = [] { return read_disturbance(); };
   BlockMonitor* monitor = nullptr;  ///< of the device, if it has one; must outlive the service
   HostPaceSource pace{};            ///< see LayerTiming; empty: the host's pace is not watched
+  bool on_processor = false;        ///< the backend computes on the CPU: its peak is measured, too
 };
 
 /// Service of a worker process over one backend. It verifies, races and times layers, executes

@@ -162,7 +162,7 @@ TEST(Bounds, never_count_an_unsupported_layer_as_free) {
   EXPECT_EQ(model.unsupported[0].reason, "loops are not supported");
 }
 
-TEST(Bounds, predict_from_the_choice_of_the_library_with_cold_weights) {
+TEST(Bounds, add_up_the_choices_of_the_library_with_cold_weights) {
   GraphSketch g;
   const Graph graph = g.build({g.relu(g.matmul(g.input({4, 4}), 4))});
   RowBuilder b;
@@ -173,18 +173,23 @@ TEST(Bounds, predict_from_the_choice_of_the_library_with_cold_weights) {
   b.choice(graph.layers[1].key, "default", 2.0);
   const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
   EXPECT_NEAR(microseconds(find(model, "library", "plain").seconds), 12.0, 1e-9);
-  EXPECT_NEAR(microseconds(find(model, "predicted", "plain").seconds), 17.0, 1e-9);
-  EXPECT_TRUE(find(model, "predicted", "plain").complete);
+  const Bound& sum = find(model, "layer_sum", "plain");
+  EXPECT_NEAR(microseconds(sum.seconds), 17.0, 1e-9);
+  EXPECT_TRUE(sum.complete);
+  EXPECT_THAT(sum.lacks, Contains("reorders between layouts"));
+  for (const Bound& bound : model.bounds) {
+    EXPECT_NE(bound.kind, "predicted") << "no plan was executed";
+  }
 }
 
-TEST(Bounds, predict_nothing_from_hot_times_alone) {
+TEST(Bounds, add_up_no_choices_from_hot_times_alone) {
   GraphSketch g;
   const Graph graph = g.build({g.matmul(g.input({4, 4}), 4)});
   RowBuilder b;
   b.choice(graph.layers[0].key, "default", 12.0);
   const ModelBounds model = bounds_of(kInstance, graph, ResultSet(b.rows()));
   for (const Bound& bound : model.bounds) {
-    EXPECT_NE(bound.kind, "predicted");
+    EXPECT_NE(bound.kind, "layer_sum");
     EXPECT_TRUE(bound.complete) << bound.kind;
   }
 }
@@ -242,6 +247,22 @@ TEST(Bounds, of_hardware_do_not_price_products_of_integers_by_a_peak_of_floats) 
   const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
   const double bytes = 4.0 * 256 * 1024 + 4.0 + 1.0 * 1024 * 512 + 4.0 * 512 + 4.0 * 256 * 512;
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1'048'576.0 * 1e-3, 1e-9);
+  EXPECT_FALSE(find(model, "hardware", "any").complete) << "no peak of integers is known";
+  calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
+  const ModelBounds cached = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  EXPECT_FALSE(find(cached, "hardware", "any").complete);
+  EXPECT_EQ(known_time(find(cached, "hardware", "any")), std::nullopt) << "and never zero";
+}
+
+TEST(Bounds, of_hardware_are_unknown_where_nothing_limits_a_model) {
+  GraphSketch g;
+  const Graph graph = g.build({g.relu(g.input({4, 4}))});
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e9};
+  calibration.memory_bandwidth = BytesPerSecond{1e9};
+  calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet({}, calibration));
+  EXPECT_EQ(known_time(find(model, "hardware", "any")), std::nullopt);
 }
 
 TEST(Bounds, of_hardware_do_not_price_products_of_8_bit_floats_by_a_peak_of_others) {
@@ -261,6 +282,7 @@ TEST(Bounds, of_hardware_do_not_price_products_of_8_bit_floats_by_a_peak_of_othe
   const ModelBounds model = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
   const double bytes = 1.0 * 256 * 1024 + 1.0 * 1024 * 512 + 4.0 * 256 * 512;
   EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), bytes / 1e9, 1e-9);
+  EXPECT_FALSE(find(model, "hardware", "any").complete);
   EXPECT_NEAR(with_reached_peaks(calibration, rows.rows()).peak_f32.value, 1e9, 1.0);
 }
 
@@ -300,8 +322,10 @@ TEST(Bounds, report_fall_backs_disturbance_and_instability) {
       model.findings,
       Contains(HasSubstr("falls back to a reference implementation for eltwise1 (2 layers): "
                          "v1:eltwise")));
-  EXPECT_THAT(model.findings, Contains(HasSubstr("1 of 5 rows used were measured on a disturbed")));
-  EXPECT_THAT(model.findings, Contains(HasSubstr("1 of 5 rows used are unstable")));
+  EXPECT_THAT(model.disturbances,
+              ElementsAre(HasSubstr("1 of 5 rows used were measured on a disturbed"),
+                          HasSubstr("1 of 5 rows used are unstable")));
+  EXPECT_THAT(all_findings(model), SizeIs(model.findings.size() + 2));
   EXPECT_THAT(model.findings, Contains(HasSubstr("no calibration")));
 }
 

@@ -109,7 +109,21 @@ TEST(ModelBenchmark, takes_the_newest_of_a_mode) {
 TEST(ModelBenchmark, says_that_it_was_disturbed) {
   Execution execution = execution_of({2, 2});
   execution.row.disturbance.disturbed = true;
-  EXPECT_THAT(findings({}, execution), ElementsAre(HasSubstr("was disturbed")));
+  ModelBounds model;
+  add_executions({&execution, 1}, Graph{}, ResultSet({}), model);
+  EXPECT_THAT(model.disturbances, ElementsAre(HasSubstr("was disturbed")));
+  EXPECT_THAT(model.findings, IsEmpty());
+}
+
+TEST(ModelBenchmark, is_priced_by_its_plan_instead_of_its_layers_alone) {
+  Execution execution = execution_of({2, 2, 2});
+  execution.in_context = TimeInContext{Seconds(1.4), {Seconds(1.4), Seconds(1.4)}};
+  ModelBounds model = bounds_with("layer_sum", "plain", 2.5);
+  model.bounds.push_back(bounds_with("library", "plain", 1.2).bounds[0]);
+  add_executions({&execution, 1}, Graph{}, ResultSet({}), model);
+  ASSERT_EQ(model.bounds.size(), 2U) << "one number a mode";
+  EXPECT_EQ(model.bounds[0].kind, "predicted");
+  EXPECT_EQ(model.bounds[0].seconds, Seconds(1.4));
 }
 
 }  // namespace

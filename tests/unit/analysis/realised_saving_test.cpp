@@ -100,6 +100,17 @@ TEST(RealisedSaving, prices_the_executed_plans_where_it_can) {
   EXPECT_NEAR(fusion.prediction_error.value().share, 0.01, 1e-12);
 }
 
+TEST(RealisedSaving, compares_no_prices_that_leave_out_different_things) {
+  ModelBounds model;
+  model.executions = {execution("plain", 10), execution("fusion", 7)};
+  model.bounds = {prediction("plain", 12.5), prediction("fusion", 6.6)};
+  model.bounds[0].lacks = {"gaps between steps"};
+  ModelWhatIfs whatifs = fusion_what_if();
+  add_realised_savings(model, whatifs);
+  EXPECT_EQ(whatifs.whatifs[0].baseline, Seconds(8)) << "of hot layers, both";
+  EXPECT_FALSE(whatifs.whatifs[0].of_plans);
+}
+
 TEST(RealisedSaving, says_when_an_optimisation_made_it_slower) {
   ModelBounds model;
   model.executions = {execution("plain", 10), execution("fusion", 12)};

@@ -43,14 +43,15 @@ double microseconds(Seconds seconds) {
 }
 
 TEST(WhatIf, table_asks_each_question_once) {
-  ASSERT_THAT(what_ifs(), SizeIs(7));
+  ASSERT_THAT(what_ifs(), SizeIs(8));
   EXPECT_EQ(what_ifs()[0].name, "best_variant");
   EXPECT_EQ(what_ifs()[1].name, "fusion");
   EXPECT_EQ(what_ifs()[2].name, "channels_last");
   EXPECT_EQ(what_ifs()[3].name, "bf16");
   EXPECT_EQ(what_ifs()[4].name, "int8");
   EXPECT_EQ(what_ifs()[5].name, "parallel_branches");
-  EXPECT_EQ(what_ifs()[6].name, "all");
+  EXPECT_EQ(what_ifs()[6].name, "all_sequential");
+  EXPECT_EQ(what_ifs()[7].name, "all");
   for (const WhatIf& row : what_ifs()) {
     EXPECT_NE(execution_mode_from(row.execution_mode), ExecutionMode{}) << row.name;
   }
@@ -70,6 +71,47 @@ TEST(WhatIf, parallel_branches_save_what_is_not_on_the_longest_path) {
   EXPECT_NEAR(microseconds(*result.baseline), 25.0, 1e-9);
   EXPECT_NEAR(microseconds(*result.predicted), 20.0, 1e-9);
   EXPECT_EQ(result.execution_mode, "parallel_branches");
+}
+
+TEST(WhatIf, all_has_parallel_branches_too) {
+  GraphSketch g;
+  const auto x = g.input({4, 8});
+  const auto first = g.gemm(x, 16);
+  const auto second = g.relu(x);
+  const Graph graph = g.build({first, second});
+  const Graph lower = with_precision(graph, DataType::kBf16);
+  RowBuilder b;
+  b.add(graph.layers[0].key, "brgemm", 20.0);
+  b.add(graph.layers[1].key, "jit", 5.0);
+  b.add(lower.layers[0].key, "amx", 12.0);
+  b.add(lower.layers[1].key, "jit", 3.0);
+  const WhatIfResult sequential = ask("all_sequential", graph, b);
+  EXPECT_NEAR(microseconds(*sequential.predicted), 15.0, 1e-9);
+  EXPECT_EQ(sequential.execution_mode, "best_variant+bf16+fusion");
+  const WhatIfResult all = ask("all", graph, b);
+  EXPECT_NEAR(microseconds(*all.baseline), 25.0, 1e-9);
+  EXPECT_NEAR(microseconds(*all.predicted), 12.0, 1e-9);
+  EXPECT_EQ(all.execution_mode, "best_variant+bf16+fusion+parallel_branches");
+}
+
+TEST(WhatIf, largest_predicted_saving_comes_first) {
+  const auto answer = [](const char* name, double before, double after, const char* why_not) {
+    WhatIfResult result;
+    result.name = name;
+    result.why_not = why_not;
+    conclude(result, {Seconds(before), {}}, {Seconds(after), {}});
+    return result;
+  };
+  ModelWhatIfs whatifs{{},
+                       {answer("loss", 9, 10, ""),
+                        answer("unknown", 9, 1, "no rows"),
+                        answer("small", 9, 8, ""),
+                        answer("large", 4, 2, "")}};
+  rank(whatifs);
+  EXPECT_EQ(whatifs.whatifs[0].name, "large");
+  EXPECT_EQ(whatifs.whatifs[1].name, "small");
+  EXPECT_EQ(whatifs.whatifs[2].name, "loss");
+  EXPECT_EQ(whatifs.whatifs[3].name, "unknown");
 }
 
 TEST(WhatIf, parallel_branches_need_a_time_for_every_layer) {

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "runners/engine/service/processor_peak.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
 namespace plumb {
@@ -43,6 +44,16 @@ TEST(Calibration, variants_that_fail_are_passed_over) {
   EXPECT_NEAR(measure_peak(backend, DataType::kF32, kExtents, backend.script.clock()).value,
               2.0 * 2048.0 * 2048.0 * 2048.0 / 0.2,
               1e6);
+}
+
+TEST(Calibration, peak_of_the_processor_needs_no_library_and_a_clock_that_goes) {
+  const auto peak = measure_processor_peak(DataType::kF32, 1, steady_clock());
+  if (peak) {
+    EXPECT_GT(peak->value, 1e9);
+    EXPECT_LT(peak->value, 1e13);
+  }
+  EXPECT_EQ(measure_processor_peak(DataType::kF32, 1, [] { return Seconds{}; }), std::nullopt);
+  EXPECT_EQ(measure_processor_peak(DataType::kF64, 1, steady_clock()), std::nullopt);
 }
 
 TEST(Calibration, bandwidth_counts_reads_and_writes) {

@@ -48,6 +48,24 @@ TEST(WorkerFinder, passes_over_what_cannot_be_executed) {
   EXPECT_THROW((void)find_worker("text", {folder.path()}), Error);
 }
 
+TEST(WorkerFinder, names_a_folder_once) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path() / "a");
+  const std::string variable = (folder.path() / "." / "a").string();
+  ::setenv("PLUMB_WORKER_PATH", variable.c_str(), 1);
+  try {
+    (void)find_worker("abacus", {folder.path() / "a", folder.path() / "a"});
+    FAIL();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    const std::string name = (folder.path() / "a").string() + "'";
+    EXPECT_NE(text.find(name), std::string::npos) << text;
+    EXPECT_EQ(text.find(name), text.rfind(name)) << text;
+    EXPECT_EQ(text.find(variable), std::string::npos) << text;
+  }
+  ::unsetenv("PLUMB_WORKER_PATH");
+}
+
 TEST(WorkerFinder, says_where_it_looked_and_what_to_do) {
   try {
     (void)find_worker("abacus", {"/no/such/folder"});

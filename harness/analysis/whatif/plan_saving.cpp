@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/whatif/plan_saving.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "harness/analysis/bounds/model_partition.hpp"
+#include "harness/analysis/bounds/plan_estimate.hpp"
+
+namespace plumb {
+namespace {
+
+/// Layers that two plans cover by the same steps: sets that only grow together.
+class LayerGroups {
+ public:
+  explicit LayerGroups(std::size_t layers) : parent_(layers) {
+    std::iota(parent_.begin(), parent_.end(), LayerId{0});
+  }
+
+  void join(const std::vector<LayerId>& layers) {
+    for (const LayerId layer : layers) {
+      parent_[root(layer)] = root(layers.front());
+    }
+  }
+
+  [[nodiscard]] LayerId root(LayerId layer) {
+    while (parent_[layer] != layer) {
+      parent_[layer] = parent_[parent_[layer]];
+      layer = parent_[layer];
+    }
+    return layer;
+  }
+
+ private:
+  std::vector<LayerId> parent_;
+};
+
+/// What both plans do about one group of layers.
+struct Share {
+  std::vector<LayerId> layers;
+  std::vector<const PricedStep*> before;
+  std::vector<const PricedStep*> after;
+};
+
+Seconds sum_of(const std::vector<const PricedStep*>& steps) {
+  Seconds sum{};
+  for (const PricedStep* const step : steps) {
+    sum += step->seconds;
+  }
+  return sum;
+}
+
+const PricedStep* slowest(const std::vector<const PricedStep*>& steps) {
+  const auto found = std::max_element(steps.begin(), steps.end(), [](const auto* a, const auto* b) {
+    return a->seconds < b->seconds;
+  });
+  return found == steps.end() ? nullptr : *found;
+}
+
+std::string change_of(const PricedStep* before, const PricedStep* after) {
+  if (before == nullptr || after == nullptr) {
+    return before == nullptr ? "added" : "no longer executed";
+  }
+  return before->variant == after->variant
+             ? before->variant
+             : fmt::format("{} → {}", before->variant, after->variant);
+}
+
+bool covers_known_layers(const std::vector<PricedStep>& steps, const Graph& graph) {
+  return std::all_of(steps.begin(), steps.end(), [&](const PricedStep& step) {
+    return std::all_of(step.layers.begin(), step.layers.end(), [&](LayerId layer) {
+      return layer < graph.layers.size();
+    });
+  });
+}
+
+/// Returns the shares of all groups. Steps of no layer, such as reorders of the outputs, are one
+/// group.
+std::vector<Share> shares_of(const std::vector<PricedStep>& before,
+                             const std::vector<PricedStep>& after,
+                             const Graph& graph) {
+  LayerGroups groups(graph.layers.size());
+  for (const std::vector<PricedStep>* const steps : {&before, &after}) {
+    for (const PricedStep& step : *steps) {
+      if (!step.layers.empty()) {
+        groups.join(step.layers);
+      }
+    }
+  }
+  std::map<LayerId, Share> shares;
+  const auto add = [&](const std::vector<PricedStep>& steps, auto side) {
+    for (const PricedStep& step : steps) {
+      Share& share =
+          shares[step.layers.empty() ? graph.layers.size() : groups.root(step.layers.front())];
+      (share.*side).push_back(&step);
+      share.layers.insert(share.layers.end(), step.layers.begin(), step.layers.end());
+    }
+  };
+  add(before, &Share::before);
+  add(after, &Share::after);
+  std::vector<Share> list;
+  for (auto& [root, share] : shares) {
+    std::sort(share.layers.begin(), share.layers.end());
+    share.layers.erase(std::unique(share.layers.begin(), share.layers.end()), share.layers.end());
+    list.push_back(std::move(share));
+  }
+  return list;
+}
+
+std::vector<WhatIfResult::LayerSaving> savings_of(const std::vector<PricedStep>& before,
+                                                  const std::vector<PricedStep>& after,
+                                                  const Graph& graph) {
+  std::vector<WhatIfResult::LayerSaving> savings;
+  if (before.empty() || after.empty() || !covers_known_layers(before, graph) ||
+      !covers_known_layers(after, graph)) {
+    return savings;
+  }
+  for (const Share& share : shares_of(before, after, graph)) {
+    const PricedStep* const from = slowest(share.before);
+    const PricedStep* const to = slowest(share.after);
+    const Seconds was = sum_of(share.before);
+    const Seconds is = sum_of(share.after);
+    if (was == is) {
+      continue;
+    }
+    savings.push_back(
+        {share.layers.empty() ? "reorders of the outputs" : name_of(graph, share.layers),
+         to != nullptr ? to->key : from->key,
+         was,
+         is,
+         change_of(from, to)});
+  }
+  std::stable_sort(savings.begin(), savings.end(), [](const auto& left, const auto& right) {
+    return left.before - left.after > right.before - right.after;
+  });
+  return savings;
+}
+
+}  // namespace
+
+void add_plan_savings(std::span<const Execution> executions,
+                      const Graph& graph,
+                      const ResultSet& results,
+                      ModelWhatIfs& whatifs) {
+  std::map<std::string, std::vector<PricedStep>> plans;
+  for (const ReplicatedExecution& execution : replicated_executions(executions)) {
+    plans.insert_or_assign(execution.told->mode, priced_steps(*execution.told, results));
+  }
+  for (WhatIfResult& result : whatifs.whatifs) {
+    if (result.of_plans) {
+      result.layers = savings_of(plans["plain"], plans[result.execution_mode], graph);
+    }
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "harness/analysis/bounds/model_instance.hpp"
+#include "harness/results/run.hpp"
+
+namespace plumb {
+
+/// Returns the command that executes a model of a run in a mode, with the run's suite, stack and
+/// threads. Branches side by side get two threads at least. Files that were named by an absolute
+/// path are named without their folder: the command is for that folder.
+[[nodiscard]] std::string enabling_command(const RunHeader& run,
+                                           const ModelInstance& instance,
+                                           std::string_view mode);
+
+}  // namespace plumb

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text and the JSON of `plumb bound`.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include "harness/analysis/bounds/model_summary.hpp"
+#include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "reporting/content/run/documents.hpp"
+#include "reporting/content/run/json_documents.hpp"
+#include "reporting/content/run/load_rows.hpp"
+#include "reporting/content/run/report_writers.hpp"
+#include "reporting/content/run/single_layers.hpp"
+#include "reporting/document/aligned_table.hpp"
+#include "reporting/document/quantity_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr const char* kUnknown = "–";
+
+std::string age_of(const std::optional<Timestamp>& row, Timestamp now) {
+  return row ? age_text(*row, now) : kUnknown;
+}
+
+std::string limit_cell(const std::optional<Seconds>& time) {
+  return time ? time_text(*time) : kUnknown;
+}
+
+std::string header_of(const ModelBounds& model) {
+  return fmt::format("{}  ({} of {} layers)\n",
+                     sanitize_utf8(to_text(model.instance, "  ")),
+                     model.measured_layers,
+                     model.total_layers);
+}
+
+void write_loads_of(const ModelBounds& model, std::ostream& out) {
+  if (model.loads.empty()) {
+    return;
+  }
+  AlignedTable table({{"  scenario"},
+                      {"mode"},
+                      {"verdict"},
+                      {"score"},
+                      {"median", true},
+                      {"99 %", true},
+                      {"queries", true}});
+  for (const ScenarioResult& load : model.loads) {
+    std::vector<std::string> cells = load_cells(load);
+    cells.front().insert(0, "  ");
+    table.add(std::move(cells));
+  }
+  table.write(out);
+  out << "  " << kMlperfUnverified << '\n';
+}
+
+/// Returns "7.2 ms now; 4.9 ms with fusion; this library's limit 4.0 ms; this machine's limit 3.3
+/// ms".
+std::string sentence_of(const ModelSummary& summary) {
+  std::string text = summary.now ? time_text(*summary.now) + " now" : "no time end to end";
+  if (summary.fastest != nullptr) {
+    text += fmt::format("; {} with {}",
+                        time_text(*summary.fastest->measured()),
+                        sanitize_utf8(summary.fastest->mode));
+  }
+  text += "; this library's limit " +
+          (summary.library ? time_text(*summary.library) : std::string("is not known"));
+  return text + "; this machine's limit " +
+         (summary.hardware ? time_text(*summary.hardware) : std::string("is not known"));
+}
+
+void write_findings(const std::vector<std::string>& findings, std::ostream& out) {
+  for (const std::string& finding : findings) {
+    out << "  ! " << sanitize_utf8(finding) << '\n';
+  }
+}
+
+std::string measured_cell(const ModeSummary& mode) {
+  if (mode.execution == nullptr) {
+    return kUnknown;
+  }
+  return mode.measured() ? with_interval(mode.execution->median, mode.execution->interval)
+                         : std::string(to_text(mode.execution->outcome.kind));
+}
+
+void write_summary_of(const ModelBounds& model, std::ostream& out) {
+  const ModelSummary summary = summarize(model);
+  out << header_of(model) << "  " << sentence_of(summary) << '\n';
+  AlignedTable table(
+      {{"  mode"}, {"bound", true}, {"predicted", true}, {"measured", true}, {"gap", true}});
+  for (const ModeSummary& mode : summary.modes) {
+    const std::optional<double> gap = mode.gap();
+    table.add({"  " + mode.mode,
+               limit_cell(mode.bound),
+               limit_cell(mode.predicted),
+               measured_cell(mode),
+               gap ? ratio_text(*gap) : kUnknown});
+  }
+  table.write(out);
+  write_loads_of(model, out);
+  if (!model.loads.empty()) {
+    write_findings(model.findings, out);  // why a load is INVALID
+  }
+  out << '\n';
+}
+
+void write_all_of(const ModelBounds& model, Timestamp now, std::ostream& out) {
+  out << header_of(model);
+  AlignedTable table(
+      {{"  bound"}, {"mode"}, {"time", true}, {"complete"}, {"oldest row", true}, {"lacks"}});
+  for (const Bound& bound : model.bounds) {
+    table.add({"  " + bound.kind,
+               bound.mode,
+               known_time(bound) ? with_interval(bound.seconds, bound.interval) : kUnknown,
+               bound.complete ? "yes" : "NO",
+               age_of(bound.oldest_row, now),
+               fmt::format("{}", fmt::join(bound.lacks, ", "))});
+  }
+  for (const ExecutionTime& execution : model.executions) {
+    const bool known = execution.samples > 0;
+    table.add({"  end to end",
+               execution.mode,
+               known ? with_interval(execution.median, execution.interval) : kUnknown,
+               "measured",
+               kUnknown,
+               ""});
+  }
+  table.write(out);
+  write_loads_of(model, out);
+  write_findings(all_findings(model), out);
+  constexpr std::size_t kMost = 5;
+  for (std::size_t i = 0; i < std::min(kMost, model.unsupported.size()); ++i) {
+    const auto& layer = model.unsupported[i];
+    out << fmt::format(
+        "  no time for {}: {}\n", sanitize_utf8(layer.layer), sanitize_utf8(layer.reason));
+  }
+  if (model.unsupported.size() > kMost) {
+    out << fmt::format("  … and {} more\n", model.unsupported.size() - kMost);
+  }
+  out << '\n';
+}
+
+/// Returns "1 of 7 models" or "3 of 7 models" for the models that `is` selects; empty for none.
+template <typename Is>
+std::string models_where(const RunReport& report, Is&& is) {
+  const auto count = std::count_if(report.models.begin(),
+                                   report.models.end(),
+                                   [&](const ModelReport& model) { return is(model.bounds); });
+  return count == 0 ? std::string()
+                    : fmt::format("{} of {} model{}",
+                                  count,
+                                  report.models.size(),
+                                  report.models.size() == 1 ? "" : "s");
+}
+
+/// Writes once, for all models, what makes their numbers less certain.
+void write_notes(const RunReport& report, std::ostream& out) {
+  const auto note = [&](const std::string& models, std::string_view text) {
+    if (!models.empty()) {
+      out << models << ": " << text << '\n';
+    }
+  };
+  note(models_where(report, [](const ModelBounds& model) { return !model.disturbances.empty(); }),
+       "disturbed or unstable; run again when the host is quiet");
+  note(models_where(report, [](const ModelBounds& model) { return !model.unsupported.empty(); }),
+       "some layers have no time, so what rests on them is not known");
+  note(models_where(report, [](const ModelBounds& model) { return !model.findings.empty(); }),
+       "findings");
+  std::optional<Timestamp> oldest;
+  for (const ModelReport& model : report.models) {
+    for (const Bound& bound : model.bounds.bounds) {
+      oldest =
+          bound.oldest_row && (!oldest || *bound.oldest_row < *oldest) ? bound.oldest_row : oldest;
+    }
+  }
+  if (!report.models.empty()) {
+    out << "plumb bound --all: every bound with its interval, completeness and age, and all "
+           "findings; oldest row: "
+        << age_of(oldest, report.now) << '\n';
+  }
+}
+
+}  // namespace
+
+void write_bounds(const RunReport& report, OutputMode style, std::ostream& out, Detail detail) {
+  if (style == OutputMode::kJson) {
+    return write_json(bounds_document(report), out);
+  }
+  out << fmt::format("run {}  suite {}  stack {}  environment {}\n\n",
+                     report.run.header.id,
+                     sanitize_utf8(report.run.header.suite),
+                     sanitize_utf8(report.run.header.stack),
+                     report.run.header.environment.id());
+  for (const ModelReport& model : report.models) {
+    if (detail == Detail::kAll) {
+      write_all_of(model.bounds, report.now, out);
+    } else {
+      write_summary_of(model.bounds, out);
+    }
+  }
+  write_single_layers(report, out);
+  if (detail == Detail::kShort) {
+    write_notes(report, out);
+  }
+}
+
+}  // namespace plumb

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/service/processor_peak.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace plumb {
+namespace {
+
+// A multiply-add has results after four or five cycles, and at most two begin in one: twelve chains
+// keep both units busy, and fit into 16 registers with their operands.
+constexpr double kChains = 12.0;
+
+/// Loop of multiply-adds: how many operations a round has, and what runs it.
+struct Loop {
+  double operations = 0.0;  ///< of one round; 0: this processor has no such loop
+  float (*run)(std::uint64_t rounds) = nullptr;
+};
+
+#if defined(__x86_64__)
+
+#define PLUMB_TWELVE(X) X(0) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11)
+
+// All chains go to 2 = 2 · 0.5 + 1: no overflow, no denormal numbers.
+__attribute__((target("avx512f"))) float run_avx512(std::uint64_t rounds) {
+  const __m512 half = _mm512_set1_ps(0.5F);
+  const __m512 one = _mm512_set1_ps(1.0F);
+#define PLUMB_BEGIN(i) __m512 chain##i = _mm512_set1_ps(static_cast<float>(i));
+#define PLUMB_STEP(i) chain##i = _mm512_fmadd_ps(chain##i, half, one);
+#define PLUMB_ADD(i) sum = _mm512_add_ps(sum, chain##i);
+  PLUMB_TWELVE(PLUMB_BEGIN)
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    PLUMB_TWELVE(PLUMB_STEP)
+  }
+  __m512 sum = _mm512_setzero_ps();
+  PLUMB_TWELVE(PLUMB_ADD)
+#undef PLUMB_BEGIN
+#undef PLUMB_STEP
+#undef PLUMB_ADD
+  return _mm512_cvtss_f32(sum);
+}
+
+__attribute__((target("avx2,fma"))) float run_avx2(std::uint64_t rounds) {
+  const __m256 half = _mm256_set1_ps(0.5F);
+  const __m256 one = _mm256_set1_ps(1.0F);
+#define PLUMB_BEGIN(i) __m256 chain##i = _mm256_set1_ps(static_cast<float>(i));
+#define PLUMB_STEP(i) chain##i = _mm256_fmadd_ps(chain##i, half, one);
+#define PLUMB_ADD(i) sum = _mm256_add_ps(sum, chain##i);
+  PLUMB_TWELVE(PLUMB_BEGIN)
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    PLUMB_TWELVE(PLUMB_STEP)
+  }
+  __m256 sum = _mm256_setzero_ps();
+  PLUMB_TWELVE(PLUMB_ADD)
+#undef PLUMB_BEGIN
+#undef PLUMB_STEP
+#undef PLUMB_ADD
+  return _mm256_cvtss_f32(sum);
+}
+
+__attribute__((target("avx512f,avx512bf16"))) float run_bf16(std::uint64_t rounds) {
+  // 0.5 · 0.5 in all places, zeros in the accumulators: sums stay finite.
+  const __m512bh half = _mm512_cvtne2ps_pbh(_mm512_set1_ps(0.5F), _mm512_set1_ps(0.5F));
+#define PLUMB_BEGIN(i) __m512 chain##i = _mm512_setzero_ps();
+#define PLUMB_STEP(i) chain##i = _mm512_dpbf16_ps(chain##i, half, half);
+#define PLUMB_ADD(i) sum = _mm512_add_ps(sum, chain##i);
+  PLUMB_TWELVE(PLUMB_BEGIN)
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    PLUMB_TWELVE(PLUMB_STEP)
+  }
+  __m512 sum = _mm512_setzero_ps();
+  PLUMB_TWELVE(PLUMB_ADD)
+#undef PLUMB_BEGIN
+#undef PLUMB_STEP
+#undef PLUMB_ADD
+  return _mm512_cvtss_f32(sum);
+}
+
+Loop widest_loop(DataType type) {
+  if (type == DataType::kF32 && __builtin_cpu_supports("avx512f") != 0) {
+    return {kChains * 16.0 * 2.0, run_avx512};
+  }
+  if (type == DataType::kF32 && __builtin_cpu_supports("avx2") != 0 &&
+      __builtin_cpu_supports("fma") != 0) {
+    return {kChains * 8.0 * 2.0, run_avx2};
+  }
+  if (type == DataType::kBf16 && __builtin_cpu_supports("avx512bf16") != 0) {
+    return {kChains * 32.0 * 2.0, run_bf16};
+  }
+  return {};
+}
+
+#else
+
+Loop widest_loop(DataType /*type*/) {
+  return {};
+}
+
+#endif
+
+Seconds time_of(const Loop& loop, int threads, std::uint64_t rounds, const Clock& clock) {
+  std::atomic<float> sink{0.0F};  // what the loops compute is used, or they might be left out
+  const auto work = [&] { sink.store(loop.run(rounds), std::memory_order_relaxed); };
+  const Seconds begin = clock();
+  std::vector<std::thread> others;
+  for (int i = 1; i < threads; ++i) {
+    others.emplace_back(work);
+  }
+  work();
+  for (std::thread& other : others) {
+    other.join();
+  }
+  return clock() - begin;
+}
+
+}  // namespace
+
+std::optional<FlopsPerSecond> measure_processor_peak(DataType type,
+                                                     int threads,
+                                                     const Clock& clock) {
+  constexpr std::uint64_t kRounds = 500'000;  // some ms: short enough for a quiet moment
+  constexpr int kTries = 30;
+  const Loop loop = widest_loop(type);
+  std::optional<Seconds> best;
+  for (int i = 0; i < kTries && loop.run != nullptr; ++i) {
+    const Seconds time = time_of(loop, std::max(threads, 1), kRounds, clock);
+    best = best ? std::min(*best, time) : time;
+  }
+  if (!best || *best <= Seconds{}) {
+    return std::nullopt;
+  }
+  return FlopsPerSecond{loop.operations * static_cast<double>(kRounds) *
+                        static_cast<double>(std::max(threads, 1)) / best->count()};
+}
+
+}  // namespace plumb

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+
+#include "harness/base/units.hpp"
+#include "harness/measure/sampler.hpp"
+#include "harness/model/key/tensor.hpp"
+
+namespace plumb {
+
+/// Measures what the processor's widest multiply-adds reach in registers, in all threads together:
+/// the best of some tries. No library and no setting of a stack has a part in it. Types: f32 and
+/// bf16. Absent: the processor has no such instructions that this code knows, or the clock stands.
+[[nodiscard]] std::optional<FlopsPerSecond> measure_processor_peak(DataType type,
+                                                                   int threads,
+                                                                   const Clock& clock);
+
+}  // namespace plumb

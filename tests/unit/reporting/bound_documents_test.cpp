@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <sstream>
+
+#include "reporting/content/run/documents.hpp"
+#include "tests/unit/reporting/sample_report.hpp"
+
+namespace plumb {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string bounds_text(const RunReport& report, Detail detail) {
+  std::ostringstream out;
+  write_bounds(report, OutputMode::kText, out, detail);
+  return out.str();
+}
+
+std::string what_ifs_text(const RunReport& report) {
+  std::ostringstream out;
+  write_what_ifs(report, OutputMode::kText, out);
+  return out.str();
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+TEST(BoundDocuments, are_a_sentence_and_a_table_in_short) {
+  const std::string text = bounds_text(sample_report(), Detail::kShort);
+  EXPECT_THAT(text,
+              HasSubstr("5.000 ms now; this library's limit 3.500 ms; this machine's limit 250.0 "
+                        "µs\n"));
+  EXPECT_THAT(text, HasSubstr("  plain   3.500 ms   4.000 ms  5.000 ms ± 2.0 %  1.43×\n"));
+  EXPECT_THAT(text, Not(HasSubstr("library_parallel")));
+}
+
+TEST(BoundDocuments, tell_disturbances_once_for_all_models) {
+  RunReport report = sample_report();
+  report.models[0].bounds.disturbances = {"1 of 9 rows used were measured on a disturbed host",
+                                          "the execution end to end (plain) was disturbed"};
+  report.models.push_back(report.models[0]);
+  const std::string text = bounds_text(report, Detail::kShort);
+  EXPECT_EQ(count_of(text, "disturbed"), 1U) << text;
+  EXPECT_THAT(text, HasSubstr("2 of 2 models: disturbed or unstable"));
+  const std::string all = bounds_text(report, Detail::kAll);
+  EXPECT_EQ(count_of(all, "! 1 of 9 rows used were measured on a disturbed host"), 2U);
+}
+
+TEST(BoundDocuments, name_every_bound_where_all_is_asked_for) {
+  RunReport report = sample_report();
+  report.models[0].bounds.bounds.back().kind = "layer_sum";
+  report.models[0].bounds.bounds.back().lacks = {"reorders", "gaps"};
+  const std::string text = bounds_text(report, Detail::kAll);
+  EXPECT_THAT(text, HasSubstr("  library_parallel  fusion"));
+  EXPECT_THAT(text, HasSubstr("reorders, gaps\n"));
+}
+
+TEST(BoundDocuments, say_why_a_mode_has_no_time) {
+  RunReport report = sample_report();
+  report.models[0].bounds.executions[0].samples = 0;
+  report.models[0].bounds.executions[0].outcome = {Outcome::Kind::kCrashed, "signal 11"};
+  const std::string text = bounds_text(report, Detail::kShort);
+  EXPECT_THAT(text, HasSubstr("no time end to end; this library's limit"));
+  EXPECT_THAT(text, HasSubstr("crashed"));
+  EXPECT_TRUE(is_clean_utf8(bounds_text(hostile_report(), Detail::kShort)));
+}
+
+TEST(WhatIfDocuments, show_the_times_that_their_ratios_use_and_the_command) {
+  RunReport report = sample_report();
+  WhatIfResult& better = report.models[0].whatifs.whatifs[0];
+  better.command = "plumb run --model tiny --mode best_variant";
+  better.layers.resize(5, better.layers[0]);
+  const std::string text = what_ifs_text(report);
+  EXPECT_THAT(text, HasSubstr("saves"));
+  EXPECT_THAT(text,
+              HasSubstr("700.0 µs  3.500 ms ± 2.9 %  2.800 ms ± 3.6 %     1.25×  5.000 ms ± "
+                        "2.0 %  4.500 ms ± 2.2 %     1.11×"));
+  EXPECT_THAT(text, HasSubstr("    $ plumb run --model tiny --mode best_variant\n"));
+  EXPECT_THAT(text, HasSubstr("2 more save 1.400 ms together"));
+  EXPECT_THAT(text, HasSubstr("bf16: not predicted: no bf16 rows in this run"));
+  EXPECT_TRUE(is_clean_utf8(what_ifs_text(hostile_report())));
+}
+
+}  // namespace
+}  // namespace plumb

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/session/stored/enabling_command.hpp"
+
+#include <gtest/gtest.h>
+
+namespace plumb {
+namespace {
+
+TEST(EnablingCommand, names_the_suite_the_stack_and_the_threads_of_the_run) {
+  RunHeader run;
+  run.command = {"plumb", "run", "suites/my own.toml"};
+  run.stack = "new";
+  run.environment.identity["threads"] = "4";
+  EXPECT_EQ(enabling_command(run, {"lenet", 2, "f32"}, "fusion"),
+            "plumb run 'suites/my own.toml' --model lenet --stack new --threads 4 --mode fusion");
+}
+
+TEST(EnablingCommand, names_the_file_and_the_batch_of_a_model_without_a_suite) {
+  RunHeader run;
+  run.command = {"plumb", "run", ""};
+  run.stack = "default";
+  run.environment.identity["threads"] = "1";
+  run.resolved_suite = R"({"graphs":[{"model":"mine","path":"/m/it's.onnx"}]})";
+  EXPECT_EQ(enabling_command(run, {"mine", 8, "f32"}, "parallel_branches"),
+            "plumb run --model 'it'\\''s.onnx' --batch 8 --threads 2 --mode parallel_branches");
+  EXPECT_EQ(enabling_command(run, {"lenet", 1, "f32"}, "bf16"),
+            "plumb run --model lenet --mode bf16");
+}
+
+}  // namespace
+}  // namespace plumb

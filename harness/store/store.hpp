@@ -57,14 +57,14 @@ class Store {
 
   /// Begins a run, and takes it for this store as take_run() does.
   virtual void begin_run(const RunHeader& header) = 0;
-  /// Takes a run that is not finished, so that this store may write to it. Returns false if it is
+  /// Takes a run that is not finished, which is then running again, so that this store may write to
+  /// it. This is how a run is resumed. Returns false if it is
   /// finished, or if a live process has it: no clock judges this. Whoever had the run before can
   /// no longer write to it.
   [[nodiscard]] virtual bool take_run(const RunId& run) = 0;
   /// Adds rows to a run that this store has taken, and returns their ids, in order. Many rows per
-  /// call are fast. An interrupted run is then running again, which is how a run is resumed. A
-  /// finished run takes no more rows. Throws Error{kEnvironment} if another process took the run
-  /// over: then nothing is stored.
+  /// call are fast. A finished run takes no more rows. Throws Error{kEnvironment} if another process
+  /// took the run over: then nothing is stored.
   virtual std::vector<RowId> append(const RunId& run, std::span<const Measurement> rows) = 0;
   /// Makes rows of earlier runs part of this one, as append() adds rows. Rows that are part of it
   /// already stay.

@@ -133,6 +133,7 @@ TEST_P(StoreContract, an_interrupted_run_goes_on_and_a_finished_one_does_not) {
   store->finish_run(kFirst, RunState::kInterrupted, at(10));
   EXPECT_EQ(store->find_run(kFirst).state, RunState::kInterrupted);
   ASSERT_TRUE(store->take_run(kFirst));
+  EXPECT_EQ(store->find_run(kFirst).state, RunState::kRunning);
   store->append(kFirst, rows);
   EXPECT_EQ(store->find_run(kFirst).state, RunState::kRunning);
   EXPECT_EQ(store->find_run(kFirst).finished, std::nullopt);

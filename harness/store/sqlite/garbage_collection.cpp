@@ -115,6 +115,7 @@ void remove_doomed(SqliteTables& tables) {
         "delete from derived where run in (select run from doomed)",
         "delete from reused_rows where run in (select run from doomed)",
         "delete from measurements where run in (select run from doomed)",
+        "delete from leases where run in (select run from doomed)",
         "delete from runs where number in (select run from doomed)",
         "delete from suites where hash not in (select resolved_hash from runs)"}) {
     execute(tables, sql);

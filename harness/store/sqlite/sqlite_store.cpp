@@ -88,11 +88,15 @@ void SqliteStore::begin_run(const RunHeader& header) {
 
 bool SqliteStore::take_run(const RunId& run) {
   std::optional<Lease> lease = write([&]() -> std::optional<Lease> {
-    const RunTable::Entry entry = tables_->runs.require(run);
+    RunTable::Entry entry = tables_->runs.require(run);
     if (entry.state == RunState::kFinished) {
       return std::nullopt;
     }
-    return tables_->leases.take(entry.run.number, run);
+    std::optional<Lease> taken = tables_->leases.take(entry.run.number, run);
+    if (taken) {
+      tables_->runs.count_rows(entry, {});  // it is running again
+    }
+    return taken;
   });
   if (lease) {
     tables_->leases.hold(std::move(*lease));

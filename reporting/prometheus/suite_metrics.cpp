@@ -67,8 +67,9 @@ void add_rows(const SuiteMetrics& suite, GaugeFamily& family) {
   family.add(labels, {{"outcome", "reused"}}, static_cast<double>(suite.newest->reused));
 }
 
+/// Adds how many models are complete. A run without layers (`--only models`) says nothing of that.
 void add_models(const SuiteMetrics& suite, GaugeFamily& family) {
-  if (!suite.newest) {
+  if (!suite.newest || (suite.newest->rows.empty() && suite.newest->reused == 0)) {
     return;
   }
   const std::vector<ModelBounds>& models = suite.newest->models;

@@ -69,6 +69,16 @@ TEST(MetricFamilies, a_model_has_its_latency_bounds_and_ratios) {
           "plumb_whatif_speedup_ratio", R"(whatif="best_variant",result="predicted")", "1.25")));
 }
 
+TEST(MetricFamilies, a_run_of_models_alone_says_nothing_of_complete_models) {
+  const auto counted = Contains(HasSubstr("plumb_run_models{"));
+  RunReport report = sample_report();
+  report.rows.clear();  // as `run --only models` leaves it
+  EXPECT_THAT(lines_of({suite_of(report)}), Not(counted));
+  EXPECT_THAT(lines_of({suite_of(report)}), Contains(HasSubstr("plumb_model_latency_seconds{")));
+  report.rows.emplace_back().measurement = test::row({"v1:relu"}, 1.0, "a");
+  EXPECT_THAT(lines_of({suite_of(report)}), counted);
+}
+
 TEST(MetricFamilies, an_imported_benchmark_has_its_time) {
   RunReport report = sample_report();
   report.models.clear();

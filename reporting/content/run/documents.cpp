@@ -7,7 +7,9 @@
 #include <ostream>
 #include <utility>
 
+#include "harness/analysis/report/run_kind.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
@@ -211,6 +213,7 @@ void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream&
     return write_json(runs_document(runs), out);
   }
   AlignedTable table({{"run"},
+                      {"kind"},
                       {"suite"},
                       {"stack"},
                       {"environment"},
@@ -222,6 +225,7 @@ void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream&
                       {"tags"}});
   for (const RunRecord& run : runs) {
     table.add({run.header.id,
+               std::string(run_kind(run.header)),
                run.header.suite,
                run.header.stack,
                run.header.environment.id(),
@@ -248,6 +252,7 @@ void write_bounds(const RunReport& report, OutputMode style, std::ostream& out) 
     write_bounds_of(model.bounds, report.now, out);
   }
   write_single_layers(report, out);
+  out << exclusion_lines(report.exclusions, day_of(report.run.header));
 }
 
 void write_what_ifs(const RunReport& report, OutputMode style, std::ostream& out) {

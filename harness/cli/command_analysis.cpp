@@ -6,6 +6,7 @@
 #include <iostream>
 #include <memory>
 
+#include "harness/analysis/qualify/criteria_judgement.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
@@ -14,8 +15,10 @@
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/stored/stored_qualification.hpp"
+#include "harness/session/study/criteria_file.hpp"
 #include "reporting/content/comparison/comparison_report.hpp"
 #include "reporting/content/qualification/qualification_report.hpp"
+#include "reporting/content/qualification/qualification_summary.hpp"
 #include "reporting/content/run/documents.hpp"
 
 namespace plumb {
@@ -26,6 +29,7 @@ struct AnalysisOptions {
   std::vector<std::string> models;
   std::string output;
   bool all = false;
+  std::string criteria;
   bool dashboard = false;
   double days = 90.0;
 };
@@ -39,6 +43,18 @@ void add_run_options(CLI::App& command, AnalysisOptions& options) {
 RunReport analyze(const CommandContext& context, const AnalysisOptions& options) {
   const auto store = open_store(context.store_url());
   return analyze_run({*store, context.models}, store->find_run(options.run), options.models);
+}
+
+std::string today() {
+  return to_text(current_time()).substr(0, 10);
+}
+
+[[noreturn]] void refuse_criteria(const std::string& run) {
+  throw Error(
+      Error::Kind::kUser,
+      fmt::format("--criteria judges a stored qualification, and '{}' is none: name the two "
+                  "runs that `plumb qualify` printed, as BASE..CAND",
+                  run));
 }
 
 void write_report(CommandContext& context, const AnalysisOptions& options) {
@@ -55,12 +71,23 @@ void write_report(CommandContext& context, const AnalysisOptions& options) {
     announce_report(options.output);
   } else if (const auto runs = compared_runs(options.run)) {
     const auto store = open_store(context.store_url());
-    if (const auto kept = kept_qualification(*store, runs->baseline, runs->candidate)) {
+    if (auto kept = kept_qualification(*store, runs->baseline, runs->candidate)) {
+      if (!options.criteria.empty()) {
+        judge_again(kept->qualification, read_criteria(options.criteria, today()));
+      }
       write_reports(*kept, qualification_formats(), {options.output});
+      if (!options.criteria.empty()) {
+        write_qualification(
+            kept->qualification, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
+      }
+    } else if (!options.criteria.empty()) {
+      refuse_criteria(options.run);
     } else {
       write_reports(
           kept_comparison({*store, context.models}, *runs), comparison_formats(), {options.output});
     }
+  } else if (!options.criteria.empty()) {
+    refuse_criteria(options.run);
   } else {
     static_cast<void>(format_for(report_formats(), options.output));
     write_reports(analyze(context, options), report_formats(), {options.output});
@@ -118,6 +145,11 @@ void add_report(CLI::App& app, CommandContext& context) {
       ->check(CLI::Range(0.0, 36500.0))
       ->needs(dashboard)
       ->capture_default_str();
+  command
+      ->add_option("--criteria",
+                   options->criteria,
+                   "judge a stored qualification again by this file, and say what comes of it")
+      ->excludes(dashboard);
   command->callback([&context, options] { write_report(context, *options); });
 }
 

@@ -30,6 +30,7 @@ struct BaselineSetOptions {
   std::string name;
   std::string who;
   std::string reason;
+  bool partial = false;  ///< an interrupted run will do
 };
 
 std::string user_name() {
@@ -74,8 +75,12 @@ void set_baseline(CommandContext& context, const BaselineSetOptions& options) {
   const RunRecord run =
       options.runs == 0 ? store->find_run(options.run) : measure_runs(context, options, *store);
   const std::string name = options.name.empty() ? "baseline/" + run.header.suite : options.name;
-  accept_baseline(
-      *store, run, name, options.who.empty() ? user_name() : options.who, options.reason);
+  accept_baseline(*store,
+                  run,
+                  name,
+                  options.who.empty() ? user_name() : options.who,
+                  options.reason,
+                  options.partial);
   say(fmt::format("{} is run {} now", name, run.header.id));
 }
 
@@ -103,6 +108,11 @@ void add_baseline(CLI::App& app, CommandContext& context) {
   set->add_option("--name",
                   options->name,
                   "its tag; default: baseline/SUITE, which `plumb serve` judges runs by");
+  set->add_flag("--partial",
+                options->partial,
+                "accept a run that its budget cut or that was interrupted: what it lacks is not "
+                "compared")
+      ->excludes(runs);
   set->add_option("--reason", options->reason, "why it is accepted");
   set->add_option("--who", options->who, "who answers for it; default: the user's name");
   set->callback([&context, options] { set_baseline(context, *options); });

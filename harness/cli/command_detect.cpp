@@ -195,7 +195,11 @@ void detect_in_store(CommandContext& context, const DetectOptions& options, Outp
   }
   const int status = gate_status(findings);
   const std::string again = measure_again(newest);
-  write_history({std::move(history.name), std::move(history.runs), std::move(findings), again},
+  write_history({std::move(history.name),
+                 std::move(history.runs),
+                 std::move(findings),
+                 again,
+                 std::move(history.excluded)},
                 style,
                 std::cout);
   if (options.gate) {

@@ -92,6 +92,14 @@ void qualify(CommandContext& context, QualifyOptions options) {
   options.upgrade.models = options.only != "layers";
   options.upgrade.command = command_of(options);
   ResolvedSuite suite = wanted_suite(context.models, options);
+  const std::string today = to_text(current_time()).substr(0, 10);
+  for (const Exclusion& each : suite.exclusions) {
+    criteria.waivers.push_back({.match = each.match,
+                                .reason = each.reason,
+                                .who = each.who.empty() ? "suite " + suite.name : each.who,
+                                .expires = each.until,
+                                .expired = !each.holds_on(today)});
+  }
   const std::size_t wanted = suite.models.size();
   const std::vector<PlannedModel> models = prepare_models(context.models, suite);
   const auto store = open_store(context.store_url());

@@ -53,6 +53,7 @@ void measure(CommandContext& context, RunOptions options) {
   }
   const BaselineCheck baseline(options.baseline, *store, options.stacks.size());
   std::vector<RunReport> reports;
+  bool cut = false;
   for (const std::string& stack : options.stacks) {
     SuiteRunOptions run = suite_run_options(options, stack);
     run.confirmation = baseline.confirmation();
@@ -60,6 +61,7 @@ void measure(CommandContext& context, RunOptions options) {
     if (!outcome.stack_faults.empty() || !outcome.device_fault.empty()) {
       context.exit_status = static_cast<int>(Error::Kind::kEnvironment);
     }
+    cut = cut || (outcome.budget_ended && outcome.state == RunState::kInterrupted);
     reports.push_back(analyze_run({*store, context.models}, store->find_run(outcome.run), {}));
     store_analysis(*store, reports.back());
     if (context.exit_status == 0 && options.only != "layers" && !context.stop.load()) {
@@ -76,6 +78,12 @@ void measure(CommandContext& context, RunOptions options) {
     }
   }
   compare_with_baseline(context, baseline, *store, reports);
+  if (cut) {
+    spdlog::warn("the budget cut the run: what it lacks is not measured; --resume goes on");
+    if (context.exit_status == 0) {
+      context.exit_status = static_cast<int>(Error::Kind::kTryAgain);
+    }
+  }
   if (context.exit_status == 0 && models.size() < wanted) {
     spdlog::error(
         "{} of {} models could not be read, as said above", wanted - models.size(), wanted);

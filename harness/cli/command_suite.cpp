@@ -23,6 +23,9 @@ void add_suite(CLI::App& app, CommandContext& context) {
     const ResolvedSuite resolved = resolve_suite(context.models, read_suite(find_suite(*name)));
     nlohmann::json document = nlohmann::json::parse(to_json(resolved));
     document["schema_version"] = 1;
+    if (!resolved.exclusions.empty()) {
+      document["exclude"] = nlohmann::json::parse(to_json(resolved.exclusions)).at("exclusions");
+    }
     std::cout << json_text(document, 2) << '\n';
   });
 }

@@ -92,6 +92,10 @@ void RunHistory::judge(const Archive& archive,
     compared.push_back(comparable(*runs.back()));
   }
   suite.regressions = regressions_of(compared, baseline);
+  std::erase_if(suite.regressions, [&](const ModelRegression& each) {
+    const std::string subject = subject_of(each.instance);
+    return exclusion_of(suite.newest->exclusions, {subject, subject + " " + each.mode}) != nullptr;
+  });
 }
 
 std::vector<SuiteMetrics> RunHistory::suites(const Archive& archive,

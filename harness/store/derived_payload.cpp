@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "harness/base/error.hpp"
+#include "harness/results/exclusion.hpp"
 #include "harness/results/execution.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/results/paired_round.hpp"
@@ -145,6 +146,7 @@ constexpr std::array kKinds{
     Kind{"qualification", check_qualification},
     Kind{"whatif", check_whatif},
     Kind{kControlsRecord, check_with<controls_from_json>},
+    Kind{kExclusionsRecord, check_with<exclusions_from_json>},
     Kind{kExecutionRecord, check_with<execution_from_json>},
     Kind{"noise", check_noise},
     Kind{"run_times", check_run_times},

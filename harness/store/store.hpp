@@ -63,8 +63,8 @@ class Store {
   /// no longer write to it.
   [[nodiscard]] virtual bool take_run(const RunId& run) = 0;
   /// Adds rows to a run that this store has taken, and returns their ids, in order. Many rows per
-  /// call are fast. A finished run takes no more rows. Throws Error{kEnvironment} if another process
-  /// took the run over: then nothing is stored.
+  /// call are fast. A finished run takes no more rows. Throws Error{kEnvironment} if another
+  /// process took the run over: then nothing is stored.
   virtual std::vector<RowId> append(const RunId& run, std::span<const Measurement> rows) = 0;
   /// Makes rows of earlier runs part of this one, as append() adds rows. Rows that are part of it
   /// already stay.

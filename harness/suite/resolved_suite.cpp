@@ -255,6 +255,7 @@ ResolvedSuite resolve(const SuiteSpec& spec, const ModelCompletion& complete) {
   for (const auto& entry : spec.layers) {
     add_layers(spec, entry, suite);
   }
+  suite.exclusions = spec.exclusions;
   return suite;
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/model/key/layer_key.hpp"
+#include "harness/results/exclusion.hpp"
 #include "harness/results/measurement.hpp"
 #include "harness/suite/scenario_limits.hpp"
 
@@ -69,6 +70,7 @@ struct SuiteSpec {
   Defaults defaults;
   std::vector<ModelEntry> models;
   std::vector<LayersEntry> layers;
+  std::vector<Exclusion> exclusions;  ///< [[exclude]]
 };
 
 /// Reads a suite file. Unknown keys are errors that name the line and the nearest known key. Throws
@@ -103,6 +105,7 @@ struct ResolvedSuite {
   std::vector<CacheMode> caches{CacheMode::kNone, CacheMode::kWeights};
   std::vector<Model> models;
   std::vector<LayerEntry> layers;
+  std::vector<Exclusion> exclusions;  ///< no part of the JSON: they change nothing that is measured
 };
 
 /// Function that completes the extents of axes that the suite leaves open, which only the model's

@@ -112,6 +112,26 @@ SuiteSpec::ModelEntry read_model_entry(TomlSection& section, const Path& file) {
   return model;
 }
 
+Exclusion read_exclusion(TomlSection& section) {
+  const auto needed = [&](std::string_view key) {
+    const auto text = section.text(key);
+    if (!text || text->empty()) {
+      section.fail(fmt::format("[[exclude]] needs '{}': case, reason and expires", key));
+    }
+    return *text;
+  };
+  Exclusion exclusion;
+  exclusion.match = needed("case");
+  exclusion.reason = needed("reason");
+  exclusion.who = section.text("who").value_or("");
+  exclusion.until = needed("expires");
+  if (!is_day(exclusion.until)) {
+    section.fail(fmt::format("'expires' is no date such as \"2027-01-31\": '{}'",
+                             exclusion.until.substr(0, 64)));
+  }
+  return exclusion;
+}
+
 }  // namespace
 
 SuiteSpec read_suite(const std::filesystem::path& file) {
@@ -140,6 +160,8 @@ SuiteSpec read_suite(const std::filesystem::path& file) {
     }
     spec.layers.push_back({.line = section.line(), .file = *shapes});
   });
+  top.each("exclude",
+           [&](TomlSection& section) { spec.exclusions.push_back(read_exclusion(section)); });
   top.finish();
   if (spec.models.empty() && spec.layers.empty()) {
     top.fail("the suite is empty: add a [[model]] or [[layers]]");

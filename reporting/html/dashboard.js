@@ -32,6 +32,8 @@ function tiles() {
     counted('regressed', 'regressed', 'latency', 'bad', 'slower than the baseline in the newest two comparable runs'),
     counted('suspected', 'suspected', 'latency', 'warn', 'only the newest run is slower'),
     counted('capability lost', 'regressed', 'bound_library', 'warn', 'the library bound got worse, confirmed'),
+    counted('inconclusive', 'inconclusive', 'latency', 'warn', 'not enough evidence to say'),
+    counted('no baseline', 'no_baseline', 'latency', 'warn', 'nothing to compare with'),
     counted('improved', 'improved', 'latency', 'good', 'faster than the baseline'),
     tile('bound ÷ end to end', percent(mean), nearness(mean), 'geometric mean over the models; 100 % is at the bound'),
     tile('oldest suite', age(oldest), oldest > 36 * 3600 ? 'warn' : 'calm', 'time since the suite that waits longest last finished')));

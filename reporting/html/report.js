@@ -221,6 +221,13 @@ function singleLayers() {
   page.append(filterOf(view, 'filter single layers'), view);
 }
 
+function exclusions() {
+  if (!report.exclusions.length) return;
+  page.append(make('h2', {}, 'Excluded by the suite'));
+  page.append(table('What gates, history and alerts leave out. It is measured nevertheless.', ['case', 'reason', 'who', 'until'],
+    report.exclusions.map((e) => [codeCell(e.case), e.reason, e.who, e.expires + (e.expired ? ', expired' : '')])));
+}
+
 function environment() {
   const box = make('details', {}, make('summary', {}, 'Environment and method'));
   const facts = (what, values) => table(what, ['name', 'value'], Object.entries(values).map(([name, value]) => [name, codeCell(value)]));
@@ -243,6 +250,7 @@ if (report.models.length) {
   models();
 }
 singleLayers();
+exclusions();
 environment();
 page.append(make('footer', {}, 'Written by plumb ' + (report.facts['plumb.version'] || '') + ', ' + moment(report.now) + '. Charts by Chart.js, MIT licence (see the source of this page).'));
 document.body.dataset.ready = 'yes';

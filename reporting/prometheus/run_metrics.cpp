@@ -74,9 +74,17 @@ void slim(ModelBounds& model) {
 RunMetrics run_metrics(RunReport report, std::size_t slowest) {
   RunMetrics metrics;
   metrics.deviation = process_deviation(report.rows);
+  metrics.exclusions = std::move(report.exclusions);
+  std::erase_if(metrics.exclusions, [day = day_of(report.run.header)](const Exclusion& each) {
+    return !each.holds_on(day);
+  });
   for (const StoredMeasurement& row : report.rows) {
     if (row.reused) {
       ++metrics.reused;
+      continue;
+    }
+    if (exclusion_of(metrics.exclusions, case_names("layers/" + row.measurement.key.text)) !=
+        nullptr) {
       continue;
     }
     ++metrics.rows[row.measurement.outcome.kind];

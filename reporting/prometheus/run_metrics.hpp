@@ -47,7 +47,8 @@ struct RunMetrics {
   std::vector<BenchmarkTime> benchmarks;  ///< of an imported run, by name; the first ones
   std::size_t benchmarks_timed = 0;
   std::size_t benchmarks_failed = 0;
-  std::map<Outcome::Kind, std::int64_t> rows;  ///< own rows by outcome
+  std::map<Outcome::Kind, std::int64_t> rows;  ///< own rows by outcome, but for excluded keys
+  std::vector<Exclusion> exclusions;           ///< that hold: their rows are not counted
   std::int64_t reused = 0;
   std::int64_t timed = 0;      ///< own rows with a time
   std::int64_t disturbed = 0;  ///< of those

@@ -67,11 +67,15 @@ void add_rows(const SuiteMetrics& suite, GaugeFamily& family) {
   family.add(labels, {{"outcome", "reused"}}, static_cast<double>(suite.newest->reused));
 }
 
+/// Adds how many models are complete. A run without layers (`--only models`) says nothing of that.
 void add_models(const SuiteMetrics& suite, GaugeFamily& family) {
-  if (!suite.newest) {
+  if (!suite.newest || (suite.newest->rows.empty() && suite.newest->reused == 0)) {
     return;
   }
-  const std::vector<ModelBounds>& models = suite.newest->models;
+  std::vector<ModelBounds> models = suite.newest->models;
+  std::erase_if(models, [&](const ModelBounds& model) {
+    return exclusion_of(suite.newest->exclusions, {subject_of(model.instance)}) != nullptr;
+  });
   const auto complete = std::count_if(models.begin(), models.end(), [](const auto& model) {
     return model.measured_layers == model.total_layers;
   });
@@ -155,7 +159,22 @@ void add_changed(const SuiteMetrics& suite, GaugeFamily& family) {
   }
 }
 
-constexpr std::array<MetricRow<SuiteMetrics>, 11> kTable{{
+void add_exclusions(const SuiteMetrics& suite, GaugeFamily& family) {
+  if (!suite.newest) {
+    return;
+  }
+  std::set<std::string> seen;
+  for (const Exclusion& each : suite.newest->exclusions) {
+    const std::string name = label_text(each.match);
+    if (seen.insert(name).second) {
+      family.add(suite_labels(suite),
+                 {{"case", name}, {"reason", label_text(each.reason)}, {"until", each.until}},
+                 1.0);
+    }
+  }
+}
+
+constexpr std::array<MetricRow<SuiteMetrics>, 12> kTable{{
     {"plumb_run_timestamp_seconds",
      "When the newest finished run started and finished.",
      add_timestamp},
@@ -172,6 +191,9 @@ constexpr std::array<MetricRow<SuiteMetrics>, 11> kTable{{
     {"plumb_run_benchmarks",
      "Imported benchmarks of the newest finished run by state.",
      add_benchmarks},
+    {"plumb_run_exclusion_info",
+     "Names what the newest finished run's suite excludes from gates and alerts.",
+     add_exclusions},
     {"plumb_environment_changed",
      "Whether something beside the stack changed since the run before.",
      add_changed},

@@ -153,6 +153,17 @@ class Alerts(RunHistory):
         self.assert_raises("PlumbRegressed", "PlumbBroken", "PlumbSuiteIncomplete")
         wait_until(lambda: "PlumbBroken" in self.receiver.named("/on-call"), "somebody is called")
 
+    def test_a_run_of_models_alone_is_no_incomplete_suite(self):
+        self.nights_before()
+        self.servers()
+        self.assert_raises()
+        ordinary = self.night()
+        models = self.json("run", self.suite(SUITE, "nightly"), "--stack", "current", "--only", "models")["run"]
+        self.assertNotEqual(ordinary, models)
+        wait_until(lambda: self.now("plumb_model_latency_seconds") and not self.now("plumb_run_models"),
+                   "the newest run is the one of models alone")
+        self.assert_raises()
+
     def test_pushed_results_alert_and_show_too(self):
         self.nights_before()
         self.servers()

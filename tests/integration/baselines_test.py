@@ -75,6 +75,37 @@ class Baselines(Command):
         self.plumb("report", f"{base}..{slow}", "-o", page)
         self.assertEqual(page.read_text(), (self.folder / "page.html").read_text())
 
+    def test_what_a_suite_excludes_fails_no_gate_until_its_last_day(self):
+        base = self.measure()
+        self.plumb("baseline", "set", base)
+        self.stack("fake", SLOW)
+        text = pathlib.Path(self.tiny("never")).read_text()
+        exclude = '[[exclude]]\ncase = "{}"\nreason = "known since May"\nexpires = "{}"\n'
+
+        def gated(*exclusions, expect):
+            suite = self.suite(text + "".join(exclude.format(*each) for each in exclusions), "tiny")
+            return self.json("run", suite, "--stack", "fake", "--baseline", "baseline/tiny", "--gate", "--confirm", "never", expect=expect)
+
+        gated(("lenet|*", "2020-01-01"), expect=1)
+        document = gated(("lenet|*", "2999-01-01"), ("no-such-model|*", "2999-01-01"), expect=75)
+        comparison = document["comparison"]
+        self.assertEqual(comparison["verdict"], "inconclusive", "nothing is left that decides")
+        covered, idle = comparison["exclusions"]
+        self.assertEqual((covered["case"], covered["reason"], covered["expired"]), ("lenet|*", "known since May", False))
+        self.assertIn("regressed", {metric["verdict"] for metric in covered["metrics"]})
+        self.assertEqual(idle["metrics"], [])
+        self.assertFalse(any(metric["series"].startswith("models/lenet|") for metric in comparison["metrics"]))
+        self.assertIn("known since May", self.plumb("bound", document["run"]).stdout)
+        self.assertIn("known since May", self.plumb("detect").stdout)
+        self.assertEqual({each["case"] for each in self.json("detect")["excluded"]}, {"lenet|*"})
+
+    def test_an_interrupted_run_is_a_baseline_if_that_is_said(self):
+        part = self.measure("--budget", "1us", expect=75)
+        self.assertIn("--partial", self.plumb("baseline", "set", part, expect=2).stderr)
+        self.plumb("baseline", "set", part, "--partial", "--reason", "half is enough")
+        (baseline,) = self.baselines()
+        self.assertEqual(baseline["run"], part)
+
     def test_a_baseline_may_be_measured_as_several_runs(self):
         self.plumb("baseline", "set", self.tiny("never"), "--runs", 3, "--stack", "fake", "--reason", "new machine")
         (baseline,) = self.baselines()

@@ -191,8 +191,9 @@ class Run(Command):
 
     def test_a_budget_that_ends_keeps_what_is_measured(self):
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.3\n")
-        done = self.plumb("run", self.tiny(), "--stack", "fake", "--budget", "1s")
+        done = self.plumb("run", self.tiny(), "--stack", "fake", "--budget", "1s", expect=75)
         self.assertIn("the budget ended", done.stderr)
+        self.assertIn("the budget cut the run", done.stderr.splitlines()[-1])
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
         self.assertGreater(self.json("runs")["runs"][0]["rows"]["ok"], 0)
 

@@ -62,6 +62,21 @@ class Imports(Command):
         self.assertRegex(metrics, r'(?m)^plumb_run_benchmarks\{suite="sums".*state="failed"\} 1 ')
         self.assertNotRegex(metrics, r'(?m)^plumb_benchmark_seconds\{suite="once".*stat="low"', "one sample has no interval")
 
+    def test_the_latest_run_is_that_of_a_suite_unless_there_is_none(self):
+        def latest():
+            path = self.folder / "latest.json"
+            self.plumb("report", "@latest", "-o", path)
+            return json.loads(path.read_text())["header"]["run"]
+        imported = self.json("import", "google-benchmark", self.written("a.json", {"x": 1}, "2099-01-01T00:00:00Z"), "--name", "f")["run"]
+        self.assertEqual(latest(), imported)
+        measured = self.run_tiny()["run"]
+        self.assertEqual(latest(), measured, "an import is never in its way")
+        paired = self.json("qualify", self.tiny(), "--baseline", "fake", "--candidate", "fake", "--pairs", 6, "--only", "layers", "--budget", "1ms")
+        self.assertEqual(latest(), measured)
+        kinds = {row["run"]: row["kind"] for row in self.json("runs")["runs"]}
+        self.assertEqual((kinds[imported], kinds[measured], kinds[paired["candidate"]["run"]]), ("import", "run", "qualification"))
+        self.assertIn("qualification  tiny", self.plumb("runs").stdout)
+
     def test_restarted_processes_are_gated(self):
         base = self.json("import", "google-benchmark", *self.processes("a", {"x": 1, "y": 2}, 1), "--name", "mine")["run"]
         same = self.json("import", "google-benchmark", *self.processes("b", {"x": 1.001, "y": 2.001}, 2), "--name", "mine")["run"]

@@ -92,6 +92,24 @@ class Qualify(Command):
                           self.criteria("[criteria]\nlayer_slowdwn = 0.5\n"), expect=2)
         self.assertIn("layer_slowdown", done.stderr)
 
+    def test_stored_evidence_is_judged_again_by_other_criteria(self):
+        self.stack("new", SLOW + control(1))
+        document = self.qualify("new", expect=0)
+        self.assertEqual(document["verdict"], "reject")
+        runs = document["baseline"]["run"] + ".." + document["candidate"]["run"]
+        waiver = '[[waiver]]\ncase = "{}"\nreason = "known"\nwho = "release"\nexpires = "2999-01-01"\n'
+        path = self.criteria("".join(waiver.format(case) for case in ("v1:matmul;*", "all layers *")))
+        report = self.folder / "again.md"
+        again = self.json("report", runs, "-o", report, "--criteria", path)
+        self.assertEqual(again["verdict"], "approve_with_exceptions", again["reason"])
+        self.assertTrue(again["judged_again"])
+        self.assertIn("Applied after the measurement", report.read_text())
+        self.plumb("report", runs, "-o", report)
+        self.assertIn("Reject", report.read_text(), "the stored verdict stays")
+        run = self.run_tiny()["run"]
+        for which in (run, f"{run}..{run}"):
+            self.assertIn("is none", self.plumb("report", which, "-o", report, "--criteria", path, expect=2).stderr)
+
     def test_what_worked_before_and_crashes_now_is_broken(self):
         self.stack("new", '[[rule]]\nmatch = "v1:max_pool;*"\naction = "crash"\n' + control(1))
         document = self.qualify("new", expect=0)

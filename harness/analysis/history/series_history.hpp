@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/results/exclusion.hpp"
 #include "harness/results/run.hpp"
 #include "harness/stats/change_points.hpp"
 #include "harness/stats/creep.hpp"
@@ -44,6 +45,12 @@ struct SeriesHistory {
   std::string
       id;  ///< "layers/KEY", "models/SUBJECT/end_to_end/MODE/SCENARIO", "models/SUBJECT/KIND/MODE"
   std::vector<Point> points;
+};
+
+/// Series that the newest run's suite excludes: it is not judged.
+struct ExcludedSeries {
+  std::string id;
+  Exclusion exclusion;
 };
 
 /// Entry of the book of changes. The last entry of a run and series applies.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "harness/base/name_pattern.hpp"
@@ -22,6 +23,17 @@ bool excluded(const MetricComparison& metric, double limit) {
          (metric.verdict == ComparisonVerdict::kRegressed && *metric.ratio <= 1.0 + limit);
 }
 
+/// Returns an amount of memory or time with its unit.
+std::string amount_text(double amount, const std::string& unit) {
+  if (unit != "bytes") {
+    return fmt::format("{:.4g} ms", amount * 1e3);
+  }
+  constexpr double kKibi = 1024.0;
+  return std::abs(amount) < kKibi           ? fmt::format("{:.0f} bytes", amount)
+         : std::abs(amount) < kKibi * kKibi ? fmt::format("{:.4g} KiB", amount / kKibi)
+                                            : fmt::format("{:.4g} MiB", amount / kKibi / kKibi);
+}
+
 std::string case_of(const QualifiedMetric& metric) {
   return metric.mode.empty() ? metric.subject : metric.subject + " " + metric.mode;
 }
@@ -38,9 +50,18 @@ class Judge {
     unsupported();
     accuracy();
     deaths();
-    growth("memory", "memory_growth", q_.criteria.memory_growth);
-    growth("creation", "creation_growth", q_.criteria.creation_growth);
-    growth("first_call", "first_call_growth", q_.criteria.first_call_growth);
+    const QualificationCriteria& limits = q_.criteria;
+    growth({"memory", "memory_growth", limits.memory_growth, limits.memory_minimum_bytes, "bytes"});
+    growth({"creation",
+            "creation_growth",
+            limits.creation_growth,
+            limits.creation_minimum_seconds,
+            "seconds"});
+    growth({"first_call",
+            "first_call_growth",
+            limits.first_call_growth,
+            limits.first_call_minimum_seconds,
+            "seconds"});
   }
 
  private:
@@ -214,29 +235,51 @@ class Judge {
         {});
   }
 
-  void growth(const std::string& name, const char* criterion, double limit) {
+  /// Limit on the growth of one cost.
+  struct GrowthLimit {
+    const char* cost;
+    const char* criterion;
+    double relative;
+    double minimum;  ///< smaller growths count as none
+    const char* unit;
+  };
+
+  void growth(const GrowthLimit& limit) {
     std::vector<std::string> failed;
     std::vector<std::string> open;
     const QualifiedCost* worst = nullptr;
+    const auto beyond = [&](const QualifiedCost& cost) {
+      return cost.ratio > 1.0 + limit.relative && cost.candidate - cost.baseline >= limit.minimum;
+    };
     for (const QualifiedCost& cost : q_.costs) {
-      if (cost.name != name) {
+      if (cost.name != limit.cost) {
         continue;
       }
-      worst = worst == nullptr || cost.ratio > worst->ratio ? &cost : worst;
-      if (cost.low.value_or(cost.ratio) > 1.0 + limit) {
-        failed.push_back(cost.subject + " " + name);
-      } else if (cost.ratio > 1.0 + limit) {
-        open.push_back(cost.subject + " " + name);
+      // What exceeds the limit is told before what is too small to count.
+      if (worst == nullptr ||
+          std::pair(beyond(cost), cost.ratio) > std::pair(beyond(*worst), worst->ratio)) {
+        worst = &cost;
+      }
+      if (beyond(cost)) {
+        auto& cases = cost.low.value_or(cost.ratio) > 1.0 + limit.relative ? failed : open;
+        cases.push_back(cost.subject + " " + limit.cost);
       }
     }
-    const std::string limit_text = fmt::format("at most {:+.4g}%", 100.0 * limit);
+    const std::string limit_text =
+        fmt::format("at most {:+.4g}%", 100.0 * limit.relative) +
+        (limit.minimum > 0.0 ? fmt::format(", from {} on", amount_text(limit.minimum, limit.unit))
+                             : "");
     if (worst == nullptr) {
-      return add_unmeasured(criterion, limit_text, "no process of either side says");
+      return add_unmeasured(limit.criterion, limit_text, "no process of either side says");
     }
-    add({criterion,
+    add({limit.criterion,
          limit_text,
          {},
-         fmt::format("the most is {:+.1f}%: {}", 100.0 * (worst->ratio - 1.0), worst->subject),
+         fmt::format("the most is {:+.1f}%, {} → {}: {}",
+                     100.0 * (worst->ratio - 1.0),
+                     amount_text(worst->baseline, limit.unit),
+                     amount_text(worst->candidate, limit.unit),
+                     worst->subject),
          {}},
         std::move(failed),
         std::move(open));
@@ -264,17 +307,22 @@ std::string list(const Qualification& qualification, CriterionState state) {
 
 }  // namespace
 
-void judge_criteria(Qualification& qualification, bool moved) {
+void judge_criteria(Qualification& qualification) {
   qualification.results.clear();
   Judge(qualification).judge();
   const std::size_t failed = count(qualification, CriterionState::kFailed);
   const std::size_t open = count(qualification, CriterionState::kOpen);
   const std::size_t unmeasured = count(qualification, CriterionState::kNotMeasured);
   const std::size_t waived = count(qualification, CriterionState::kWaived);
+  if (qualification.stack_changed) {
+    qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
+    qualification.reason = "a stack changed while it was measured";
+    return;
+  }
   if (qualification.models.empty() && qualification.layers.empty()) {
     qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
     qualification.reason = "nothing was measured: no round is valid";
-  } else if (moved) {
+  } else if (qualification.machine_moved) {
     qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
     qualification.reason =
         "the machine moved: controls that no library touches were not the same for both sides";
@@ -307,6 +355,25 @@ void judge_criteria(Qualification& qualification, bool moved) {
     qualification.reason +=
         fmt::format("; not measured: {}", list(qualification, CriterionState::kNotMeasured));
   }
+}
+
+void judge_again(Qualification& qualification, QualificationCriteria criteria) {
+  const QualificationCriteria before = std::exchange(qualification.criteria, std::move(criteria));
+  qualification.criteria.control_drift = before.control_drift;
+  qualification.judged_again = true;
+  for (auto* metrics : {&qualification.models, &qualification.layers}) {
+    for (QualifiedMetric& metric : *metrics) {
+      metric.waived_by.clear();
+    }
+  }
+  const std::string file = qualification.criteria.file.empty() ? std::string("the defaults")
+                                                               : qualification.criteria.file;
+  qualification.notes.push_back(
+      fmt::format("judged again by {}, after the measurement; its own verdict was {}: {}",
+                  file,
+                  to_text(qualification.verdict),
+                  qualification.reason));
+  judge_criteria(qualification);
 }
 
 }  // namespace plumb

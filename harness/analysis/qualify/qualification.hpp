@@ -82,6 +82,7 @@ struct Qualification {
   Timestamp finished{};
 
   QualificationCriteria criteria;
+  bool judged_again = false;             ///< the criteria came after the measurement
   std::vector<CriterionResult> results;  ///< of the criteria, in their order
   QualificationVerdict verdict = QualificationVerdict::kNotEnoughEvidence;
   std::string reason;  ///< one sentence
@@ -100,6 +101,8 @@ struct Qualification {
   std::vector<QualificationLook> looks;
   std::size_t rounds = 0;          ///< measured, the invalid ones too
   bool complete = true;            ///< false: stopped by the user or the budget
+  bool machine_moved = false;      ///< it was not the same for both sides
+  bool stack_changed = false;      ///< files of a stack, while it was measured
   std::vector<std::string> notes;  ///< what a reader must know: not measured, and why
 };
 

@@ -19,7 +19,7 @@ struct Waiver {
 };
 
 /// Acceptance criteria of an upgrade, fixed before the run. Ratios are relative changes: 0.02 is
-/// 2%.
+/// 2%. A growth counts only where it is also as large as its minimum.
 struct QualificationCriteria {
   std::string file;    ///< empty: the defaults
   std::string sha256;  ///< of the file; empty with the defaults
@@ -28,8 +28,11 @@ struct QualificationCriteria {
   double layer_slowdown = 0.10;
   bool new_unsupported = false;  ///< whether a case may be lost
   double memory_growth = 0.05;
+  double memory_minimum_bytes = 1 << 20;
   double creation_growth = 0.20;
+  double creation_minimum_seconds = 0.001;
   double first_call_growth = 0.20;
+  double first_call_minimum_seconds = 0.001;
   double control_drift =
       0.10;  ///< that a control may differ by within a round; see control_drift()
   std::optional<double> maximum_error;  ///< of an output, relative to max|reference|

@@ -145,8 +145,11 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualificationCriteria,
                                    layer_slowdown,
                                    new_unsupported,
                                    memory_growth,
+                                   memory_minimum_bytes,
                                    creation_growth,
+                                   creation_minimum_seconds,
                                    first_call_growth,
+                                   first_call_minimum_seconds,
                                    control_drift,
                                    maximum_error,
                                    waivers)
@@ -219,6 +222,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Qualification,
                                    started,
                                    finished,
                                    criteria,
+                                   judged_again,
                                    results,
                                    verdict,
                                    reason,
@@ -235,6 +239,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Qualification,
                                    looks,
                                    rounds,
                                    complete,
+                                   machine_moved,
+                                   stack_changed,
                                    notes)
 
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PairedConfirmation, rounds, valid, drifted, metrics)
@@ -259,9 +265,28 @@ std::string to_json(const Qualification& qualification) {
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+namespace {
+
+/// Adds what qualifications of earlier versions do not say. Then a growth counted however small it
+/// was, and only the reason told of the machine and of the stacks.
+void complete_earlier(nlohmann::json& document) {
+  nlohmann::json& criteria = document.at("criteria");
+  for (const char* minimum :
+       {"memory_minimum_bytes", "creation_minimum_seconds", "first_call_minimum_seconds"}) {
+    criteria.emplace(minimum, 0.0);
+  }
+  document.emplace("judged_again", false);
+  const auto reason = document.at("reason").get<std::string>();
+  document.emplace("machine_moved", reason.starts_with("the machine moved"));
+  document.emplace("stack_changed", reason.starts_with("a stack changed"));
+}
+
+}  // namespace
+
 Qualification qualification_from_json(std::string_view json) {
-  const nlohmann::json document = parse_json(json);
+  nlohmann::json document = parse_json(json);
   try {
+    complete_earlier(document);
     return document.get<Qualification>();
   } catch (const nlohmann::json::exception& error) {
     throw Error(Error::Kind::kUser,

@@ -34,6 +34,18 @@ Json not_compared_json(std::span<const NotCompared> all) {
   return list;
 }
 
+Json applied_json(const RunComparisonReport& report) {
+  Json list = Json::array();
+  for (const AppliedExclusion& each : report.exclusions) {
+    list.push_back(exclusions_json({&each.exclusion, 1}, day_of(report.candidate.header)).front());
+    list.back()["metrics"] = Json::array();
+    for (const MetricComparison& metric : each.metrics) {
+      list.back()["metrics"].push_back(metric_json(metric));
+    }
+  }
+  return list;
+}
+
 /// Returns the fields that every comparison of runs has.
 Json run_document(const RunComparisonReport& report) {
   const RunComparison& comparison = report.comparison;
@@ -67,7 +79,8 @@ Json run_document(const RunComparisonReport& report) {
               {"calibrations", report.calibrations},
               {"metrics", std::move(metrics)},
               {"overall", comparison.overall ? overall_json(*comparison.overall) : Json()},
-              {"not_compared", not_compared_json(comparison.not_compared)}};
+              {"not_compared", not_compared_json(comparison.not_compared)},
+              {"exclusions", applied_json(report)}};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "harness/analysis/compare/rounds/boot_comparison.hpp"
 #include "harness/analysis/compare/run_comparison.hpp"
+#include "harness/analysis/report/excluded_metrics.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb {
@@ -53,7 +54,8 @@ struct RunComparisonReport {
   bool same_software =
       false;  ///< nothing that is recorded tells one run's software from the other's
   std::vector<EnvironmentDifference> environment_diff;
-  RunComparison comparison;
+  RunComparison comparison;                   ///< without what is excluded
+  std::vector<AppliedExclusion> exclusions;   ///< of the candidate's suite
   std::map<std::string, std::string> places;  ///< of a layer key: "conv1 of lenet, and 2 more"
   std::vector<MetricSamples> samples;
   std::vector<RunId> calibrations;  ///< that floors come from

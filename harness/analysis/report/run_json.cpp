@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/analysis/report/run_json.hpp"
 
+#include "harness/analysis/report/run_kind.hpp"
 #include "harness/base/timestamp.hpp"
 #include "harness/base/work_clock.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
@@ -212,6 +213,7 @@ Json layers_json(const RunReport& report) {
 Json run_json(const RunRecord& run) {
   return Json{
       {"run", run.header.id},
+      {"kind", run_kind(run.header)},
       {"suite", run.header.suite},
       {"suite_hash", run.header.suite_hash},
       {"environment", run.header.environment.id()},
@@ -225,12 +227,27 @@ Json run_json(const RunRecord& run) {
       {"rows", {{"ok", run.rows_ok}, {"failed", run.rows_failed}, {"reused", run.rows_reused}}}};
 }
 
+Json exclusions_json(std::span<const Exclusion> exclusions, std::string_view day) {
+  Json list = Json::array();
+  for (const Exclusion& each : exclusions) {
+    list.push_back({{"case", each.match},
+                    {"reason", each.reason},
+                    {"who", each.who},
+                    {"expires", each.until},
+                    {"expired", !each.holds_on(day)}});
+  }
+  return list;
+}
+
 Json bounds_document(const RunReport& report) {
   Json result = document_of(report.run.header);
   for (const ModelReport& model : report.models) {
     result["models"].push_back(bounds_json(model.bounds, report.now));
   }
   result["layers"] = layers_json(report);
+  if (!report.exclusions.empty()) {
+    result["exclusions"] = exclusions_json(report.exclusions, day_of(report.run.header));
+  }
   return result;
 }
 

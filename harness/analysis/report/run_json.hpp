@@ -3,7 +3,9 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "harness/analysis/report/run_report.hpp"
 
@@ -29,6 +31,9 @@ inline constexpr int kJsonSchemaVersion = 1;
 /// are none.
 [[nodiscard]] Json layers_json(const RunReport& report);
 [[nodiscard]] Json run_json(const RunRecord& run);
+
+/// Returns what a run's suite excludes, and whether it has expired on a day.
+[[nodiscard]] Json exclusions_json(std::span<const Exclusion> exclusions, std::string_view day);
 
 /// Returns bounds and executions of a run's models, and its single layers. The store keeps it for
 /// each model, and `plumb bound --json` prints it.

@@ -7,6 +7,7 @@
 #include "harness/analysis/bounds/bounds.hpp"
 #include "harness/analysis/bounds/single_layer.hpp"
 #include "harness/analysis/whatif/what_if.hpp"
+#include "harness/results/exclusion.hpp"
 #include "harness/results/run.hpp"
 
 namespace plumb {
@@ -23,9 +24,16 @@ struct RunReport {
   RunRecord run;
   std::vector<ModelReport> models;
   std::vector<SingleLayerResult> layers;  ///< that the suite lists by themselves
+  std::vector<Exclusion> exclusions;      ///< of the suite, the expired ones too
   std::vector<StoredMeasurement> rows;
   std::optional<Calibration> calibration;
   Timestamp now{};  ///< injected: ages of reused rows are relative to it
 };
+
+/// Returns the day on which a run began, such as "2026-11-23": that of its exclusions.
+[[nodiscard]] inline std::string day_of(const RunHeader& run) {
+  constexpr std::size_t kDay = 10;  // characters of RFC 3339
+  return to_text(run.started).substr(0, kDay);
+}
 
 }  // namespace plumb

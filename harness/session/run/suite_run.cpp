@@ -132,6 +132,13 @@ class SuiteRun {
     } else {
       session_.begin(std::move(header));
     }
+    if (!suite_.exclusions.empty()) {
+      put_run_record(context_.store,
+                     session_.id(),
+                     kExclusionsRecord,
+                     suite_.name,
+                     to_json(suite_.exclusions));
+    }
   }
 
   /// Ends the run. Its rows count only if neither stack nor device was at fault.

@@ -37,11 +37,12 @@ void accept_baseline(Store& store,
                      const RunRecord& run,
                      const std::string& name,
                      const std::string& who,
-                     const std::string& reason) {
-  if (run.state != RunState::kFinished) {
+                     const std::string& reason,
+                     bool partial) {
+  if (run.state == RunState::kRunning || (run.state != RunState::kFinished && !partial)) {
     throw Error(Error::Kind::kUser,
                 fmt::format("run {} is {}: only a finished run can be a baseline; `plumb run "
-                            "--resume` goes on with it",
+                            "--resume` goes on with it, --partial accepts an interrupted one",
                             run.header.id,
                             to_text(run.state)));
   }

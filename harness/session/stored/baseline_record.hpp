@@ -11,12 +11,13 @@ namespace plumb {
 
 /// Accepts a run as the baseline of a name: tags it and keeps a record. The record has who, when,
 /// why and which run had the tag before, and never changes. Throws Error{kUser} for a run that is
-/// not finished, or a name that cannot be a tag.
+/// not finished, or a name that cannot be a tag. `partial` also accepts an interrupted run.
 void accept_baseline(Store& store,
                      const RunRecord& run,
                      const std::string& name,
                      const std::string& who,
-                     const std::string& reason);
+                     const std::string& reason,
+                     bool partial = false);
 
 /// Returns every acceptance in the store, newest first. Runs with a tag `baseline` or `baseline/…`
 /// but without a record are listed too.

@@ -15,6 +15,7 @@
 #include "harness/base/error.hpp"
 #include "harness/results/results_json.hpp"
 #include "harness/session/stored/enabling_command.hpp"
+#include "harness/session/stored/stored_exclusions.hpp"
 #include "harness/session/work/suite_models.hpp"
 
 namespace plumb {
@@ -85,6 +86,7 @@ RunReport analyze_run(const Archive& archive,
   report.run = run;
   report.now = current_time();
   report.rows = run_results.rows;
+  report.exclusions = read_exclusions(archive.store, run.header.id);
   if (const auto record = archive.store.latest_calibration(run.header.environment.id())) {
     report.calibration = calibration_from_json(record->payload);
   }

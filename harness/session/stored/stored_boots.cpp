@@ -177,6 +177,7 @@ RunComparisonReport compare_stored_boots(const Archive& archive,
   BootComparison boots = compare_boots(before.runs, after.runs, floors, limits);
   report.comparison.verdict = boots.verdict;
   report.comparison.metrics = std::move(boots.metrics);
+  exclude_cases(archive.store, report);
   report.boots = ComparedBoots{.control = Seconds(boots.control),
                                .baseline_name = baseline,
                                .candidate_name = candidate,

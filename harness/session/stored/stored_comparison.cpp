@@ -17,6 +17,7 @@
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/stored_confirmation.hpp"
+#include "harness/session/stored/stored_exclusions.hpp"
 #include "harness/session/stored/stored_noise.hpp"
 
 namespace plumb {
@@ -215,6 +216,7 @@ RunComparisonReport compare(const Archive& archive,
   report.comparison = compare_runs(
       left_side, {right_results, right_bounds, right_run.executions}, floors, effective);
   if (judged == Judged::kAlone) {
+    exclude_cases(store, report);
     return report;
   }
   report.same_software =
@@ -234,6 +236,7 @@ RunComparisonReport compare(const Archive& archive,
         compare_runs(left_side, {again_results, again_bounds, fresh.executions}, floors, effective),
         report.comparison);
   }
+  exclude_cases(store, report);
   report.places = places_in(left, right);
   report.samples = samples_of_changes(
       report, {left_results, left_run.executions}, {right_results, right_run.executions});
@@ -241,6 +244,12 @@ RunComparisonReport compare(const Archive& archive,
 }
 
 }  // namespace
+
+void exclude_cases(const Store& store, RunComparisonReport& report) {
+  const RunHeader& candidate = report.candidate.header;
+  report.exclusions = apply_exclusions(
+      read_exclusions(store, candidate.id), day_of(candidate), report.limits, report.comparison);
+}
 
 Suspects stored_suspects(const Archive& archive,
                          const std::string& baseline,

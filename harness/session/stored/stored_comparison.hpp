@@ -17,6 +17,9 @@ void check_alike(const RunRecord& baseline,
                  const RunRecord& candidate,
                  std::span<const std::string> varied);
 
+/// Takes what the candidate's suite excludes out of a comparison (apply_exclusions()).
+void exclude_cases(const Store& store, RunComparisonReport& report);
+
 /// Compares two stored runs, named as users name them. Minimum effects come from the calibrations
 /// and the noise that the store knows, up to `until` if it is given. For runs of the same software
 /// (is_same_software()) they are at least the margins of runs. What a run has confirmed against

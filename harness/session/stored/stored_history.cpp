@@ -13,6 +13,7 @@
 #include "harness/results/execution.hpp"
 #include "harness/results/json_object.hpp"
 #include "harness/session/stored/run_analysis.hpp"
+#include "harness/session/stored/stored_exclusions.hpp"
 
 namespace plumb {
 namespace {
@@ -162,6 +163,12 @@ StoredHistory read_history(const Store& store, const HistoryQuery& query) {
   history.runs = runs_of(store, query);
   history.name = run_series_of(history.runs.back().header);
   history.series = HistoryReader(store, history, query).read();
+  const std::vector<Exclusion> exclusions = holding_exclusions(store, history.runs.back().header);
+  for (const SeriesHistory& series : history.series) {
+    if (const Exclusion* const found = exclusion_of(exclusions, case_names(series.id))) {
+      history.excluded.push_back({series.id, *found});
+    }
+  }
   if (history.series.empty() && !query.series.empty()) {
     throw Error(
         Error::Kind::kUser,
@@ -169,6 +176,9 @@ StoredHistory read_history(const Store& store, const HistoryQuery& query) {
                     history.name.suite,
                     fmt::join(query.series, "', '")));
   }
+  std::erase_if(history.series, [&](const SeriesHistory& series) {
+    return exclusion_of(exclusions, case_names(series.id)) != nullptr;
+  });
   return history;
 }
 

@@ -22,6 +22,7 @@ struct StoredHistory {
   RunSeries name;
   std::vector<RunRecord> runs;  ///< finished, oldest first
   std::vector<SeriesHistory> series;
+  std::vector<ExcludedSeries> excluded;  ///< by the newest run's suite; not among `series`
 };
 
 /// Reads every series that the newest run is a point of. These are layers hot (the best variant of

@@ -15,6 +15,8 @@ namespace plumb {
 namespace {
 
 constexpr double kMaxGrowth = 1000.0;
+constexpr double kMaxMinimumBytes = 1e15;
+constexpr double kMaxMinimumSeconds = 1e6;
 // Both limits of TomlSection::real() are excluded, and 0 is allowed.
 constexpr double kBelowZero = -std::numeric_limits<double>::denorm_min();
 constexpr std::array<std::string_view, 2> kUnsupported{"none", "allowed"};
@@ -29,6 +31,12 @@ void read_limits(TomlSection& section, QualificationCriteria& criteria) {
   growth("creation_growth", criteria.creation_growth);
   growth("first_call_growth", criteria.first_call_growth);
   growth("control_drift", criteria.control_drift);
+  const auto minimum = [&](std::string_view key, double& least, double most) {
+    least = section.real(key, kBelowZero, most).value_or(least);
+  };
+  minimum("memory_minimum_bytes", criteria.memory_minimum_bytes, kMaxMinimumBytes);
+  minimum("creation_minimum_seconds", criteria.creation_minimum_seconds, kMaxMinimumSeconds);
+  minimum("first_call_minimum_seconds", criteria.first_call_minimum_seconds, kMaxMinimumSeconds);
   criteria.geometric_mean =
       section.real("geometric_mean", 0.0, 2.0).value_or(criteria.geometric_mean);
   criteria.maximum_error = section.real("maximum_error", 0.0, kMaxGrowth);

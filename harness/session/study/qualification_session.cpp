@@ -54,7 +54,7 @@ class QualificationSession {
       q_.notes.push_back(fmt::format("floors calibrated by {}", fmt::join(floors_.runs, ", ")));
     }
     SequentialRounds measured = measure(session);
-    const bool moved = measured.comparison.drift.moved;
+    q_.machine_moved = measured.comparison.drift.moved;
     q_.complete = !measured.comparison.open();
     q_.looks = std::move(measured.looks);
     if (measured.budget_ended) {
@@ -67,14 +67,11 @@ class QualificationSession {
     }
     add_findings(q_);
     check_stacks(session);
-    judge_criteria(q_, moved);
-    if (!unchanged_) {
-      q_.verdict = QualificationVerdict::kNotEnoughEvidence;
-      q_.reason = "a stack changed while it was measured";
-    }
+    judge_criteria(q_);
     q_.finished = clock_.now();
     finish(session);
-    return {std::move(q_), unchanged_};
+    const bool unchanged = !q_.stack_changed;
+    return {std::move(q_), unchanged};
   }
 
  private:
@@ -129,7 +126,7 @@ class QualificationSession {
       spdlog::error("{}", fault);
       q_.notes.push_back(std::move(fault));
       q_.complete = false;
-      unchanged_ = false;
+      q_.stack_changed = true;
     }
   }
 
@@ -186,7 +183,7 @@ class QualificationSession {
   }
 
   void finish(PairedSession& session) {
-    const bool stopped = context_.stop.load() || !unchanged_;
+    const bool stopped = context_.stop.load() || q_.stack_changed;
     session.finish(stopped ? RunState::kInterrupted : RunState::kFinished);
     put_run_record(context_.store,
                    q_.candidate.run,
@@ -200,7 +197,6 @@ class QualificationSession {
   const ResolvedSuite& suite_;
   std::span<const PlannedModel> models_;
   const UpgradeOptions& options_;
-  bool unchanged_ = true;
   Qualification q_;
   CalibratedFloors floors_;
 };

@@ -59,8 +59,12 @@ class Executor {
   Executor(Executor&&) = delete;
   Executor& operator=(Executor&&) = delete;
 
-  /// Numbers new processes after `last`, the last one that a resumed run has rows of.
-  void number_processes_after(std::int64_t last) { processes_ = resumed_after_ = last; }
+  /// Numbers processes after `last`, the last one that a resumed run has rows of. The process that
+  /// described itself already is one of them.
+  void number_processes_after(std::int64_t last) {
+    processes_ += last;
+    resumed_after_ = last;
+  }
   /// Returns the environment that a worker describes. Throws Error{kEnvironment} with the last
   /// words of the worker if a second one is lost, too.
   [[nodiscard]] Environment describe();

@@ -19,6 +19,13 @@ std::int64_t tag_checksum(std::string_view tag, std::string_view run) {
   return ContentHash().add(tag).add(run).stored();
 }
 
+// The newest run that measured a suite. Imports, and the sides of pairs (of calibrations,
+// qualifications and bisections), are taken only where the store has nothing else.
+constexpr std::string_view kSelectLatest =
+    "select r.id from runs r left join environments e on e.number = r.environment order by "
+    "r.stack = 'external' or coalesce(e.identity like '%\"method\":\"% paired\"%', 0), "
+    "r.started desc, r.number desc limit 1";
+
 }  // namespace
 
 std::int64_t RunTable::environment_number(const Environment& environment) {
@@ -207,8 +214,7 @@ RunRecord RunTable::record(const RunId& run, Detail detail) {
 
 RunId RunTable::resolve(const std::string& name) {
   if (name == "@latest") {
-    const StatementUse latest =
-        statements_.use("select id from runs order by started desc, number desc limit 1");
+    const StatementUse latest = statements_.use(std::string(kSelectLatest));
     if (latest->step()) {
       return latest->text();
     }

@@ -6,6 +6,7 @@
 
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/document/escape_xml.hpp"
 
 namespace plumb {
@@ -20,7 +21,7 @@ struct Cases {
   double seconds = 0.0;
 };
 
-std::string property(const char* name, const std::string& value) {
+std::string property(const std::string& name, const std::string& value) {
   return fmt::format("        <property name=\"{}\" value=\"{}\"/>\n", name, escape_xml(value));
 }
 
@@ -34,8 +35,12 @@ std::string properties(const MetricComparison& metric, const RunComparisonReport
     text += place == report.places.end() ? "" : property("place", place->second);
   }
   if (metric.ratio) {
-    text += property("baseline_seconds", fmt::format("{:.9f}", metric.baseline)) +
-            property("candidate_seconds", fmt::format("{:.9f}", metric.candidate)) +
+    const char* const unit = metric.in_bytes ? "bytes" : "seconds";
+    const auto amount = [&](double value) {
+      return metric.in_bytes ? fmt::format("{:.0f}", value) : fmt::format("{:.9f}", value);
+    };
+    text += property(fmt::format("baseline_{}", unit), amount(metric.baseline)) +
+            property(fmt::format("candidate_{}", unit), amount(metric.candidate)) +
             property("ratio", fmt::format("{:.6f}", *metric.ratio));
     text += metric.has_interval
                 ? property("interval", fmt::format("{:.6f} {:.6f}", metric.low, metric.high))
@@ -57,7 +62,7 @@ void add(const MetricComparison& metric,
   ++cases.tests;
   cases.text += fmt::format(
       "    <testcase classname=\"{}\" name=\"{}\"", escape_xml(suite), escape_xml(metric.series));
-  if (metric.ratio) {
+  if (metric.ratio && !metric.in_bytes) {
     cases.text += fmt::format(" time=\"{:.9f}\"", metric.candidate);
     cases.seconds += metric.candidate;
   }
@@ -80,14 +85,23 @@ void add(const MetricComparison& metric,
   cases.text += "    </testcase>\n";
 }
 
-void add_not_compared(const NotCompared& each, Cases& cases) {
+/// Adds a case that decides nothing, and why.
+void add_skipped(const std::string& suite,
+                 const std::string& name,
+                 const std::string& why,
+                 Cases& cases) {
   ++cases.tests;
   ++cases.skipped;
   cases.text += fmt::format(
-      "    <testcase classname=\"layers\" name=\"{}\">\n      <skipped message=\"not compared: "
-      "failed alike in both; {}\"/>\n    </testcase>\n",
-      escape_xml(each.series),
-      escape_xml(failures_text(each)));
+      "    <testcase classname=\"{}\" name=\"{}\">\n      <skipped message=\"{}\"/>\n"
+      "    </testcase>\n",
+      escape_xml(suite),
+      escape_xml(name),
+      escape_xml(why));
+}
+
+std::string suite_of(const MetricComparison& metric) {
+  return metric.model.empty() ? "layers" : metric.model;
 }
 
 }  // namespace
@@ -96,11 +110,25 @@ void write_comparison_junit(const RunComparisonReport& report, std::ostream& out
   std::map<std::string, Cases> suites;
   Cases all;
   for (const MetricComparison& metric : report.comparison.metrics) {
-    const std::string suite = metric.model.empty() ? "layers" : metric.model;
+    const std::string suite = suite_of(metric);
     add(metric, suite, report, suites[suite]);
   }
   for (const NotCompared& each : report.comparison.not_compared) {
-    add_not_compared(each, suites["layers"]);
+    add_skipped("layers",
+                each.series,
+                "not compared: failed alike in both; " + failures_text(each),
+                suites["layers"]);
+  }
+  for (const AppliedExclusion& each : report.exclusions) {
+    for (const MetricComparison& metric : each.metrics) {
+      const std::string suite = suite_of(metric);
+      add_skipped(suite,
+                  metric.series,
+                  fmt::format("excluded by the suite: {}; {}",
+                              exclusion_text(each.exclusion, false),
+                              to_text(metric.verdict)),
+                  suites[suite]);
+    }
   }
   for (const auto& [name, cases] : suites) {
     all.tests += cases.tests;

@@ -146,6 +146,17 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
     text += fmt::format("\nNot compared, because they failed alike in both: {}\n",
                         not_compared_list(comparison.not_compared));
   }
+  for (const AppliedExclusion& each : report.exclusions) {
+    constexpr std::size_t kMaxExclusions = 20;
+    const auto number = static_cast<std::size_t>(&each - report.exclusions.data());
+    if (number == kMaxExclusions) {
+      text += fmt::format("- and {} more\n", report.exclusions.size() - number);
+      break;
+    }
+    text += fmt::format("{}- {}\n",
+                        number == 0 ? "\nExcluded by the suite:\n\n" : "",
+                        markdown_cell(applied_text(each)));
+  }
   if (!report.source || !report.environment_diff.empty()) {
     text += environment(report);
   }

@@ -161,6 +161,39 @@ void add_not_compared(const RunComparisonReport& report, HtmlPage& page) {
   page.table({text_cell("metric"), text_cell("failure")}, rows);
 }
 
+void add_exclusions(const RunComparisonReport& report, HtmlPage& page) {
+  if (report.exclusions.empty()) {
+    return;
+  }
+  page.heading("Excluded by the suite");
+  page.paragraph("What the verdict leaves out. It was measured nevertheless.");
+  std::vector<Row> rows;
+  MetricList metrics;
+  for (const AppliedExclusion& each : report.exclusions) {
+    rows.push_back(
+        {code_cell(each.exclusion.match),
+         text_cell(each.exclusion.reason),
+         text_cell(each.exclusion.who),
+         each.expired ? word_cell(each.exclusion.until + ", expired", Tone::kBad)
+                      : text_cell(each.exclusion.until),
+         text_cell(each.metrics.empty() ? "nothing" : counts_text(verdict_counts(each.metrics)))});
+    for (const MetricComparison& metric : each.metrics) {
+      if (metrics.size() < kMaxChanged) {
+        metrics.push_back(&metric);
+      }
+    }
+  }
+  page.table({text_cell("case"),
+              text_cell("reason"),
+              text_cell("who"),
+              text_cell("until"),
+              text_cell("covers")},
+             rows);
+  if (!metrics.empty()) {
+    add_metric_table(metrics, report.places, page);
+  }
+}
+
 void add_samples(const RunComparisonReport& report, HtmlPage& page) {
   if (report.samples.empty()) {
     return;
@@ -233,6 +266,7 @@ void write_comparison_page(const RunComparisonReport& report, PagePlace place, s
   add_models(report, page);
   add_layers(report, page);
   add_not_compared(report, page);
+  add_exclusions(report, page);
   add_samples(report, page);
   add_outputs(report, page);
   add_environment(report, page);

@@ -30,6 +30,14 @@ void write_not_compared(std::span<const NotCompared> all, std::ostream& out) {
   }
 }
 
+void write_exclusions(const RunComparisonReport& report, std::ostream& out) {
+  for (const AppliedExclusion& each : report.exclusions) {
+    out << fmt::format("{}  {}\n",
+                       &each == report.exclusions.data() ? "excluded by the suite\n" : "",
+                       sanitize_utf8(applied_text(each)));
+  }
+}
+
 void write_text(const RunComparisonReport& report, std::ostream& out) {
   const RunComparison& comparison = report.comparison;
   out << fmt::format(
@@ -65,6 +73,7 @@ void write_text(const RunComparisonReport& report, std::ostream& out) {
   out << '\n';
   write_metrics(comparison.metrics, out);
   write_not_compared(comparison.not_compared, out);
+  write_exclusions(report, out);
   write_findings(comparison.findings, out);
 }
 
@@ -76,11 +85,12 @@ void write_page_file(const RunComparisonReport& report, std::ostream& out) {
   write_comparison_page(report, PagePlace::kFile, out);
 }
 
-constexpr std::array<OutputFormat<RunComparisonReport>, 6> kFormats{{
+constexpr std::array<OutputFormat<RunComparisonReport>, 7> kFormats{{
     {".html", "one page that opens offline", write_page_file},
     {".md", "Markdown for a pull request", write_comparison_markdown},
     {".json", "JSON document", write_json_document},
     {".xml", "JUnit", write_comparison_junit},
+    {".csv", "CSV of the metrics", write_comparison_csv},
     {".txt", "text", write_text},
     {".annotations", "workflow commands of GitHub Actions", write_comparison_annotations},
 }};

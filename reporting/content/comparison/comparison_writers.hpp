@@ -18,6 +18,9 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
 /// `failure`, inconclusive is `skipped`. The numbers are properties.
 void write_comparison_junit(const RunComparisonReport& report, std::ostream& out);
 
+/// Writes a CSV table with a row for each metric, the excluded ones last.
+void write_comparison_csv(const RunComparisonReport& report, std::ostream& out);
+
 /// Writes workflow commands of GitHub Actions, at most ten of a kind, since more are dropped there.
 /// What got worse is an error, and what got better a notice. A warning says that evidence is
 /// missing.

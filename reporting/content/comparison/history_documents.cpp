@@ -7,6 +7,7 @@
 #include <map>
 #include <ostream>
 
+#include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
@@ -162,6 +163,12 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
     }
     write_other_changes(finding, out);
   }
+  for (const ExcludedSeries& each : report.excluded) {
+    out << fmt::format("{}  {}: {}\n",
+                       &each == report.excluded.data() ? "\nexcluded by the suite\n" : "",
+                       sanitize_utf8(each.id),
+                       sanitize_utf8(exclusion_text(each.exclusion, false)));
+  }
 }
 
 Json change_json(const SeriesChange& change, const Runs& runs) {
@@ -251,6 +258,14 @@ void write_history(const HistoryReport& report, OutputMode style, std::ostream& 
   for (const SeriesFinding& finding : report.findings) {
     series.push_back(finding_json(finding, runs));
   }
+  Json excluded = Json::array();
+  for (const ExcludedSeries& each : report.excluded) {
+    excluded.push_back({{"id", each.id},
+                        {"case", each.exclusion.match},
+                        {"reason", each.exclusion.reason},
+                        {"who", each.exclusion.who},
+                        {"expires", each.exclusion.until}});
+  }
   write_json(Json{{"schema_version", kJsonSchemaVersion},
                   {"suite", report.name.suite},
                   {"backend", report.name.backend},
@@ -259,7 +274,8 @@ void write_history(const HistoryReport& report, OutputMode style, std::ostream& 
                   {"system", report.name.system},
                   {"runs", report.runs.size()},
                   {"measure_again", report.measure_again},
-                  {"series", std::move(series)}},
+                  {"series", std::move(series)},
+                  {"excluded", std::move(excluded)}},
              out);
 }
 

@@ -18,6 +18,7 @@ struct HistoryReport {
   std::vector<RunRecord> runs;  ///< oldest first
   std::vector<SeriesFinding> findings;
   std::string measure_again;  ///< a command for a shell
+  std::vector<ExcludedSeries> excluded = {};
 };
 
 /// Writes the output of `plumb detect`: changes by the run where they began, then suspicions and

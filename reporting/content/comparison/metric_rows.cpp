@@ -9,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/document/sanitized_text.hpp"
@@ -245,6 +246,13 @@ std::string overall_text(const OverallChange& overall) {
                      to_text(overall.metric.verdict),
                      overall.slower,
                      overall.faster);
+}
+
+std::string applied_text(const AppliedExclusion& applied) {
+  return fmt::format(
+      "{}: {}",
+      exclusion_text(applied.exclusion, applied.expired),
+      applied.metrics.empty() ? "covers nothing" : counts_text(verdict_counts(applied.metrics)));
 }
 
 std::string failures_text(const NotCompared& each) {

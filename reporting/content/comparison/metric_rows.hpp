@@ -11,6 +11,7 @@
 #include "harness/analysis/compare/comparison_verdict.hpp"
 #include "harness/analysis/compare/failed_alike.hpp"
 #include "harness/analysis/compare/metric_test.hpp"
+#include "harness/analysis/report/excluded_metrics.hpp"
 
 namespace plumb {
 
@@ -64,6 +65,10 @@ struct VerdictCounts {
 
 /// Returns the failure that both runs have: "unsupported: no file".
 [[nodiscard]] std::string failures_text(const NotCompared& each);
+
+/// Returns what an exclusion of the suite covers in a comparison: "CASE: REASON (until DAY): 1
+/// broken, …".
+[[nodiscard]] std::string applied_text(const AppliedExclusion& applied);
 
 /// Writes a table for a terminal, and the causes below it.
 void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out);

@@ -45,9 +45,10 @@ void write_annotations(const QualificationReport& report, std::ostream& out) {
   write_comparison_annotations(as_comparison(report.qualification), out);
 }
 
-constexpr std::array<OutputFormat<QualificationReport>, 5> kFormats{{
+constexpr std::array<OutputFormat<QualificationReport>, 6> kFormats{{
     {".html", "one page that opens offline, to print and sign", write_as<HtmlPage>},
     {".md", "Markdown", write_as<MarkdownPage>},
+    {".csv", "CSV of the metrics", write_qualification_csv},
     {".json", "JSON document", write_json_document},
     {".xml", "JUnit", write_junit},
     {".annotations", "workflow commands of GitHub Actions", write_annotations},

@@ -115,7 +115,9 @@ void add_criteria(const Qualification& q, Page& page) {
   page.heading("3. Criteria");
   page.paragraph(q.criteria.file.empty()
                      ? std::string("The defaults of the program: no file was given.")
-                     : fmt::format("Fixed before the run in {}, SHA-256 {}.",
+                     : fmt::format("{} in {}, SHA-256 {}.",
+                                   q.judged_again ? "Applied after the measurement, as written"
+                                                  : "Fixed before the run",
                                    q.criteria.file,
                                    q.criteria.sha256));
   std::vector<PageRow> rows;

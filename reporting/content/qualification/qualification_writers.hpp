@@ -2,6 +2,7 @@
 // Private to reporting: the thirteen parts of a qualification report, in order, for any format.
 #pragma once
 
+#include <iosfwd>
 #include <string>
 
 #include "reporting/content/comparison/comparison_report.hpp"
@@ -20,6 +21,9 @@ void add_qualification_details(const QualificationReport& report, Page& page);
 /// Adds parts 7 to 13: correctness, stability, compatibility, quality of the evidence, waivers,
 /// history, data.
 void add_qualification_evidence(const QualificationReport& report, Page& page);
+
+/// Writes a CSV table with a row for each model in each mode, and each layer.
+void write_qualification_csv(const QualificationReport& report, std::ostream& out);
 
 /// Turns the metrics of a qualification into a comparison of runs, with the names that these use.
 /// So both are drawn, tested and announced in one way.

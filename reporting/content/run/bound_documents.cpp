@@ -9,6 +9,7 @@
 #include "harness/analysis/bounds/model_summary.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
 #include "reporting/content/run/documents.hpp"
+#include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
@@ -205,6 +206,7 @@ void write_bounds(const RunReport& report, OutputMode style, std::ostream& out, 
   if (detail == Detail::kShort) {
     write_notes(report, out);
   }
+  out << exclusion_lines(report.exclusions, day_of(report.run.header));
 }
 
 }  // namespace plumb

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <utility>
 
+#include "harness/analysis/report/run_kind.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/document/aligned_table.hpp"
@@ -94,6 +95,7 @@ void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream&
     return write_json(runs_document(runs), out);
   }
   AlignedTable table({{"run"},
+                      {"kind"},
                       {"suite"},
                       {"stack"},
                       {"environment"},
@@ -105,6 +107,7 @@ void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream&
                       {"tags"}});
   for (const RunRecord& run : runs) {
     table.add({run.header.id,
+               std::string(run_kind(run.header)),
                run.header.suite,
                run.header.stack,
                run.header.environment.id(),

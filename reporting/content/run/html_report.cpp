@@ -151,7 +151,8 @@ Json page_data(const RunReport& report) {
             {"calibration", Json()},
             {"failures", failures_of(report)},
             {"models", Json::array()},
-            {"layers", layers_json(report)}};
+            {"layers", layers_json(report)},
+            {"exclusions", exclusions_json(report.exclusions, day_of(report.run.header))}};
   if (report.calibration) {
     data["calibration"] = {{"peak_f32_flops_per_second", report.calibration->peak_f32.value},
                            {"memory_bytes_per_second", report.calibration->memory_bandwidth.value}};

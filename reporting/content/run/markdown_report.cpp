@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/content/run/single_layers.hpp"
@@ -195,6 +196,7 @@ void write_markdown_report(const RunReport& report, std::ostream& out) {
       report.run.rows_reused,
       report.run.rows_failed);
   text += report.models.empty() ? std::string() : overview(report);
+  text += exclusion_section(report.exclusions, day_of(report.run.header));
   std::size_t written = 0;
   for (const ModelReport& model : report.models) {
     const std::string section = model_section(model);

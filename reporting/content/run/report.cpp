@@ -26,11 +26,12 @@ void write_json_report(const RunReport& report, std::ostream& out) {
   write_json(document, out);
 }
 
-constexpr std::array<ReportFormat, 5> kFormats{{
+constexpr std::array<ReportFormat, 6> kFormats{{
     {".html", "one page that opens offline", write_html_report},
     {".md", "Markdown", write_markdown_report},
     {".json", "JSON document", write_json_report},
     {".xml", "JUnit", write_junit_report},
+    {".csv", "CSV of the layers", write_csv_report},
     {".txt", "text", write_text},
 }};
 

@@ -31,4 +31,7 @@ void write_markdown_report(const RunReport& report, std::ostream& out);
 /// cases, too.
 void write_junit_report(const RunReport& report, std::ostream& out);
 
+/// Writes a CSV table with a row for each layer of each model, then the single layers.
+void write_csv_report(const RunReport& report, std::ostream& out);
+
 }  // namespace plumb

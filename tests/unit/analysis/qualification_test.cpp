@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "harness/base/error.hpp"
 
 namespace plumb {
@@ -50,6 +52,26 @@ TEST(Qualification, reads_back_what_it_wrote) {
   EXPECT_FALSE(read.layers[1].test.ratio.has_value());
   EXPECT_EQ(read.criteria.maximum_error, 1e-4);
   EXPECT_EQ(read.results[0].state, CriterionState::kWaived);
+}
+
+TEST(Qualification, reads_what_earlier_versions_wrote) {
+  Qualification written;
+  written.reason = "the machine moved: controls that no library touches were not the same";
+  std::string json = to_json(written);
+  for (const char* name : {R"("memory_minimum_bytes":1048576.0,)",
+                           R"("creation_minimum_seconds":0.001,)",
+                           R"("first_call_minimum_seconds":0.001,)",
+                           R"("machine_moved":false,)",
+                           R"("stack_changed":false,)",
+                           R"("judged_again":false,)"}) {
+    const auto at = json.find(name);
+    ASSERT_NE(at, std::string::npos) << name;
+    json.erase(at, std::strlen(name));
+  }
+  const Qualification read = qualification_from_json(json);
+  EXPECT_EQ(read.criteria.memory_minimum_bytes, 0.0) << "it knew no minimum";
+  EXPECT_TRUE(read.machine_moved);
+  EXPECT_FALSE(read.stack_changed);
 }
 
 TEST(Qualification, refuses_what_is_none) {

@@ -42,12 +42,12 @@ Qualification judged(const std::vector<PairedRound>& rounds, QualificationCriter
   Qualification q;
   q.criteria = std::move(criteria);
   RoundComparison comparison = compare_rounds(rounds, rule(), {});
-  const bool moved = comparison.drift.moved;
+  q.machine_moved = comparison.drift.moved;
   q.complete = !comparison.open();
   add_evidence(rounds, std::move(comparison), q);
   q.layers.front().models = {"m"};
   add_findings(q);
-  judge_criteria(q, moved);
+  judge_criteria(q);
   return q;
 }
 
@@ -97,6 +97,55 @@ TEST(RoundComparison, waivers_excuse_until_they_expire) {
   EXPECT_THAT(q.criteria.waivers[1].applied_to, testing::ElementsAre("m plain"));
   criteria.waivers[0].expired = true;
   EXPECT_EQ(judged(built(10, 1.5).rounds(), criteria).verdict, QualificationVerdict::kReject);
+}
+
+TEST(RoundComparison, a_growth_too_small_to_matter_fails_no_criterion) {
+  std::vector<PairedRound> rounds = built(10, 1.0).rounds();
+  const auto with_memory = [&](std::int64_t before, std::int64_t after) {
+    for (PairedRound& round : rounds) {
+      round.baseline.models.begin()->second.memory = Bytes{before};
+      round.candidate.models.begin()->second.memory = Bytes{after};
+    }
+  };
+  const std::int64_t kibi = 1024;
+  with_memory(1000 * kibi, 1090 * kibi);  // 9% of little
+  Qualification q = judged(rounds);
+  EXPECT_EQ(q.verdict, QualificationVerdict::kApprove) << q.reason;
+  EXPECT_EQ(result_of(q, "memory_growth").limit, "at most +5%, from 1 MiB on");
+  EXPECT_EQ(result_of(q, "memory_growth").found,
+            "the most is +9.0%, 1000 KiB → 1.064 MiB: m plain");
+  with_memory(20'000 * kibi, 21'800 * kibi);  // as many percent of more
+  q = judged(rounds);
+  EXPECT_EQ(q.verdict, QualificationVerdict::kReject);
+  EXPECT_THAT(result_of(q, "memory_growth").cases, testing::ElementsAre("m plain memory"));
+
+  QualificationCriteria criteria;
+  criteria.file = "loose.toml";
+  criteria.memory_minimum_bytes = 2.0 * 1024 * 1024;
+  criteria.control_drift = 9.0;
+  judge_again(q, criteria);
+  EXPECT_EQ(q.verdict, QualificationVerdict::kApprove) << q.reason;
+  EXPECT_THAT(q.notes.back(), HasSubstr("its own verdict was reject: 1 of 9 criteria failed"));
+  EXPECT_EQ(q.criteria.control_drift, 0.10) << "the rounds were chosen by it";
+  EXPECT_TRUE(q.judged_again);
+}
+
+TEST(RoundComparison, judging_again_keeps_what_criteria_cannot_mend) {
+  std::vector<PairedRound> rounds = built(10, 1.5).rounds();
+  Qualification q = judged(rounds);
+  QualificationCriteria criteria;
+  criteria.waivers.push_back({"first", "known", "team", "2027-01-31", false, {}});
+  judge_again(q, criteria);
+  EXPECT_EQ(q.layers[0].waived_by, "known");
+  judge_again(q, {});
+  EXPECT_EQ(q.layers[0].waived_by, "") << "these criteria waive nothing";
+  q.machine_moved = true;
+  judge_again(q, {});
+  EXPECT_THAT(q.reason, HasSubstr("the machine moved"));
+  q.stack_changed = true;
+  judge_again(q, {});
+  EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);
+  EXPECT_THAT(q.reason, HasSubstr("a stack changed"));
 }
 
 TEST(RoundComparison, what_worked_and_does_no_more_is_broken) {
@@ -156,7 +205,7 @@ TEST(ControlDrift, no_valid_round_is_no_approval) {
   rounds[1].baseline.controls.reset();
   Qualification q;
   add_evidence(rounds, compare_rounds(rounds, rule(), {}), q);
-  judge_criteria(q, false);
+  judge_criteria(q);
   EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);
   EXPECT_THAT(q.reason, HasSubstr("no round is valid"));
 }

@@ -129,6 +129,42 @@ TEST(ComparisonReport, junit_fails_what_got_worse_and_skips_what_is_open) {
   EXPECT_THAT(text, HasSubstr("<property name=\"place\" value=\"relu1 of tiny, and 2 more\"/>"));
 }
 
+TEST(ComparisonReport, bytes_are_no_seconds_in_any_format) {
+  RunComparisonReport report = sample_comparison();
+  MetricComparison workspace =
+      metric("costs/workspace", "cost", 1.5, ComparisonVerdict::kRegressed);
+  workspace.in_bytes = true;
+  workspace.baseline = 4096.0;
+  workspace.candidate = 6144.0;
+  const std::string before = text_of(report, ".xml");
+  report.comparison.metrics.push_back(workspace);
+  const std::string text = text_of(report, ".xml");
+  const auto time_of_layers = [](const std::string& junit) {
+    const auto at = junit.find("time=", junit.find("<testsuite name=\"layers\""));
+    return junit.substr(at, junit.find('"', at + 6) - at);
+  };
+  EXPECT_EQ(time_of_layers(text), time_of_layers(before)) << "the sum is one of seconds";
+  EXPECT_THAT(text, HasSubstr("<testcase classname=\"layers\" name=\"costs/workspace\">"));
+  EXPECT_THAT(text, HasSubstr("name=\"candidate_bytes\" value=\"6144\""));
+  EXPECT_THAT(text_of(report, ".csv"),
+              HasSubstr("costs/workspace,cost,,bytes,4096,6144,1.5,1.49,1.51,0.001,0.013,"
+                        "regressed,no,,\n"));
+}
+
+TEST(ComparisonReport, every_format_lists_what_the_suite_excludes) {
+  RunComparisonReport report = sample_comparison();
+  report.exclusions = {{{"v1:gone*", "known since May", "ann", "2027-01-31"}, false, {}}};
+  report.exclusions[0].metrics = {
+      metric("layers/v1:gone", "layer", 2.0, ComparisonVerdict::kRegressed)};
+  for (const char* const extension : {".html", ".md", ".json", ".xml", ".csv", ".txt"}) {
+    const std::string text = text_of(report, extension);
+    EXPECT_THAT(text, HasSubstr("known since May")) << extension;
+    EXPECT_THAT(text, HasSubstr("regressed")) << extension;
+  }
+  EXPECT_THAT(text_of(report, ".xml"), HasSubstr("failures=\"1\"")) << "it fails nothing";
+  EXPECT_THAT(text_of(report, ".annotations"), Not(HasSubstr("gone")));
+}
+
 TEST(ComparisonReport, json_is_what_the_command_prints_with_places_and_outputs) {
   std::ostringstream printed;
   write_run_comparison(sample_comparison(), OutputMode::kJson, printed);

@@ -69,6 +69,33 @@ TEST(MetricFamilies, a_model_has_its_latency_bounds_and_ratios) {
           "plumb_whatif_speedup_ratio", R"(whatif="best_variant",result="predicted")", "1.25")));
 }
 
+TEST(MetricFamilies, a_run_of_models_alone_says_nothing_of_complete_models) {
+  const auto counted = Contains(HasSubstr("plumb_run_models{"));
+  RunReport report = sample_report();
+  report.rows.clear();  // as `run --only models` leaves it
+  EXPECT_THAT(lines_of({suite_of(report)}), Not(counted));
+  EXPECT_THAT(lines_of({suite_of(report)}), Contains(HasSubstr("plumb_model_latency_seconds{")));
+  report.rows.emplace_back().measurement = test::row({"v1:relu"}, 1.0, "a");
+  EXPECT_THAT(lines_of({suite_of(report)}), counted);
+}
+
+TEST(MetricFamilies, what_a_suite_excludes_is_named_and_not_counted) {
+  RunReport report = sample_report();
+  report.rows.clear();
+  report.exclusions = {{"tiny|*", "known", "", "2999-01-31"},
+                       {"v1:gone*", "known too", "", "2999-01-31"},
+                       {"v1:old*", "forgotten", "", "2000-01-31"}};
+  for (const char* const key : {"v1:gone", "v1:old"}) {
+    report.rows.emplace_back().measurement = test::row({key}, 1.0, "a");
+  }
+  const auto lines = lines_of({suite_of(report)});
+  EXPECT_THAT(lines, Contains(HasSubstr(R"(case="tiny|*",reason="known",until="2999-01-31"} 1)")));
+  EXPECT_THAT(lines, Not(Contains(HasSubstr("forgotten")))) << "it has expired";
+  EXPECT_THAT(lines,
+              Contains(AllOf(HasSubstr("plumb_run_models{"), HasSubstr(R"(state="complete"} 0)"))));
+  EXPECT_THAT(lines, Contains(AllOf(HasSubstr("plumb_run_rows{"), HasSubstr(R"("ok"} 1)"))));
+}
+
 TEST(MetricFamilies, an_imported_benchmark_has_its_time) {
   RunReport report = sample_report();
   report.models.clear();

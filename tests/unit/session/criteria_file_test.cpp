@@ -35,13 +35,16 @@ class CriteriaFile : public testing::Test {
 
 TEST_F(CriteriaFile, reads_limits_and_waivers_and_keeps_the_rest_at_its_default) {
   const QualificationCriteria criteria = read(
-      "[criteria]\nlayer_slowdown = 0.05\nmemory_growth = 0\nnew_unsupported = \"allowed\"\n"
+      "[criteria]\nlayer_slowdown = 0.05\nmemory_growth = 0\nmemory_minimum_bytes = "
+      "4096\nnew_unsupported = \"allowed\"\n"
       "[[waiver]]\ncase = \"lenet*\"\nreason = \"retired\"\nwho = \"us\"\nexpires = "
       "\"2026-11-21\"\n"
       "[[waiver]]\ncase = \"x\"\nreason = \"r\"\nwho = \"us\"\nexpires = \"2026-11-20\"\n");
   EXPECT_EQ(criteria.layer_slowdown, 0.05);
   EXPECT_EQ(criteria.model_slowdown, 0.02);
   EXPECT_EQ(criteria.memory_growth, 0.0);
+  EXPECT_EQ(criteria.memory_minimum_bytes, 4096.0);
+  EXPECT_EQ(criteria.creation_minimum_seconds, 0.001);
   EXPECT_TRUE(criteria.new_unsupported);
   EXPECT_EQ(criteria.sha256.size(), 64U);
   ASSERT_EQ(criteria.waivers.size(), 2U);

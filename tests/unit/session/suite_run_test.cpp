@@ -5,8 +5,11 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
+#include <set>
 
 #include "harness/base/error.hpp"
+#include "harness/session/run/suspect_confirmation.hpp"
 #include "harness/session/stored/run_session.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -39,8 +42,14 @@ class NoModels final : public ModelSource {
 /// Display that counts what it is asked to do.
 class CountedProgress final : public ProgressDisplay {
  public:
-  void show(const Progress&) override { ++shown; }
+  void show(const Progress& progress) override {
+    ++shown;
+    if (when_shown) {
+      when_shown(progress);
+    }
+  }
   void end() override { ++ended; }
+  std::function<void(const Progress&)> when_shown;
   int shown = 0;
   int ended = 0;
 };
@@ -113,6 +122,25 @@ TEST_F(SuiteRunTest, a_stopped_run_is_resumed_once_and_only_of_the_same_suite) {
   EXPECT_EQ(resumed.run, stopped.run);
   EXPECT_EQ(resumed.state, RunState::kFinished);
   EXPECT_NE(run().run, stopped.run) << "it is finished";
+}
+
+TEST_F(SuiteRunTest, processes_of_a_resumed_run_have_numbers_of_their_own) {
+  progress_.when_shown = [this](const Progress& progress) { stop_ = progress.done > 0; };
+  const RunId id = run().run;
+  const std::int64_t last = last_process(*store_, id);
+  const std::size_t before = store_->measurements(id).size();
+  ASSERT_EQ(store_->find_run(id).state, RunState::kInterrupted);
+  ASSERT_GT(before, 0U);
+  ASSERT_GT(last, 0);
+  progress_.when_shown = nullptr;
+  stop_ = false;
+  options_.resume = true;
+  ASSERT_EQ(run().run, id);
+  const std::vector<StoredMeasurement> rows = store_->measurements(id);
+  ASSERT_GT(rows.size(), before);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    EXPECT_EQ(rows[i].measurement.process > last, i >= before) << i;
+  }
 }
 
 TEST_F(SuiteRunTest, a_session_that_ends_early_leaves_an_interrupted_run_that_can_be_resumed) {

@@ -74,6 +74,25 @@ TEST(SuiteReader, takes_one_value_for_a_list_of_one) {
   EXPECT_EQ(spec.name, "s");
 }
 
+TEST(SuiteReader, reads_exclusions_which_change_no_hash) {
+  const SuiteFolder folder;
+  const std::string exclude =
+      "[[exclude]]\ncase = \"a|*\"\nreason = \"retired\"\nexpires = \"2027-01-31\"\n";
+  const SuiteSpec with = read_suite(folder.write("s.toml", std::string(kModel) + exclude));
+  ASSERT_EQ(with.exclusions.size(), 1U);
+  EXPECT_EQ(with.exclusions[0], (Exclusion{"a|*", "retired", "", "2027-01-31"}));
+  EXPECT_EQ(resolve(with).exclusions, with.exclusions);
+  const std::string kept = to_json(resolve(with));
+  EXPECT_EQ(to_json(resolve(read_suite(folder.write("s.toml", kModel)))), kept);
+  EXPECT_EQ(error_of(std::string(kModel) +
+                     std::string("[[exclude]]\ncase = \"a\"\nexpires = \"2027-01-31\"\n")),
+            "s.toml:3: [[exclude]] needs 'reason': case, reason and expires");
+  EXPECT_THAT(error_of(std::string(kModel) +
+                       std::string("[[exclude]]\ncase = \"a\"\nreason = \"b\"\nexpires = "
+                                   "\"soon\"\n")),
+              testing::HasSubstr("no date"));
+}
+
 TEST(SuiteReader, names_the_nearest_key_and_its_line) {
   EXPECT_EQ(error_of("[suite]\nname = \"x\"\n\n[defaults]\nbatch = [1]\ncache = [\"none\"]\n"
                      "dtyp = [\"f32\"]\n" +

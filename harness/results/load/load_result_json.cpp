@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/load_result_json.hpp"
+#include "harness/results/load/load_result_json.hpp"
 
-#include "harness/results/load_fields.hpp"
-#include "harness/results/load_settings_json.hpp"
+#include "harness/results/load/load_fields.hpp"
+#include "harness/results/load/load_settings_json.hpp"
 
 namespace plumb {
 namespace {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/results/load_settings_json.hpp"
+#include "harness/results/load/load_settings_json.hpp"
 
 #include <charconv>
 
-#include "harness/results/load_fields.hpp"
+#include "harness/results/load/load_fields.hpp"
 
 namespace plumb {
 namespace {

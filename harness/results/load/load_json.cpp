@@ -2,9 +2,9 @@
 // Writes the result of a scenario as JSON, and reads it.
 #include "harness/base/error.hpp"
 #include "harness/results/disturbance_json.hpp"
-#include "harness/results/load_fields.hpp"
-#include "harness/results/load_result_json.hpp"
-#include "harness/results/load_settings_json.hpp"
+#include "harness/results/load/load_fields.hpp"
+#include "harness/results/load/load_result_json.hpp"
+#include "harness/results/load/load_settings_json.hpp"
 #include "harness/results/scenario_result.hpp"
 
 namespace plumb {

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reporting/content/run/exclusion_rows.hpp"
+
+#include <fmt/format.h>
+
+#include "reporting/document/markdown_text.hpp"
+#include "reporting/document/sanitized_text.hpp"
+
+namespace plumb {
+
+std::string exclusion_text(const Exclusion& exclusion, bool expired) {
+  return fmt::format("{}: {} ({}{}{})",
+                     exclusion.match,
+                     exclusion.reason,
+                     exclusion.who.empty() ? "" : exclusion.who + ", ",
+                     expired ? "expired after " : "until ",
+                     exclusion.until);
+}
+
+std::string exclusion_lines(std::span<const Exclusion> exclusions, std::string_view day) {
+  std::string text = exclusions.empty() ? "" : "excluded by the suite from gates and alerts\n";
+  for (const Exclusion& each : exclusions) {
+    text += "  " + sanitize_utf8(exclusion_text(each, !each.holds_on(day))) + "\n";
+  }
+  return text;
+}
+
+std::string exclusion_section(std::span<const Exclusion> exclusions, std::string_view day) {
+  std::string text =
+      exclusions.empty() ? "" : "\n### Excluded by the suite from gates and alerts\n\n";
+  for (const Exclusion& each : exclusions) {
+    text += "- " + markdown_cell(exclusion_text(each, !each.holds_on(day))) + "\n";
+  }
+  return text;
+}
+
+}  // namespace plumb

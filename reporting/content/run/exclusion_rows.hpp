@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private to reporting: what a suite excludes, as texts and tables for every format.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "harness/results/exclusion.hpp"
+
+namespace plumb {
+
+/// Returns "CASE: REASON (WHO, until DAY)"; an expired one says so.
+[[nodiscard]] std::string exclusion_text(const Exclusion& exclusion, bool expired);
+
+/// Returns the lines of a text report that list what a run's suite excludes on a day; empty: there
+/// is nothing.
+[[nodiscard]] std::string exclusion_lines(std::span<const Exclusion> exclusions,
+                                          std::string_view day);
+
+/// Returns the same as a section of Markdown.
+[[nodiscard]] std::string exclusion_section(std::span<const Exclusion> exclusions,
+                                            std::string_view day);
+
+}  // namespace plumb

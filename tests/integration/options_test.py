@@ -145,8 +145,8 @@ class Messages(Command):
         self.assertIn("--target-rate: '-1' is not a number above 0", self.error("run", self.tiny(), "--scenario", "server", "--target-rate", "-1"))
 
     def test_a_suite_is_not_looked_for_with_two_extensions(self):
-        self.assertNotIn(".toml.toml", self.error("run", "smoke.toml"))
-        self.assertIn("suites/smoke.toml'", self.error("run", "smoke"))
+        self.assertNotIn(".toml.toml", self.error("run", "nowhere.toml"))
+        self.assertIn("suites/nowhere.toml'", self.error("run", "nowhere"))
 
     def test_what_needs_no_store_needs_no_home(self):
         self.plumb("model", "export", "lenet", "-o", self.folder / "m.onnx")

@@ -91,6 +91,7 @@ class Output(Command):
         pair = ("--baseline", "fake", "--candidate", "new", "--pairs", 6)
         examples = {
             "doctor": [[]],
+            "explain": [["bound"]],
             "env": [fake, [*fake, "--json"]],
             "model list": [[], ["--json"]],
             "model show": [["lenet"], ["lenet", "--json"]],

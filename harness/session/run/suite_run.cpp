@@ -145,7 +145,6 @@ class SuiteRun {
   SuiteRunOutcome end(const ExecutionSummary& summary, std::size_t wanted) {
     SuiteRunOutcome outcome;
     outcome.run = session_.id();
-    outcome.budget_ended = summary.budget_ended;
     outcome.device_fault = executor_.device_fault();
     if (!outcome.device_fault.empty()) {
       spdlog::error(
@@ -169,6 +168,7 @@ class SuiteRun {
     }
     const bool valid = outcome.device_fault.empty() && outcome.stack_faults.empty();
     outcome.state = valid ? summary.state : RunState::kInterrupted;
+    outcome.budget_ended = valid && summary.budget_ended;
     session_.finish(outcome.state);
     if (valid && summary.state == RunState::kInterrupted) {
       spdlog::warn("{}: {} of {} layers measured and kept; `--resume` goes on from here",

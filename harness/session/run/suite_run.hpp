@@ -43,7 +43,7 @@ struct SuiteRunOptions {
 struct SuiteRunOutcome {
   RunId run;
   RunState state = RunState::kInterrupted;
-  bool budget_ended = false;
+  bool budget_ended = false;              ///< of a run whose rows count
   std::vector<std::string> stack_faults;  ///< files of the stack that changed; none: it is sound
   std::string device_fault;               ///< empty: the device is sound
 };

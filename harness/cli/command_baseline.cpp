@@ -14,10 +14,10 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_options.hpp"
-#include "harness/cli/terminal/messages.hpp"
 #include "harness/session/stored/baseline_record.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/work/suite_models.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/comparison/baseline_documents.hpp"
 
 namespace plumb {

@@ -15,7 +15,6 @@
 #include "harness/base/error.hpp"
 #include "harness/base/json_text.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/terminal/messages.hpp"
 #include "harness/measure/cache_facts.hpp"
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/parallel_efficiency.hpp"
@@ -24,6 +23,7 @@
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/host/worker_choice.hpp"
 #include "harness/store/store.hpp"
+#include "harness/terminal/messages.hpp"
 
 namespace plumb {
 namespace {

@@ -19,12 +19,12 @@
 #include "harness/base/ulid.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/run_options.hpp"
-#include "harness/cli/terminal/messages.hpp"
 #include "harness/importers/imported_run.hpp"
 #include "harness/importers/key_mapping.hpp"
 #include "harness/importers/result_files.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "harness/store/store.hpp"
+#include "harness/terminal/messages.hpp"
 
 namespace plumb {
 namespace {

@@ -12,9 +12,9 @@
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
-#include "harness/cli/terminal/messages.hpp"
 #include "harness/cli/zoo_models.hpp"
 #include "harness/model/onnx/weights.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "suites/zoo/zoo.hpp"
 

@@ -6,10 +6,10 @@
 #include <memory>
 
 #include "harness/cli/command.hpp"
-#include "harness/cli/terminal/messages.hpp"
 #include "harness/serve/http_server.hpp"
 #include "harness/serve/metrics_publisher.hpp"
 #include "harness/serve/web_pages.hpp"
+#include "harness/terminal/messages.hpp"
 
 namespace plumb {
 namespace {

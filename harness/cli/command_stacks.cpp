@@ -8,7 +8,6 @@
 
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/terminal/messages.hpp"
 #include "harness/session/host/gpu_profile.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/host/worker_choice.hpp"
@@ -17,6 +16,7 @@
 #include "harness/stacks/stack_contents.hpp"
 #include "harness/stacks/stack_fetch.hpp"
 #include "harness/stacks/stack_probe.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/stack/stack_difference_documents.hpp"
 #include "reporting/content/stack/stack_documents.hpp"
 

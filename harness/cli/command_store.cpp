@@ -15,11 +15,11 @@
 #include "harness/base/json_text.hpp"
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/terminal/messages.hpp"
-#include "harness/cli/terminal/standard_output.hpp"
 #include "harness/store/derived_payload.hpp"
 #include "harness/store/store.hpp"
 #include "harness/suite/suite.hpp"
+#include "harness/terminal/messages.hpp"
+#include "harness/terminal/standard_output.hpp"
 #include "reporting/document/quantity_text.hpp"
 
 namespace plumb {

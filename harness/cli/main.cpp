@@ -13,11 +13,11 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
-#include "harness/cli/terminal/messages.hpp"
-#include "harness/cli/terminal/progress_line.hpp"
-#include "harness/cli/terminal/standard_output.hpp"
 #include "harness/cli/zoo_models.hpp"
 #include "harness/session/host/build_facts.hpp"
+#include "harness/terminal/messages.hpp"
+#include "harness/terminal/progress_line.hpp"
+#include "harness/terminal/standard_output.hpp"
 #include "harness/worker/client/worker_process.hpp"
 
 namespace plumb {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/base/whole_file.hpp"
-#include "harness/cli/terminal/messages.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/formats/output_format.hpp"
 
 namespace plumb {

@@ -10,7 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/whole_file.hpp"
-#include "harness/cli/terminal/messages.hpp"
+#include "harness/terminal/messages.hpp"
 #include "reporting/content/run/documents.hpp"
 #include "reporting/content/run/reproducer_documents.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/terminal/messages.hpp"
+#include "harness/terminal/messages.hpp"
 
 #include <fmt/format.h>
 #include <spdlog/pattern_formatter.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/terminal/standard_output.hpp"
+#include "harness/terminal/standard_output.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

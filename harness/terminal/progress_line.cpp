@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/terminal/progress_line.hpp"
+#include "harness/terminal/progress_line.hpp"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -7,7 +7,7 @@
 
 #include <cstdio>
 
-#include "harness/cli/terminal/messages.hpp"
+#include "harness/terminal/messages.hpp"
 
 namespace plumb {
 namespace {

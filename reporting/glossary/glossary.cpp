@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/glossary/glossary.hpp"
+#include "reporting/glossary/glossary.hpp"
 
 #include <algorithm>
 

@@ -12,7 +12,7 @@
 #include "harness/base/json_text.hpp"
 #include "harness/base/nearest_name.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/glossary/glossary.hpp"
+#include "reporting/glossary/glossary.hpp"
 
 namespace plumb {
 namespace {

@@ -60,6 +60,8 @@ class Part {
     ::unlink(path_.c_str());  // what a killed process of this number left
   }
   Part(const Part&) = delete;
+  Part(Part&&) = delete;
+  Part& operator=(Part&&) = delete;
   Part& operator=(const Part&) = delete;
   ~Part() {
     if (!path_.empty()) {

@@ -17,8 +17,8 @@ constexpr std::size_t kMaxExclusions = 10'000;
 }  // namespace
 
 bool is_day(std::string_view text) {
-  static const std::regex kDay("[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])");
-  return std::regex_match(text.begin(), text.end(), kDay);
+  static const std::regex day("[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])");
+  return std::regex_match(text.begin(), text.end(), day);
 }
 
 std::vector<std::string> case_names(const std::string& series) {

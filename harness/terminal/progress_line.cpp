@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <cstdio>
 
 #include "harness/terminal/messages.hpp"
@@ -15,7 +16,7 @@ namespace {
 constexpr Seconds kNever{-1e9};
 
 std::string clock_text(Seconds time) {
-  const auto seconds = static_cast<std::int64_t>(time.count() + 0.5);
+  const auto seconds = std::int64_t{std::llround(time.count())};
   return fmt::format("{}:{:02}", seconds / 60, seconds % 60);
 }
 

@@ -27,8 +27,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
 constexpr std::chrono::minutes kMinimumDuration{10};
-constexpr std::uintmax_t kLongestLog = 10 * 1024;  // of accuracy
-constexpr std::streamoff kShownBytes = 4096;       // at either end of a longer one
+constexpr std::uintmax_t kLongestLog = std::uintmax_t{10} * 1024;  // of accuracy
+constexpr std::streamoff kShownBytes = 4096;                       // at either end of a longer one
 
 std::string read_text_file(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);

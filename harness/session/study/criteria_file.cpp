@@ -5,10 +5,10 @@
 
 #include <array>
 #include <limits>
-#include <regex>
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/results/exclusion.hpp"
 #include "harness/suite/toml_section.hpp"
 
 namespace plumb {
@@ -49,7 +49,6 @@ void read_limits(TomlSection& section, QualificationCriteria& criteria) {
 }
 
 Waiver read_waiver(TomlSection& section, const std::string& today) {
-  static const std::regex kDate("[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])");
   const auto needed = [&](std::string_view key) {
     const auto text = section.text(key);
     if (!text || text->empty()) {
@@ -62,7 +61,7 @@ Waiver read_waiver(TomlSection& section, const std::string& today) {
   waiver.reason = needed("reason");
   waiver.who = needed("who");
   waiver.expires = needed("expires");
-  if (!std::regex_match(waiver.expires, kDate)) {
+  if (!is_day(waiver.expires)) {
     section.fail(fmt::format("'expires' is no date such as \"2027-01-31\": '{}'",
                              waiver.expires.substr(0, 64)));
   }

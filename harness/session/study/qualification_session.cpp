@@ -165,6 +165,7 @@ class QualificationSession {
       return;
     }
     std::vector<ReplayRequest> requests;
+    requests.reserve(regressed.size());
     for (const QualifiedMetric* layer : regressed) {
       requests.push_back({{layer->subject}, layer->baseline_variant});
     }

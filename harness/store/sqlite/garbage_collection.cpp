@@ -109,10 +109,11 @@ std::size_t find_doomed(SqliteTables& tables, Timestamp before) {
 void remove_doomed(SqliteTables& tables) {
   execute(tables, kFindStale);
   execute(tables, kRemoveStale);
+  execute(tables,
+          "delete from derived_inputs where derived in "
+          "(select id from derived where run in (select run from doomed))");
   for (const char* const sql :
-       {"delete from derived_inputs where derived in "
-        "(select id from derived where run in (select run from doomed))",
-        "delete from derived where run in (select run from doomed)",
+       {"delete from derived where run in (select run from doomed)",
         "delete from reused_rows where run in (select run from doomed)",
         "delete from measurements where run in (select run from doomed)",
         "delete from leases where run in (select run from doomed)",

@@ -71,6 +71,7 @@ std::vector<std::string> worker_environment(const Stack& stack,
   variables[kChannelVariable] = std::to_string(channel);
 
   std::vector<std::string> entries;
+  entries.reserve(variables.size());
   for (const auto& [name, value] : variables) {
     entries.push_back(fmt::format("{}={}", name, value));
   }

@@ -72,6 +72,7 @@ fs::path find_worker(const std::string& backend, const std::vector<fs::path>& se
     }
   }
   std::vector<std::string> texts;
+  texts.reserve(places.size());
   for (const fs::path& folder : places) {
     texts.push_back(fmt::format("'{}'", folder.string()));
   }

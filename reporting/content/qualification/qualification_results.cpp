@@ -52,6 +52,7 @@ void add_facts(const std::string& what, const std::vector<QualifiedFact>& facts,
     return;
   }
   std::vector<PageRow> rows;
+  rows.reserve(facts.size());
   for (const QualifiedFact& fact : facts) {
     rows.push_back({text_cell(fact.name),
                     text_cell(fact.baseline.empty() ? "–" : fact.baseline),

@@ -4,23 +4,15 @@
 // is written again. A derived record is refused, or has the fields that its readers need.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <variant>
 
 #include "harness/base/error.hpp"
 #include "harness/store/derived_payload.hpp"
 #include "harness/store/export_line.hpp"
+#include "tests/fuzz/require.hpp"
 
-namespace {
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
-
-}  // namespace
+using plumb::test::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace plumb;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include "harness/base/error.hpp"
@@ -17,14 +16,11 @@
 #include "harness/importers/nvbench_file.hpp"
 #include "harness/importers/otava_file.hpp"
 #include "harness/results/sample_codec.hpp"
+#include "tests/fuzz/require.hpp"
+
+using plumb::test::require;
 
 namespace {
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 void check_row(const plumb::Measurement& row) {
   using namespace plumb;

@@ -4,23 +4,15 @@
 // again it reads the same. A layer that the check accepts has a cost that is not negative.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 #include "harness/base/error.hpp"
 #include "harness/model/key/layer_cost.hpp"
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/model/key/spec_check.hpp"
+#include "tests/fuzz/require.hpp"
 
-namespace {
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
-
-}  // namespace
+using plumb::test::require;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace plumb;

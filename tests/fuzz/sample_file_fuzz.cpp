@@ -4,22 +4,18 @@
 // the stated bounds.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
 #include "harness/base/error.hpp"
 #include "harness/session/study/criteria_file.hpp"
 #include "harness/session/study/sample_file.hpp"
+#include "tests/fuzz/require.hpp"
 #include "tests/fuzz/scratch_file.hpp"
+
+using plumb::test::require;
 
 namespace {
 
 constexpr std::size_t kMaxValues = 20'000;
-
-void require(bool condition) {
-  if (!condition) {
-    std::abort();
-  }
-}
 
 template <typename Read>
 void check(Read&& read) {

@@ -299,7 +299,8 @@ class Names(Command):
     def test_progress_moves_the_cursor_and_names_do_not(self):
         path = self.hostile_model()
         leader, follower = pty.openpty()
-        done = subprocess.Popen([self.program(), "run", "--model", path, "--stack", "fake"], env=self.environment, stdout=subprocess.DEVNULL, stderr=follower)
+        done = subprocess.Popen([self.program(), "run", "--model", path, "--stack", "fake"],
+                                env={**self.environment, "TERM": "xterm"}, stdout=subprocess.DEVNULL, stderr=follower)
         os.close(follower)
         text = b""
         try:

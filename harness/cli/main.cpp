@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "harness/base/error.hpp"
+#include "harness/base/limited_call.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/option_checks.hpp"
 #include "harness/cli/zoo_models.hpp"
@@ -35,6 +36,8 @@ void on_signal(int signal) {
   stop_signal = signal;
   stop_wanted.store(true);
 }
+
+constexpr std::chrono::seconds kCallLimit{20};
 
 int run(int argc, char** argv, StandardOutput& output) {
   CLI::App app(
@@ -130,6 +133,7 @@ int finish_output(StandardOutput& output, int status) {
 int main(int argc, char** argv) {
   plumb::hold_standard_descriptors();
   plumb::log_to_terminal();
+  plumb::limit_calls(plumb::kCallLimit);
   std::signal(SIGINT, plumb::on_signal);
   std::signal(SIGTERM, plumb::on_signal);
   std::signal(SIGPIPE, SIG_IGN);

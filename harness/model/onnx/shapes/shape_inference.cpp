@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "harness/model/onnx/shapes/shape_inference.hpp"
 
+#include <fmt/format.h>
 #include <onnx/defs/schema.h>
 
 #include <array>
 #include <string_view>
 
-#include "harness/base/error.hpp"
+#include "harness/base/limited_call.hpp"
 #include "harness/model/onnx/shapes/rule_limits.hpp"
 
 namespace plumb {
@@ -98,6 +99,8 @@ std::optional<std::string> infer_outputs(const NodeView& node) {
     }
     Context context(node);
     try {
+      const LimitedCall call(fmt::format(
+          "the onnx library's rule of {} for node '{}'", node.op(), node.proto().name()));
       schema->GetTypeAndShapeInferenceFunction()(context);
     } catch (const std::bad_alloc&) {
       throw;

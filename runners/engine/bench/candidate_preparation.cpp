@@ -70,7 +70,8 @@ void CandidatePreparation::verify(Candidate& candidate) {
     options.seed = request_.seed;
     verifier_.emplace(spec_, operands_, options);
   }
-  const Verdict verdict = verifier_->verify(outputs);
+  const Verdict verdict =
+      verifier_->verify(outputs, arithmetic_of(candidate.variant.text, candidate.facts.attributes));
   candidate.row.maximum_error = verdict.maximum_error;
   candidate.row.output_hash = verdict.output_hash;
   // Without a reference, the absent error says that nothing was compared.

@@ -10,7 +10,7 @@ namespace plumb {
 namespace {
 
 OwnSample own(const DeviceSample& sample) {
-  return {sample.each, sample.executions};
+  return {sample.each, sample.at_most, sample.executions};
 }
 
 }  // namespace

@@ -6,9 +6,11 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/model/key/layer_spec.hpp"
+#include "harness/results/attributes.hpp"
 #include "harness/results/outcome.hpp"
 #include "runners/engine/reference/reference.hpp"
 
@@ -23,6 +25,15 @@ struct VerifyOptions {
   std::size_t samples = 4096;  ///< of operators with has_sampled_reference
   std::uint64_t seed = 1;      ///< of the choice of samples
 };
+
+/// Ways to add up products that differ in their rounding errors.
+enum class Arithmetic {
+  kDirect,      ///< the products themselves
+  kTransformed  ///< transformed operands: Winograd, FFT
+};
+
+/// Returns how a variant computes, by the words of its text and of the library's numerical notes.
+[[nodiscard]] Arithmetic arithmetic_of(std::string_view variant, const Attributes& attributes);
 
 /// Result of verifying a program's outputs.
 struct Verdict {
@@ -44,7 +55,8 @@ struct Verdict {
 
 /// Returns the largest error allowed of output `index`, relative to max|reference|.
 ///
-/// - f64 and f32: 1e-5·√K, with K = reduction_length()
+/// - f64 and f32: 1e-5·√K, with K = reduction_length(). Of sums of products at most 5e-5, unless
+///   computed by a transform: TF32 is off by 2e-4 and more
 /// - where bf16, f16 or an 8-bit float takes part, or math is downconvert: 2e-2
 /// - tf32: 5e-3
 /// - result in an 8-bit float: one unit of the largest number; casts to or from one: 0
@@ -53,7 +65,9 @@ struct Verdict {
 /// Tensor cores add products of 8-bit floats in less than f32. Where a result is rounded to
 /// integers, Verifier lets about one in a hundred elements be off by one, because ties may round
 /// either way. docs/reference/measurement.md has the same table.
-[[nodiscard]] double tolerance_of(const LayerSpec& spec, std::size_t index = 0);
+[[nodiscard]] double tolerance_of(const LayerSpec& spec,
+                                  std::size_t index = 0,
+                                  Arithmetic arithmetic = Arithmetic::kDirect);
 
 /// Reference result of one layer for given operands, shared by many variants. Immutable.
 class Verifier {
@@ -66,7 +80,8 @@ class Verifier {
 
   /// Compares a program's outputs, dense and in the key's types, with the reference. NaN and
   /// infinities must be where the reference has them.
-  [[nodiscard]] Verdict verify(std::span<const Tensor> actual) const;
+  [[nodiscard]] Verdict verify(std::span<const Tensor> actual,
+                               Arithmetic arithmetic = Arithmetic::kDirect) const;
 
  private:
   LayerSpec spec_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/bench/verification.hpp"
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -44,6 +45,63 @@ TEST(Verification, accepts_errors_within_the_tolerance_only) {
   EXPECT_EQ(wrong.outcome.kind, Outcome::Kind::kWrongResult);
   EXPECT_THAT(wrong.outcome.reason, HasSubstr("output 0 at [1,3] (element 9): expected"));
   EXPECT_NE(wrong.output_hash, verifier.verify(right).output_hash);
+}
+
+/// Rounds to the 10 bits after the point that TF32 has.
+float to_tf32(float value) {
+  const auto bits = (std::bit_cast<std::uint32_t>(value) + 0x1000U) & 0xffffe000U;
+  return std::bit_cast<float>(bits);
+}
+
+/// Returns the rows of a [m,k] by [k,n] product, added one by one in f32.
+template <typename Round>
+std::vector<Tensor> product(const LayerSpec& spec,
+                            const std::vector<Tensor>& operands,
+                            Round round) {
+  const TensorType& type = spec.outputs[0];
+  const auto k = static_cast<std::size_t>(spec.inputs[0]->dims[1]);
+  const auto n = static_cast<std::size_t>(type.dims[1]);
+  std::vector<double> numbers(static_cast<std::size_t>(element_count(type)));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    float sum = 0.0F;
+    for (std::size_t depth = 0; depth < k; ++depth) {
+      sum += round(operands[0].as<float>()[i / n * k + depth]) *
+             round(operands[1].as<float>()[depth * n + i % n]);
+    }
+    numbers[i] = sum;
+  }
+  return {tensor_from(type, numbers)};
+}
+
+TEST(Verification, tells_f32_from_tf32_however_long_the_sums_are) {
+  for (const int length : {1, 2, 3, 9, 16, 27, 64, 147, 576, 1024, 4608, 16384, 65536}) {
+    SCOPED_TRACE(length);
+    const std::string k = std::to_string(length);
+    const LayerSpec spec = layer("matmul;in=f32[16," + k + "],f32[" + k + ",16];out=f32[16,16]");
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      const std::vector<Tensor> operands = random_operands(spec, seed);
+      const Verifier verifier(spec, operands);
+      const auto plain = product(spec, operands, [](float value) { return value; });
+      const Verdict right = verifier.verify(plain);
+      EXPECT_TRUE(right.outcome.ok()) << right.outcome.reason;
+      const Verdict wrong = verifier.verify(product(spec, operands, to_tf32));
+      EXPECT_EQ(wrong.outcome.kind, Outcome::Kind::kWrongResult) << *wrong.maximum_error;
+      EXPECT_GT(*wrong.maximum_error, 10.0 * *right.maximum_error);
+    }
+  }
+}
+
+TEST(Verification, lets_transforms_round_more) {
+  const LayerSpec spec = layer("matmul;in=f32[4,2500],f32[2500,6];out=f32[4,6]");
+  EXPECT_DOUBLE_EQ(tolerance_of(spec), 5e-5);
+  EXPECT_DOUBLE_EQ(tolerance_of(spec, 0, Arithmetic::kTransformed), 5e-4);  // 1e-5 · √2500
+  EXPECT_EQ(arithmetic_of("impl=jit:avx2;algorithm=direct", {}), Arithmetic::kDirect);
+  EXPECT_EQ(arithmetic_of("impl=jit_wino:avx2", {}), Arithmetic::kTransformed);
+  EXPECT_EQ(arithmetic_of("algorithm=WINOGRAD_NONFUSED", {}), Arithmetic::kTransformed);
+  EXPECT_EQ(arithmetic_of("algorithm=FFT_TILING", {}), Arithmetic::kTransformed);
+  EXPECT_EQ(arithmetic_of("engine=7", {{"numerical_notes", "FFT,TENSOR_CORE"}}),
+            Arithmetic::kTransformed);
+  EXPECT_EQ(arithmetic_of("engine=7", {{"numerical_notes", "TENSOR_CORE"}}), Arithmetic::kDirect);
 }
 
 TEST(Verification, is_wider_for_half_types_and_exact_for_integers) {

@@ -10,6 +10,7 @@ namespace plumb {
 /// One sample taken by a clock other than the harness's.
 struct OwnSample {
   Seconds each{};
+  Seconds at_most{};  ///< an execution with its share of launching, which `each` leaves out
   std::size_t repetitions = 1;
 };
 

@@ -16,7 +16,8 @@ namespace {
 
 constexpr Seconds kReplay{1e-3};            // a tick of a microsecond is then a thousandth
 constexpr std::size_t kMaxInReplay = 4096;  // instantiating more takes longer than it gains
-constexpr std::size_t kTrial = 8;           // executions that the guess of N is made from
+constexpr std::size_t kTrial = 8;           // executions that the first guess of N is made from
+constexpr int kAttempts = 3;                // a guess from a short replay is a rough one
 
 }  // namespace
 
@@ -60,6 +61,19 @@ ReplayClock::Replay ReplayClock::prepared(std::span<const std::size_t> slots) {
   Replay replay;
   replay.executions = executions_for(one, kReplay, slots.size(), kMaxInReplay);
   capture(slots, replay);
+  // Outside of a graph small kernels wait for their launches, so that this N may be too small.
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const DeviceSample found = timed_replay(slots, replay);
+    const std::size_t wanted = executions_for(found.each, kReplay, slots.size(), kMaxInReplay);
+    if (wanted <= replay.executions) {
+      break;
+    }
+    replay.executions = wanted;
+    if (!replay.twice) {
+      break;
+    }
+    capture(slots, replay);
+  }
   return replay;
 }
 
@@ -119,22 +133,26 @@ std::size_t ReplayClock::replay(std::span<const std::size_t> slots) {
 }
 
 DeviceSample ReplayClock::sample(std::span<const std::size_t> slots) {
-  const Replay& replay = replay_of(slots);
+  return timed_replay(slots, replay_of(slots));
+}
+
+DeviceSample ReplayClock::timed_replay(std::span<const std::size_t> slots, const Replay& replay) {
   const auto count = static_cast<double>(replay.executions);
   if (!replay.twice) {
     const Seconds whole = timed([&] { enqueue_in_turn(slots, replay.executions); });
-    return {whole / count, replay.executions};
+    return {whole / count, whole / count, replay.executions};
   }
   const Seconds once = timed([&] { replay.once->launch(stream_.get()); });
   const Seconds twice = timed([&] { replay.twice->launch(stream_.get()); });
   // A disturbance of the shorter replay could make the time zero or negative. Then the longer one
   // counts alone.
-  const Seconds each = twice > once ? (twice - once) / count : twice / (2.0 * count);
-  return {each, replay.executions};
+  const Seconds at_most = twice / (2.0 * count);
+  return {twice > once ? (twice - once) / count : at_most, at_most, replay.executions};
 }
 
 DeviceSample ReplayClock::sample_once(std::size_t slot) {
-  return {timed([&] { enqueue_(slot); }), 1};
+  const Seconds time = timed([&] { enqueue_(slot); });
+  return {time, time, 1};
 }
 
 }  // namespace plumb::cuda

@@ -53,6 +53,7 @@ class ReplayClock {
   const Replay& replay_of(std::span<const std::size_t> slots);
   [[nodiscard]] Replay prepared(std::span<const std::size_t> slots);
   void capture(std::span<const std::size_t> slots, Replay& replay);
+  [[nodiscard]] DeviceSample timed_replay(std::span<const std::size_t> slots, const Replay& replay);
   [[nodiscard]] Seconds timed(const std::function<void()>& work);
   void enqueue_in_turn(std::span<const std::size_t> slots, std::size_t executions);
 

@@ -10,7 +10,9 @@ namespace plumb {
 
 /// One sample by a device's own clock: the time per execution and the number of executions.
 struct DeviceSample {
-  Seconds each{};
+  Seconds each{};     ///< where launching cancels out: a difference of two times, which a change of
+                      ///< the clock between them makes too short or too long
+  Seconds at_most{};  ///< of the longest run, launching included: never below the truth
   std::size_t executions = 1;
 };
 

@@ -40,8 +40,9 @@ struct Living {
   }
 };
 
-/// Kinds of work that the scripted clock gives a duration.
-enum class Duration { kKernel, kCopy, kSet, kEvent, kGraphLaunch };
+/// Kinds of work that the scripted clock gives a duration. kEagerLaunch is what a kernel takes more
+/// outside of a graph.
+enum class Duration { kKernel, kCopy, kSet, kEvent, kGraphLaunch, kEagerLaunch };
 
 /// Functions beside those of the driver, for tests and for the stand-ins of the libraries. All are
 /// of the process' one stand-in.

@@ -182,7 +182,7 @@ class Machine {
   Stream* legacy = nullptr;
 
   // Script.
-  std::array<std::uint64_t, kWorkKinds> cost{100'000, 20'000, 20'000, 500, 5'000};
+  std::array<std::uint64_t, kDurations> cost{100'000, 20'000, 20'000, 500, 5'000, 0};
   unsigned longest_delay = 300;  ///< microseconds
   std::mt19937 random{1};
   unsigned kernels = 0;  ///< executed so far

@@ -15,7 +15,9 @@ namespace plumb::stand_in {
 
 /// Kinds of work. The scripted clock has one duration for each.
 enum class WorkKind { kKernel, kCopy, kSet, kEvent, kGraph };
-inline constexpr std::size_t kWorkKinds = 5;
+/// Durations of the scripted clock: of each kind of work, and before a kernel outside of graphs.
+inline constexpr std::size_t kDurations = 6;
+inline constexpr std::size_t kEagerLaunch = 5;
 
 struct KernelFunction;
 

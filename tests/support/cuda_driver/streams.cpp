@@ -163,6 +163,9 @@ void Machine::execute(std::unique_lock<std::mutex>& lock, Stream& stream, Queued
   } else {
     run_one(lock, queued.operation, queued.epoch, queued.time);
     queued.mark->clock += cost.at(static_cast<std::size_t>(queued.operation.kind));
+    if (queued.operation.kind == WorkKind::kKernel) {
+      queued.mark->clock += cost[kEagerLaunch];
+    }
   }
   stream.clock = queued.mark->clock;
 }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/worker/protocol/device_clock.hpp"
 #include "runners/engine/service/processor_peak.hpp"
 #include "tests/unit/engine/scripted_backend.hpp"
 
@@ -26,6 +27,52 @@ TEST(Calibration, peak_is_the_fastest_product_of_any_variant) {
   const FlopsPerSecond peak =
       measure_peak(backend, DataType::kF32, kExtents, backend.script.clock());
   EXPECT_NEAR(peak.value, 2.0 * 2048.0 * 2048.0 * 2048.0 / 0.1, 1e6);
+}
+
+/// A device that speeds up between the two runs of a sample: their difference is too short.
+class SpeedingProgram final : public Program, public DeviceClock {
+ public:
+  [[nodiscard]] DeviceSample sample(std::span<const std::size_t>, bool) override {
+    return {Seconds(0.05), Seconds(0.1), 4};
+  }
+  [[nodiscard]] ProgramFacts facts() const override { return {}; }
+  void bind(std::size_t, std::span<const Tensor>, bool) override {}
+  void refresh_activations(std::size_t) override {}
+  void enqueue(std::size_t) override {}
+  void synchronize() override {}
+  [[nodiscard]] std::vector<Tensor> outputs(std::size_t) override { return {}; }
+};
+
+/// A backend that names the fastest variant of each size otherwise.
+class NamingBackend final : public Backend {
+ public:
+  [[nodiscard]] Environment describe() const override { return {}; }
+  [[nodiscard]] Outcome supports(const LayerKey&) const override { return {}; }
+  [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override {
+    return {{"tile of " + key.text, true, false}};
+  }
+  [[nodiscard]] Prepared prepare(const LayerKey&, const std::string&) override {
+    return {std::make_unique<SpeedingProgram>(), {}};
+  }
+};
+
+TEST(Calibration, peak_of_a_device_is_what_its_longest_run_reached) {
+  NamingBackend backend;
+  const std::int64_t extents[] = {1024};
+  double now = 0.0;
+  const auto clock = [&] { return Seconds(now += 1e-3); };
+  EXPECT_NEAR(measure_peak(backend, DataType::kF32, extents, clock).value,
+              2.0 * 1024.0 * 1024.0 * 1024.0 / 0.1,
+              1.0);
+}
+
+TEST(Calibration, peak_takes_a_larger_product_whose_variants_have_other_names) {
+  NamingBackend backend;
+  double now = 0.0;
+  const auto clock = [&] { return Seconds(now += 1e-3); };
+  EXPECT_NEAR(measure_peak(backend, DataType::kF32, kExtents, clock).value,
+              2.0 * 2048.0 * 2048.0 * 2048.0 / 0.1,
+              1.0);
 }
 
 TEST(Calibration, no_peak_without_support) {

@@ -64,7 +64,7 @@ class OwnClockRegion : public ScriptedRegion, public OwnClock {
   [[nodiscard]] bool has_clock() const override { return true; }
   OwnSample own_sample() override {
     now += Seconds(0.5);  // launching and waiting, which are not in the sample
-    return {Seconds(4e-6), 250};
+    return {Seconds(4e-6), Seconds(5e-6), 250};
   }
 };
 

@@ -10,6 +10,7 @@
 
 #include "harness/base/error.hpp"
 #include "runners/cuda/device_program.hpp"
+#include "runners/cuda/driver/lost_context.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 #include "runners/cuda/model_plan.hpp"
 #include "runners/cuda/model_program.hpp"
@@ -81,6 +82,11 @@ Outcome CudaBackend::outcome_of(const std::function<void()>& attempt) const {
     return {Outcome::Kind::kUnsupported, fmt::format("cuDNN: {}", refusal.what())};
   } catch (const CublasRefusal& refusal) {
     return {Outcome::Kind::kUnsupported, refusal.what()};
+  } catch (const DriverRefusal& refusal) {
+    if (!says_unsupported(refusal.status())) {
+      throw;
+    }
+    return {Outcome::Kind::kUnsupported, refusal.what()};
   } catch (const std::bad_alloc&) {
     return {Outcome::Kind::kOutOfMemory,
             fmt::format("the GPU's memory does not suffice: {} bytes are free",
@@ -144,8 +150,10 @@ Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
     }
     plan.attributes.merge(Attributes(builder->attributes));
     plan.listing = listing_;
-    prepared.program =
+    auto program =
         std::make_unique<LayerProgram>(context_, parse_key(key), std::move(plan), observers_);
+    program->rehearse();
+    prepared.program = std::move(program);
   });
   return prepared;
 }
@@ -180,12 +188,14 @@ PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions&
     prepared.reordered = model.reordered;
     prepared.steps = std::move(model.origins);
     prepared.variants = std::move(model.variants);
-    prepared.program = std::make_unique<ModelProgram>(context_,
-                                                      interface_of(graph),
-                                                      std::move(model.plan),
-                                                      mode,
-                                                      std::move(branches),
-                                                      observers_);
+    auto program = std::make_unique<ModelProgram>(context_,
+                                                  interface_of(graph),
+                                                  std::move(model.plan),
+                                                  mode,
+                                                  std::move(branches),
+                                                  observers_);
+    program->rehearse();
+    prepared.program = std::move(program);
   });
   return prepared;
 }

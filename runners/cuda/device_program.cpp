@@ -25,6 +25,13 @@ constexpr std::size_t kEnergySteps = 5;
 constexpr double kEnergyBudgets = 10.0;
 constexpr std::size_t kTraced = 50;  // executions under the profiler
 
+void clear(const Driver& driver, const DeviceMemory& memory, const DeviceStream& stream) {
+  if (memory.size() > 0) {
+    driver.check(driver.calls().memset_bytes(memory.address(), 0, memory.size(), stream.get()),
+                 "clearing memory of the GPU");
+  }
+}
+
 }  // namespace
 
 std::vector<std::byte> laid_out(const TensorType& type,
@@ -141,15 +148,38 @@ void DeviceProgram::bind(std::size_t slot, std::span<const Tensor> operands, boo
   const Slot* const first = shared && slot > 0 ? slots_.front().get() : nullptr;
   give_memory(*made, first);
   fill(*made, operands, first != nullptr);
+  make_launches(*made);
+  slots_.push_back(std::move(made));
+}
+
+void DeviceProgram::make_launches(Slot& slot) {
   for (const DeviceStep& step : plan_.once) {
-    step.bind(made->buffers, workspaces_.front().address())(stream_.get());
+    step.bind(slot.buffers, workspaces_.front().address())(stream_.get());
   }
   synchronize();
   for (std::size_t step = 0; step < plan_.steps.size(); ++step) {
     const std::size_t stream = plan_.streams.empty() ? 0 : plan_.streams[step];
-    made->launches.push_back(plan_.steps[step].bind(made->buffers, workspaces_[stream].address()));
+    slot.launches.push_back(plan_.steps[step].bind(slot.buffers, workspaces_[stream].address()));
   }
-  slots_.push_back(std::move(made));
+}
+
+void DeviceProgram::rehearse() {
+  context_.use();
+  Slot slot;
+  try {
+    give_memory(slot, nullptr);
+    for (const DeviceMemory& memory : slot.owned) {
+      clear(context_.driver(), memory, stream_);
+    }
+    make_launches(slot);
+    for (const DeviceLaunch& launch : slot.launches) {
+      launch(stream_.get());
+    }
+    synchronize();
+  } catch (...) {
+    finish();  // before the memory goes
+    throw;
+  }
 }
 
 void DeviceProgram::enqueue(std::size_t slot) {

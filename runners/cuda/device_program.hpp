@@ -43,6 +43,10 @@ class DeviceProgram : public Program {
   DeviceProgram(DeviceProgram&&) = delete;
   DeviceProgram& operator=(DeviceProgram&&) = delete;
 
+  /// Executes once on zeros, in memory that is freed again. What a library refuses only when it is
+  /// called is then known before anything is measured. Throws LibraryRefusal and std::bad_alloc.
+  void rehearse();
+
   [[nodiscard]] ProgramFacts facts() const override;
   /// Binds operands to a slot, after dropping it and all later slots. With `shared_activations`,
   /// its buffers other than weights are those of slot 0.
@@ -81,6 +85,8 @@ class DeviceProgram : public Program {
 
  private:
   void give_memory(Slot& slot, const Slot* shared);
+  /// Makes what is made once, and binds the launches to a slot's memory.
+  void make_launches(Slot& slot);
   void fill(const Slot& slot, std::span<const Tensor> operands, bool weights_only);
   [[nodiscard]] Observation traced(std::size_t slot);
   [[nodiscard]] Observation counted(std::size_t slot);

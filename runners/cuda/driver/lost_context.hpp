@@ -32,4 +32,18 @@ inline constexpr std::array kLosingStatuses{
   return std::find(kLosingStatuses.begin(), kLosingStatuses.end(), status) != kLosingStatuses.end();
 }
 
+/// Statuses by which the driver says that it cannot do what was asked, now or ever, on this GPU.
+inline constexpr std::array kRefusingStatuses{
+    209,  // NO_BINARY_FOR_GPU
+    222,  // UNSUPPORTED_PTX_VERSION
+    701,  // LAUNCH_OUT_OF_RESOURCES
+    801,  // NOT_SUPPORTED
+};
+
+/// Returns whether a status of the driver says that something is not supported.
+[[nodiscard]] constexpr bool says_unsupported(int status) {
+  return std::find(kRefusingStatuses.begin(), kRefusingStatuses.end(), status) !=
+         kRefusingStatuses.end();
+}
+
 }  // namespace plumb::cuda

@@ -29,6 +29,18 @@ void fail(const char* call, unsigned at, int status) {
   device.faults.push_back({call, before + at, status});
 }
 
+int library_call(const char* call) {
+  Machine& device = machine();
+  const std::lock_guard lock(device.mutex);
+  const unsigned count = ++device.calls[call];
+  for (const auto& fault : device.faults) {
+    if (fault.call == call && fault.at == count) {
+      return fault.status;
+    }
+  }
+  return kSuccess;
+}
+
 unsigned calls(const char* call) {
   Machine& device = machine();
   const std::lock_guard lock(device.mutex);
@@ -115,6 +127,7 @@ int enqueue(void* stream, const char* name, std::vector<Range> ranges, std::func
 extern "C" __attribute__((visibility("default")))
 const plumb::stand_in::Control plumb_stand_in_control{plumb::stand_in::reset,
                                                       plumb::stand_in::fail,
+                                                      plumb::stand_in::library_call,
                                                       plumb::stand_in::calls,
                                                       plumb::stand_in::set_duration,
                                                       plumb::stand_in::set_delay,

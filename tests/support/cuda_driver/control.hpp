@@ -49,9 +49,12 @@ enum class Duration { kKernel, kCopy, kSet, kEvent, kGraphLaunch, kEagerLaunch }
 struct Control {
   /// Begins anew: forgets findings, faults, counts of calls and a lost context. Objects live on.
   void (*reset)(unsigned seed);
-  /// Makes the `at`-th call of an entry point from now return `status`. "kernel" counts kernels
+  /// Makes the `at`-th call of an entry point from now return `status`, of the driver or of the
+  /// library whose it is. "kernel" counts kernels
   /// that are executed: such an error shows at a later call.
   void (*fail)(const char* call, unsigned at, int status);
+  /// Counts a call of a library's entry point. Returns the status that fail() gave it, else 0.
+  int (*library_call)(const char* call);
   /// Returns how often an entry point was called.
   unsigned (*calls)(const char* call);
   void (*set_duration)(Duration kind, std::uint64_t nanoseconds);

@@ -45,6 +45,9 @@ abi::LtType scale_type(abi::LtCompute compute) {
 }
 
 int start(Handle& handle, const Product& product) {
+  if (const int status = control().library_call("cublas"); status != 0) {
+    return status;
+  }
   if (!fault_of(product).empty()) {
     return kInvalidValue;
   }

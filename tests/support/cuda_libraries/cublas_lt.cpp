@@ -270,6 +270,9 @@ PLUMB_EXPORT int cublasLtMatmul(void* /*handle*/,
                                 void* workspace,
                                 std::size_t workspace_bytes,
                                 void* stream) {
+  if (const int status = control().library_call("cublasLtMatmul"); status != 0) {
+    return status;
+  }
   const Operation& kind = *static_cast<Operation*>(operation);
   Product product = product_of(kind,
                                *static_cast<Matrix*>(a),

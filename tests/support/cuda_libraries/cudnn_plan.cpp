@@ -256,6 +256,9 @@ int execute_plan(const std::shared_ptr<const DnnPlan>& plan,
                  void* workspace,
                  std::size_t workspace_bytes,
                  void* stream) {
+  if (const int status = control().library_call("cudnnBackendExecute"); status != 0) {
+    return status;
+  }
   cuda::GraphForm form;
   form.graph = plan->graph;
   std::vector<void*> addresses(plan->ids.size(), nullptr);

@@ -14,6 +14,7 @@
 namespace plumb::stand_in {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 /// Every entry point of a call that a measurement of a layer makes.
@@ -121,6 +122,53 @@ TEST(BackendKernels, are_loaded_again_after_a_failure) {
   prepared.program->synchronize();
   EXPECT_TRUE(verify(spec, operands, prepared.program->outputs(0)).outcome.ok());
 }
+
+/// A call that is refused only when it is made, and a layer that makes it.
+struct LateRefusal {
+  const char* call;
+  int status;
+  const char* layer;
+  const char* words;
+
+  friend void PrintTo(const LateRefusal& refusal, std::ostream* out) { *out << refusal.call; }
+};
+
+class LateRefusals : public ::testing::TestWithParam<LateRefusal> {};
+
+TEST_P(LateRefusals, are_found_while_a_layer_is_prepared) {
+  control().reset(1);
+  StandInBackend backend;
+  const LayerKey key{GetParam().layer};
+  const std::vector<Variant> variants = backend.get().variants(key);
+  ASSERT_FALSE(variants.empty());
+  control().fail(GetParam().call, 1, GetParam().status);
+  const Prepared refused = backend.get().prepare(key, variants.front().text);
+  EXPECT_EQ(refused.outcome.kind, Outcome::Kind::kUnsupported);
+  EXPECT_THAT(refused.outcome.reason, HasSubstr(GetParam().words));
+  EXPECT_EQ(refused.program, nullptr);
+  EXPECT_TRUE(backend.get().prepare(key, variants.front().text).outcome.ok());
+  EXPECT_THAT(control().findings(), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Calls,
+    LateRefusals,
+    ::testing::Values(
+        LateRefusal{"cublasLtMatmul",
+                    15,
+                    "v1:matmul;in=f32[8,16],f32[16,4];out=f32[8,4];acc=f32;math=strict",
+                    "CUBLAS_STATUS_NOT_SUPPORTED"},
+        LateRefusal{"cudnnBackendExecute",
+                    3000,
+                    "v1:conv;in=f32[1,4,8,8],f32[4,4,3,3]c;out=f32[1,4,6,6];acc=f32;math=strict;"
+                    "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]",
+                    "cuDNN"},
+        LateRefusal{"cuLaunchKernel",
+                    701,
+                    "v1:eltwise;in=f32[3,50];out=f32[3,50];acc=f32;math=strict;fn=relu;"
+                    "parameters=[]",
+                    "701"}),
+    [](const auto& instance) { return std::string(instance.param.call); });
 
 class BackendEnds : public ::testing::TestWithParam<int> {};
 

@@ -197,6 +197,19 @@ class Run(Command):
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
         self.assertGreater(self.json("runs")["runs"][0]["rows"]["ok"], 0)
 
+    def test_a_budget_that_ends_between_two_processes_cuts_the_run_too(self):
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.004\n")
+        done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--budget", "4s", "--processes", 100, expect=75)
+        self.assertRegex(done.stderr, "the budget ended in process [0-9]+ of 100")
+        self.assertIn("the budget cut the run", done.stderr.splitlines()[-1])
+        (run,) = self.json("runs")["runs"]
+        self.assertEqual(run["state"], "interrupted")
+        (model,) = self.json("bound")["models"]
+        self.assertEqual(model["measured_layers"], model["total_layers"], "everything was measured once")
+        resumed = self.json("run", self.tiny("never"), "--stack", "fake", "--budget", "4s", "--processes", 2, "--resume")
+        self.assertEqual(resumed["run"], run["run"])
+        self.assertEqual(self.json("runs")["runs"][0]["state"], "finished")
+
 
 class OwnModel(Command):
     """A file is measured as a model of the zoo is."""

@@ -159,4 +159,4 @@ if (board.models.length) {
 if (board.suites.length) suites();
 else page.append(make('p', {}, 'The store holds no finished run within these days.'));
 page.append(make('footer', {}, 'Written by plumb ' + board.version + '. Charts by Chart.js, MIT licence (see the source of this page).'));
-document.body.dataset.ready = 'yes';
+finish();

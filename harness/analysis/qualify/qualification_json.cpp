@@ -70,7 +70,7 @@ void to_json(nlohmann::json& document, const BoundChange& change) {
 }
 void from_json(const nlohmann::json& document, BoundChange& change) {
   using enum BoundChange;
-  change = word_from(document, std::array{kNotTested, kCapabilityLost, kChoiceOnly});
+  change = word_from(document, std::array{kNotTested, kCapabilityLost, kChoiceOnly, kUndecided});
 }
 void to_json(nlohmann::json& document, const ReplayFinding& finding) {
   document = to_text(finding);
@@ -78,7 +78,9 @@ void to_json(nlohmann::json& document, const ReplayFinding& finding) {
 void from_json(const nlohmann::json& document, ReplayFinding& finding) {
   using enum ReplayFinding;
   finding = word_from(
-      document, std::array{kNotTested, kHeuristicChanged, kKernelChanged, kRemoved, kNotSeenAgain});
+      document,
+      std::array{
+          kNotTested, kHeuristicChanged, kKernelChanged, kRemoved, kNotSeenAgain, kUndecided});
 }
 void to_json(nlohmann::json& document, const CriterionState& state) {
   document = to_text(state);

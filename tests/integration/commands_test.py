@@ -189,6 +189,17 @@ class Run(Command):
         self.assertEqual(self.store_rows("select count(*) from measurements")[0][0], before)
         self.assertEqual(model["measured_layers"], model["total_layers"])
 
+    def test_the_machine_limits_a_model_of_bytes_where_their_peak_is_known(self):
+        suite = self.suite('[suite]\nname = "bytes"\nversion = 1\nreuse = "never"\n[[model]]\nname = "lenet"\ndtype = "int8"\n')
+        calibration = "[calibration]\nlast_level_cache_bytes = 1000000000\n"
+        for peak, complete in (("", False), ("peak_int8_operations_per_second = 4e11\n", True)):
+            self.stack("fake", calibration + peak)
+            run = self.json("run", suite, "--stack", "fake", "--only", "layers")["run"]
+            (model,) = self.json("bound", run)["models"]
+            (hardware,) = [bound for bound in model["bounds"] if bound["kind"] == "hardware"]
+            self.assertEqual(hardware["complete"], complete, hardware)
+        self.assertGreater(hardware["seconds"], 0)
+
     def test_a_budget_that_ends_keeps_what_is_measured(self):
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.3\n")
         done = self.plumb("run", self.tiny(), "--stack", "fake", "--budget", "1s", expect=75)

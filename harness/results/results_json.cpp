@@ -268,10 +268,9 @@ RunHeader run_header_from_json(std::string_view text) {
 }
 
 std::string to_json(const Calibration& calibration) {
-  json theoretical;  // Null where unknown.
-  if (calibration.theoretical_f32) {
-    theoretical = calibration.theoretical_f32->value;
-  }
+  const auto known = [](const std::optional<FlopsPerSecond>& rate) {
+    return rate ? json(rate->value) : json();  // Null where unknown.
+  };
   return dump({{"peak_f32_flops_per_second", calibration.peak_f32.value},
                {"peak_bf16_flops_per_second", calibration.peak_bf16.value},
                {"memory_bandwidth_bytes_per_second", calibration.memory_bandwidth.value},
@@ -279,7 +278,8 @@ std::string to_json(const Calibration& calibration) {
                {"floor_seconds", calibration.floor.count()},
                {"timer_tick_seconds", calibration.timer_tick.count()},
                {"parallel_efficiency", calibration.parallel_efficiency},
-               {"theoretical_f32_flops_per_second", theoretical}});
+               {"theoretical_f32_flops_per_second", known(calibration.theoretical_f32)},
+               {"peak_int8_operations_per_second", known(calibration.peak_int8)}});
 }
 
 Calibration calibration_from_json(std::string_view text) {
@@ -296,6 +296,10 @@ Calibration calibration_from_json(std::string_view text) {
   calibration.parallel_efficiency = object.number("parallel_efficiency");
   if (const auto theoretical = object.optional_number("theoretical_f32_flops_per_second")) {
     calibration.theoretical_f32 = FlopsPerSecond{*theoretical};
+  }
+  // Calibrations of earlier versions lack it: unknown.
+  if (const auto int8 = object.optional_number("peak_int8_operations_per_second")) {
+    calibration.peak_int8 = FlopsPerSecond{*int8};
   }
   return calibration;
 }

@@ -11,10 +11,12 @@
 namespace plumb {
 
 /// Forest plot of ratios with their intervals: one picture for each row of a table. All share one
-/// logarithmic axis. What lies beyond the axis is drawn at its end with an arrow.
+/// logarithmic axis. What lies beyond the axis is drawn at its end with an arrow, and a point there
+/// by its value.
 class RatioPlot {
  public:
-  /// Chooses an axis, symmetric about 1, that holds all of `metrics` up to a factor of four.
+  /// Chooses an axis, symmetric about 1, that holds `metrics` up to a factor of four. Outliers do
+  /// not stretch it: what is more than three times as far from 1 as its neighbour, and all beyond.
   explicit RatioPlot(std::span<const MetricComparison* const> metrics);
 
   /// Draws the axis for the head of the column: its ends and "no change".
@@ -29,8 +31,9 @@ class RatioPlot {
 };
 
 /// Draws the raw times of both sides on one axis, a line for each time, with their medians. Many
-/// times are thinned evenly. n, median and range of each side are added as text. Empty: a side has
-/// no times.
+/// times are thinned evenly. Times beyond a side's outer fences (Tukey) do not stretch the axis.
+/// They are counted at its end, with the farthest. n, median and range of each side are added as
+/// text. Empty: a side has no times.
 [[nodiscard]] std::string sample_strips(std::span<const Seconds> baseline,
                                         std::span<const Seconds> candidate);
 

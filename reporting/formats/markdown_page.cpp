@@ -12,7 +12,7 @@ namespace plumb {
 namespace {
 
 constexpr std::size_t kForHeadings = kMarkdownLimit - 200;
-constexpr std::size_t kForParts = kMarkdownLimit - 4000;  // headings always fit
+constexpr std::size_t kForParts = kMarkdownLimit - 4000;  // headings and signatures always fit
 constexpr std::size_t kMaxRows = 25;
 constexpr std::size_t kMaxRowBytes = 4000;
 
@@ -56,7 +56,8 @@ void MarkdownPage::verdict(const std::string& strong, const std::string& text, T
 }
 
 void MarkdownPage::signature_line(const std::string& text) {
-  add(fmt::format("{}: \\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n\n", markdown_cell(text)), kForParts);
+  add(fmt::format("{}: \\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\\_\n\n", markdown_cell(text)),
+      kForHeadings);
 }
 
 void MarkdownPage::table(const PageRow& head, const std::vector<PageRow>& rows) {

@@ -138,6 +138,13 @@ function latencies() {
   page.append(grid);
 }
 
+function exclusions() {
+  if (!board.exclusions.length) return;
+  page.append(make('h2', {}, 'Excluded by the suites'));
+  page.append(table('It is measured, and has no verdict here and no alert.', ['case', 'reason', 'who', 'until', 'suite', 'stack'],
+    board.exclusions.map((e) => [codeCell(e.case), e.reason, e.who || '–', e.expires, e.suite, e.stack])));
+}
+
 function suites() {
   page.append(make('h2', {}, 'Suites'));
   page.append(table('The newest finished run of every suite, on every device and stack.',
@@ -156,7 +163,8 @@ if (board.models.length) {
   changes();
   latencies();
 }
+exclusions();
 if (board.suites.length) suites();
 else page.append(make('p', {}, 'The store holds no finished run within these days.'));
 page.append(make('footer', {}, 'Written by plumb ' + board.version + '. Charts by Chart.js, MIT licence (see the source of this page).'));
-document.body.dataset.ready = 'yes';
+finish();

@@ -4,7 +4,7 @@
 
 const kRowsShown = 50;
 const kPalette = ['#1f6feb', '#e16f24', '#2da44e', '#8250df', '#bf8700', '#0a9396', '#d6409f', '#8c6d46', '#54aeff', '#9a9fa6'];
-let charts = 0;
+const waiting = [];
 
 // make('td', {class: 'number'}, 'text', child…)
 function make(tag, attributes, ...children) {
@@ -159,8 +159,14 @@ function chart(label, height, configuration) {
   Chart.defaults.color = style('--ink');
   Chart.defaults.borderColor = style('--line');
   configuration.options = Object.assign({animation: false, responsive: true, maintainAspectRatio: false}, configuration.options);
-  requestAnimationFrame(() => { new Chart(canvas, configuration); charts += 1; document.body.dataset.charts = charts; });
+  waiting.push(() => new Chart(canvas, configuration));
   return box;
+}
+
+// Draws the charts, whose boxes are on the page by now, and says that the page is complete.
+function finish() {
+  document.body.dataset.charts = waiting.splice(0).map((draw) => draw()).length;
+  document.body.dataset.ready = 'yes';
 }
 
 // A logarithmic axis that names only powers of ten and, where there are few, their halves and fifths.

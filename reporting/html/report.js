@@ -253,4 +253,4 @@ singleLayers();
 exclusions();
 environment();
 page.append(make('footer', {}, 'Written by plumb ' + (report.facts['plumb.version'] || '') + ', ' + moment(report.now) + '. Charts by Chart.js, MIT licence (see the source of this page).'));
-document.body.dataset.ready = 'yes';
+finish();

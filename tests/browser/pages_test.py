@@ -29,7 +29,8 @@ class Pages(Command):
         super().setUp()
         self.plumb("model", "export", "lenet", "-o", self.folder / "lenet.onnx")
         shutil.copy(self.folder / "lenet.onnx", self.folder / f"{HOSTILE}.onnx")
-        suite = self.suite(f'[suite]\nname = "mine"\nversion = 1\n[[model]]\nname = "squeezenet1.1"\n[[model]]\npath = "{HOSTILE}.onnx"\n')
+        suite = self.suite(f'[suite]\nname = "mine"\nversion = 1\n[[model]]\nname = "squeezenet1.1"\n[[model]]\npath = "{HOSTILE}.onnx"\n'
+                           f'[[exclude]]\ncase = "{HOSTILE}|*"\nreason = "{HOSTILE}"\nexpires = "2999-12-31"\n')
         self.runs = [self.json("run", suite, "--stack", "fake", "--reuse", "never")["run"] for _ in range(2)]
         self.server = subprocess.Popen([self.program(), "serve", "--listen", "127.0.0.1:0", "--refresh", "0.2"],
                                        env=self.environment, stderr=subprocess.PIPE, text=True)
@@ -46,7 +47,9 @@ class Pages(Command):
 
     def test_the_overview_leads_to_reports_models_and_a_comparison(self):
         page = self.page("/")
-        self.assertEqual([e["text"] for e in page.all("h2")], ["Models", "Runs"])
+        self.assertEqual([e["text"] for e in page.all("h2")], ["Models", "Excluded by the suites", "Runs"])
+        self.assertIn(f"{HOSTILE}|*{HOSTILE}–2999-12-31", "".join(e["text"] for e in page.all("tr")))
+        self.assertIn("excluded until 2999-12-31", self.cells(page))
         links = [e["href"] for e in page.all("a")]
         for run in self.runs:
             self.assertIn(f"/runs/{run}", links)
@@ -73,6 +76,7 @@ class Pages(Command):
         self.assertIn(HOSTILE, page.all("h1")[0]["text"])
         self.assertIn("library", self.cells(page))
         self.assertEqual(page.all("u"), [])
+        self.assertIn(f"Excluded by the suite: {HOSTILE}|*: {HOSTILE} (until 2999-12-31).", page.all("body")[0]["text"])
 
 
 if __name__ == "__main__":

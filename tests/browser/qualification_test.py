@@ -7,6 +7,7 @@ is no Chromium.
 """
 
 import pathlib
+import re
 import sys
 import unittest
 
@@ -16,7 +17,12 @@ from plumb_command import Command
 
 Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
 PARTS = ["Question and verdict", "Scope", "Criteria", "Summary", "Model by model", "Layers that got worse", "Correctness", "Stability",
-         "Compatibility", "Quality of the evidence", "Waivers", "Earlier decisions", "Data, and how to repeat it"]
+         "Compatibility", "Quality of the evidence", "Waivers", "Earlier decisions", "Data, and how to repeat it", "Sign-off"]
+# Says how wide the narrowest column "why" is.
+MEASURE_COLUMNS = """<script>
+const columns = [...document.querySelectorAll('table')].map((t) => t.querySelector('thead th:last-child')).filter((th) => th && th.textContent === 'why');
+document.body.dataset.why = Math.min(...columns.map((th) => th.getBoundingClientRect().width));
+</script></body>"""
 WORSE = """[identity]
 library = "fake <i>2.0"
 [[rule]]
@@ -40,14 +46,15 @@ class Qualification(Command):
         self.plumb("qualify", self.tiny(), "--baseline", "fake", "--candidate", "new", "--pairs", 6, "--criteria",
                    self.folder / "criteria.toml", "-o", self.file)
 
-    def test_it_shows_thirteen_parts_a_verdict_and_a_command_for_each_layer_and_prints(self):
+    def test_it_shows_fourteen_parts_a_verdict_and_a_command_for_each_layer_and_prints(self):
         page = drawn(self.file)
         self.assertEqual([e["text"] for e in page.all("h2")], [f"{i + 1}. {part}" for i, part in enumerate(PARTS)])
-        self.assertIn("May new take the place of fake?", page.all("h1")[0]["text"])
+        self.assertEqual("May fake <i>2.0 (new) take the place of fake 1.0 (fake)?", page.all("h1")[0]["text"])
         self.assertEqual(page.all("strong")[0]["text"], "Reject.")
         codes = [e["text"] for e in page.all("code")]
         for operator in ("matmul", "max_pool"):
             self.assertTrue(any(text.startswith(f"plumb layer 'v1:{operator};") for text in codes), operator)
+            self.assertTrue(any(re.search(rf"\w+ of lenet, batch 1, f32(, and \d+ more)?: plumb layer 'v1:{operator};", text) for text in codes), operator)
         self.assertGreater(len([e for e in page.all("svg") if e.get("class") == "ratio regressed"]), 0)
         text = page.all("body")[0]["text"]
         for name in ("fake <i>2.0", "<b>gone", "<u>never used", "not measured"):
@@ -57,6 +64,12 @@ class Qualification(Command):
         paper = self.folder / "qualification.pdf"
         browse(self.file, f"--print-to-pdf={paper}", "--no-pdf-header-footer")
         self.assertTrue(paper.read_bytes().startswith(b"%PDF"))
+
+    def test_the_column_why_has_room(self):
+        text = self.file.read_text(encoding="utf-8")
+        policy = text[text.index("<meta http-equiv"):text.index("<title>")]
+        (self.folder / "measured.html").write_text(text.replace(policy, "").replace("</body>", MEASURE_COLUMNS), encoding="utf-8")
+        self.assertGreaterEqual(float(drawn(self.folder / "measured.html").all("body")[0]["data-why"]), 300)
 
     def test_it_is_written_again_from_the_store_and_knows_earlier_answers(self):
         runs = self.json("runs")["runs"]

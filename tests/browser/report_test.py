@@ -52,7 +52,9 @@ class Report(unittest.TestCase):
         (cls.folder / HOSTILE_FILE).write_bytes(data)
         suite = cls.folder / "mine.toml"
         suite.write_text('[suite]\nname = "mine"\nversion = 1\n[[model]]\nname = "squeezenet1.1"\n'
-                         f'[[model]]\npath = "{HOSTILE_FILE}"\n[[model]]\nname = "inception-v1"\n')
+                         f'[[model]]\npath = "{HOSTILE_FILE}"\n[[model]]\nname = "inception-v1"\n'
+                         '[[exclude]]\ncase = "inception-v1|*"\nreason = "<i>slow"\nwho = "ann"\nexpires = "2999-12-31"\n'
+                         '[[exclude]]\ncase = "<b>no such"\nreason = "long gone"\nexpires = "2020-01-01"\n')
         cls.plumb("run", suite, "--stack", "fake")
         cls.page = cls.latest("report")
 
@@ -113,6 +115,22 @@ class Report(unittest.TestCase):
         self.assertTrue(any("<u>evil & co --><s>" in e["text"] for e in self.page.all("summary")))
         for tag in ("b", "i", "u", "s", "img"):
             self.assertEqual(self.page.all(tag), [], f"a name became an element <{tag}>")
+
+    def test_is_ready_only_once_its_charts_are_drawn(self):
+        # A busy browser may draw no frame before somebody looks at the page.
+        text = (self.folder / "report.html").read_text(encoding="utf-8").replace("<body>", "<body><script>requestAnimationFrame = () => 0;</script>")
+        (self.folder / "frameless.html").write_text(text, encoding="utf-8")
+        page = drawn(self.folder / "frameless.html")
+        body = page.all("body")[0]
+        self.assertEqual(body.get("data-ready"), "yes")
+        self.assertEqual(body.get("data-charts"), str(len(page.all("canvas"))))
+        self.assertTrue(all("width" in canvas for canvas in page.all("canvas")), "Chart.js sizes what it draws on")
+
+    def test_lists_what_the_suite_excludes(self):
+        self.assertIn("Excluded by the suite", [e["text"] for e in self.page.all("h2")])
+        rows = [e["text"] for e in self.page.all("tr")]
+        self.assertIn("inception-v1|*<i>slowann2999-12-31", rows)
+        self.assertIn("<b>no suchlong gone2020-01-01, expired", rows)
 
     def test_shows_a_suite_of_layers_only(self):
         relu = "v1:eltwise;in=f32[8,64];out=f32[8,64];acc=f32;math=strict;fn=relu;parameters=[]"

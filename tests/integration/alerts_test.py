@@ -5,6 +5,7 @@
 Usage: alerts_test.py BUILD_FOLDER [unittest arguments]. Runs are those of the fake worker. Exits with 77 (skipped) where a server is missing.
 """
 
+import datetime
 import http.server
 import json
 import pathlib
@@ -152,6 +153,35 @@ class Alerts(RunHistory):
         self.night(SLOWER, BROKEN, facts=drifted)
         self.assert_raises("PlumbRegressed", "PlumbBroken", "PlumbSuiteIncomplete")
         wait_until(lambda: "PlumbBroken" in self.receiver.named("/on-call"), "somebody is called")
+
+    def test_what_a_suite_excludes_calls_nobody_until_its_last_day(self):
+        now = datetime.datetime.now(datetime.timezone.utc)
+        evening = now.replace(hour=18, minute=0, second=0) - datetime.timedelta(days=1)
+        yesterday = (now - evening) / datetime.timedelta(days=1)
+        suite = SUITE + f"""[[exclude]]
+case = "lenet|*"
+reason = "slow since the new kernel"
+expires = "{evening.date()}"
+"""
+        for days in (4, 3, 2):
+            self.stack("current", self.script())
+            self.run_ago(days + yesterday, "current", suite)
+        self.stack("current", self.script(rules=SLOWER))
+        for hours in (2, 1, 0):
+            self.run_ago(yesterday + hours / 24, "current", suite)
+        self.servers()
+        excluded = wait_until(lambda: self.now("plumb_run_exclusion_info"), "the exclusion is a metric")
+        self.assertEqual({(each["metric"]["case"], each["metric"]["until"]) for each in excluded}, {("lenet|*", str(evening.date()))})
+        wait_until(lambda: self.now('plumb_regression_state{model="squeezenet1.1"}'), "other models are judged")
+        self.assertEqual(self.now('plumb_regression_state{model="lenet"}'), [])
+        self.assert_raises()
+        self.assertEqual(self.receiver.messages, [])
+
+        self.run_ago(0, "current", suite)
+        self.assert_raises("PlumbRegressed")
+        (message,) = wait_until(lambda: self.receiver.told("/on-call", "firing"), "somebody is called after the last day")
+        self.assertEqual({alert["labels"]["model"] for alert in message["alerts"]}, {"lenet"})
+        self.assertEqual(self.now("plumb_run_exclusion_info"), [])
 
     def test_a_run_of_models_alone_is_no_incomplete_suite(self):
         self.nights_before()

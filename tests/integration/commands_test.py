@@ -189,6 +189,17 @@ class Run(Command):
         self.assertEqual(self.store_rows("select count(*) from measurements")[0][0], before)
         self.assertEqual(model["measured_layers"], model["total_layers"])
 
+    def test_the_machine_limits_a_model_of_bytes_where_their_peak_is_known(self):
+        suite = self.suite('[suite]\nname = "bytes"\nversion = 1\nreuse = "never"\n[[model]]\nname = "lenet"\ndtype = "int8"\n')
+        calibration = "[calibration]\nlast_level_cache_bytes = 1000000000\n"
+        for peak, complete in (("", False), ("peak_int8_operations_per_second = 4e11\n", True)):
+            self.stack("fake", calibration + peak)
+            run = self.json("run", suite, "--stack", "fake", "--only", "layers")["run"]
+            (model,) = self.json("bound", run)["models"]
+            (hardware,) = [bound for bound in model["bounds"] if bound["kind"] == "hardware"]
+            self.assertEqual(hardware["complete"], complete, hardware)
+        self.assertGreater(hardware["seconds"], 0)
+
     def test_a_budget_that_ends_keeps_what_is_measured(self):
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.3\n")
         done = self.plumb("run", self.tiny(), "--stack", "fake", "--budget", "1s", expect=75)
@@ -196,6 +207,19 @@ class Run(Command):
         self.assertIn("the budget cut the run", done.stderr.splitlines()[-1])
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
         self.assertGreater(self.json("runs")["runs"][0]["rows"]["ok"], 0)
+
+    def test_a_budget_that_ends_between_two_processes_cuts_the_run_too(self):
+        self.stack("fake", "[[rule]]\ndelay_seconds = 0.004\n")
+        done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--budget", "4s", "--processes", 100, expect=75)
+        self.assertRegex(done.stderr, "the budget ended in process [0-9]+ of 100")
+        self.assertIn("the budget cut the run", done.stderr.splitlines()[-1])
+        (run,) = self.json("runs")["runs"]
+        self.assertEqual(run["state"], "interrupted")
+        (model,) = self.json("bound")["models"]
+        self.assertEqual(model["measured_layers"], model["total_layers"], "everything was measured once")
+        resumed = self.json("run", self.tiny("never"), "--stack", "fake", "--budget", "4s", "--processes", 2, "--resume")
+        self.assertEqual(resumed["run"], run["run"])
+        self.assertEqual(self.json("runs")["runs"][0]["state"], "finished")
 
 
 class OwnModel(Command):

@@ -25,12 +25,53 @@ bool reads_f8(const LayerSpec& spec) {
   });
 }
 
-/// Returns whether a layer multiplies floating-point numbers of 16 bits or more. For integers and
-/// 8-bit floats no peak is measured, and their peak is higher.
-bool multiplies_floats(const LayerSpec& spec, const LayerCost& cost) {
-  return cost.macs > 0 && is_floating(spec.outputs.front().dtype) && !is_integer_product(spec) &&
-         !reads_f8(spec);
+/// Types of products that differ in their peak.
+enum class ProductKind { kNone, kF32, kLowPrecision, kInt8, kOther };
+
+/// Returns the kind of a layer's products. Other: the peak of 8-bit floats and of wider integers is
+/// not measured.
+ProductKind product_kind(const LayerSpec& spec, const LayerCost& cost) {
+  if (cost.macs <= 0) {
+    return ProductKind::kNone;
+  }
+  if (is_integer_product(spec)) {
+    return ProductKind::kInt8;
+  }
+  if (!is_floating(spec.outputs.front().dtype) || reads_f8(spec)) {
+    return ProductKind::kOther;
+  }
+  return is_low_precision(spec) ? ProductKind::kLowPrecision : ProductKind::kF32;
 }
+
+/// Peaks of a calibration, and the kinds of products that they limit.
+struct ProductPeaks {
+  double f32 = 0.0;
+  double low_precision = 0.0;
+  std::optional<FlopsPerSecond> int8;
+
+  explicit ProductPeaks(const Calibration& calibration)
+      : f32(std::max(calibration.peak_f32.value,
+                     calibration.theoretical_f32.value_or(FlopsPerSecond{}).value)),
+        low_precision(std::max(f32, calibration.peak_bf16.value)),
+        int8(calibration.peak_int8) {}
+
+  /// Absent: not known.
+  [[nodiscard]] std::optional<FlopsPerSecond> of(ProductKind kind) const {
+    switch (kind) {
+      case ProductKind::kF32:
+        return FlopsPerSecond{f32};
+      case ProductKind::kLowPrecision:
+        return FlopsPerSecond{low_precision};
+      case ProductKind::kInt8:
+        // Bytes can be widened and multiplied as f32: no machine is slower in them than that.
+        return int8 ? std::optional(FlopsPerSecond{std::max(int8->value, f32)}) : std::nullopt;
+      case ProductKind::kNone:
+      case ProductKind::kOther:
+        break;
+    }
+    return std::nullopt;
+  }
+};
 
 /// Counts the operations of a layer's products by the cheapest algorithm class. Other operations do
 /// not count, since a rewrite may make them disappear.
@@ -124,12 +165,23 @@ Calibration with_reached_peaks(Calibration calibration, std::span<const StoredMe
     try {
       const LayerSpec spec = parse_key(key);
       const LayerCost cost = cost_of(spec);
-      if (!multiplies_floats(spec, cost)) {
-        continue;
+      const FlopsPerSecond reached{minimum_of_products(cost).value / time.count()};
+      switch (product_kind(spec, cost)) {
+        case ProductKind::kF32:
+          calibration.peak_f32 = std::max(calibration.peak_f32, reached);
+          break;
+        case ProductKind::kLowPrecision:
+          calibration.peak_bf16 = std::max(calibration.peak_bf16, reached);
+          break;
+        case ProductKind::kInt8:  // what a layer reached alone is no ceiling
+          if (calibration.peak_int8) {
+            calibration.peak_int8 = std::max(*calibration.peak_int8, reached);
+          }
+          break;
+        case ProductKind::kNone:
+        case ProductKind::kOther:
+          break;
       }
-      double& peak =
-          is_low_precision(spec) ? calibration.peak_bf16.value : calibration.peak_f32.value;
-      peak = std::max(peak, minimum_of_products(cost).value / time.count());
     } catch (const Error&) {
       continue;  // an opaque key, of an imported result
     }
@@ -138,10 +190,8 @@ Calibration with_reached_peaks(Calibration calibration, std::span<const StoredMe
 }
 
 std::optional<HardwareBound> hardware_floor(const Graph& graph, const Calibration& calibration) {
-  const double peak_f32 = std::max(calibration.peak_f32.value,
-                                   calibration.theoretical_f32.value_or(FlopsPerSecond{}).value);
-  const double peak_low = std::max(peak_f32, calibration.peak_bf16.value);
-  if (calibration.memory_bandwidth.value <= 0.0 || peak_f32 <= 0.0) {
+  const ProductPeaks peaks(calibration);
+  if (calibration.memory_bandwidth.value <= 0.0 || peaks.f32 <= 0.0) {
     return std::nullopt;
   }
   HardwareBound floor;
@@ -155,13 +205,12 @@ std::optional<HardwareBound> hardware_floor(const Graph& graph, const Calibratio
     if (layer.role != Layer::Role::kCompute || layer.cost.macs == 0) {
       continue;
     }
-    if (!multiplies_floats(layer.spec, layer.cost)) {
+    const auto peak = peaks.of(product_kind(layer.spec, layer.cost));
+    if (!peak) {
       floor.complete = false;
       continue;
     }
-    floor.compute = floor.compute.value_or(Seconds{}) +
-                    minimum_of_products(layer.cost) /
-                        FlopsPerSecond{is_low_precision(layer.spec) ? peak_low : peak_f32};
+    floor.compute = floor.compute.value_or(Seconds{}) + minimum_of_products(layer.cost) / *peak;
   }
   return floor;
 }

@@ -9,6 +9,8 @@ std::string_view to_text(BoundChange change) {
       return "capability_lost";
     case BoundChange::kChoiceOnly:
       return "choice_only";
+    case BoundChange::kUndecided:
+      return "undecided";
     case BoundChange::kNotTested:
       break;
   }
@@ -25,6 +27,8 @@ std::string_view to_text(ReplayFinding finding) {
       return "removed";
     case ReplayFinding::kNotSeenAgain:
       return "not_seen_again";
+    case ReplayFinding::kUndecided:
+      return "undecided";
     case ReplayFinding::kNotTested:
       break;
   }

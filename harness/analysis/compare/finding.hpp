@@ -15,6 +15,7 @@ enum class BoundChange {
   kNotTested,
   kCapabilityLost,  ///< the fastest way to compute it got slower too: the bound is worse
   kChoiceOnly,      ///< something as fast as before is there, and the library no longer takes it
+  kUndecided,       ///< tested, and the interval allows both
 };
 [[nodiscard]] std::string_view to_text(BoundChange change);
 
@@ -25,6 +26,7 @@ enum class ReplayFinding {
   kKernelChanged,     ///< there, and slower
   kRemoved,           ///< not there any more
   kNotSeenAgain,      ///< both choose the same, and tried again it is as fast
+  kUndecided,         ///< there, and the interval allows as fast and slower
 };
 [[nodiscard]] std::string_view to_text(ReplayFinding finding);
 

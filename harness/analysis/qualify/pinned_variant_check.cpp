@@ -15,6 +15,9 @@ namespace {
 constexpr double kLevel = 0.05;
 constexpr double kShare = 0.5;  // of the regression that makes a time as slow
 
+/// What a test says of "at least half of the regression shows in it".
+enum class Shown { kYes, kNo, kUndecided };
+
 std::optional<MetricComparison> tested(const PairedSamples& samples, const std::string& kind) {
   PairedMetric metric = paired_metric(samples, samples.name, kind);
   if (!metric.log_ratio) {
@@ -24,9 +27,29 @@ std::optional<MetricComparison> tested(const PairedSamples& samples, const std::
   return std::move(metric.result);
 }
 
-/// Returns whether a test's ratio shows at least half of a regression, on the logarithm.
-bool shows(const MetricComparison& test, const MetricComparison& regression) {
-  return std::log(*test.ratio) >= kShare * std::log(*regression.ratio);
+/// Decides whether a test shows at least half of a regression, on the logarithm. The whole interval
+/// must lie on one side of that half.
+Shown shown(const MetricComparison& test, const MetricComparison& regression) {
+  const double half = std::pow(*regression.ratio, kShare);
+  return test.low >= half ? Shown::kYes : test.high < half ? Shown::kNo : Shown::kUndecided;
+}
+
+ReplayFinding finding_of(Shown slower, bool same_choice) {
+  switch (slower) {
+    case Shown::kYes:
+      return ReplayFinding::kKernelChanged;
+    case Shown::kNo:
+      return same_choice ? ReplayFinding::kNotSeenAgain : ReplayFinding::kHeuristicChanged;
+    case Shown::kUndecided:
+      break;
+  }
+  return ReplayFinding::kUndecided;
+}
+
+BoundChange bound_of(Shown slower) {
+  return slower == Shown::kYes  ? BoundChange::kCapabilityLost
+         : slower == Shown::kNo ? BoundChange::kChoiceOnly
+                                : BoundChange::kUndecided;
 }
 
 std::string change(const MetricComparison& test) {
@@ -60,19 +83,15 @@ PinnedVariantCheck judge_replay(const ReplayTimes& times, const MetricComparison
     result.finding = ReplayFinding::kRemoved;
     result.evidence = fmt::format("the candidate has no '{}'", times.chosen);
   } else if (result.replay && regression.ratio) {
-    const bool slower = shows(*result.replay, regression);
-    const bool same_choice = times.replayed == times.candidate_chosen;
-    result.finding = slower        ? ReplayFinding::kKernelChanged
-                     : same_choice ? ReplayFinding::kNotSeenAgain
-                                   : ReplayFinding::kHeuristicChanged;
+    result.finding =
+        finding_of(shown(*result.replay, regression), times.replayed == times.candidate_chosen);
     result.evidence =
         fmt::format("'{}' is still there and takes {}", times.replayed, change(*result.replay));
   } else {
     result.evidence = "the baseline's implementation was not timed on both sides";
   }
   if (result.best && regression.ratio) {
-    result.bound =
-        shows(*result.best, regression) ? BoundChange::kCapabilityLost : BoundChange::kChoiceOnly;
+    result.bound = bound_of(shown(*result.best, regression));
     result.evidence += fmt::format("; the fastest variants differ by {}: '{}' and '{}'",
                                    change(*result.best),
                                    times.baseline_best,

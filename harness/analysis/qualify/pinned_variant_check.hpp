@@ -28,7 +28,8 @@ struct ReplayTimes {
 /// it was removed. The kernel changed if at least half of the regression (on the logarithm) shows
 /// in that implementation. If less shows, the heuristic changed, or the regression was not seen
 /// again where the candidate chooses the same. The bound is worse if at least half of the
-/// regression shows in the fastest variants. Pure.
+/// regression shows in the fastest variants. Where a 95% interval allows more and less than half,
+/// it is undecided. Pure.
 [[nodiscard]] PinnedVariantCheck judge_replay(const ReplayTimes& times,
                                               const MetricComparison& regression);
 

@@ -40,6 +40,7 @@ void name_layer(QualifiedMetric& layer) {
       add("implementation removed");
       break;
     case ReplayFinding::kNotSeenAgain:
+    case ReplayFinding::kUndecided:
     case ReplayFinding::kNotTested:
       break;
   }

@@ -70,7 +70,7 @@ void to_json(nlohmann::json& document, const BoundChange& change) {
 }
 void from_json(const nlohmann::json& document, BoundChange& change) {
   using enum BoundChange;
-  change = word_from(document, std::array{kNotTested, kCapabilityLost, kChoiceOnly});
+  change = word_from(document, std::array{kNotTested, kCapabilityLost, kChoiceOnly, kUndecided});
 }
 void to_json(nlohmann::json& document, const ReplayFinding& finding) {
   document = to_text(finding);
@@ -78,7 +78,9 @@ void to_json(nlohmann::json& document, const ReplayFinding& finding) {
 void from_json(const nlohmann::json& document, ReplayFinding& finding) {
   using enum ReplayFinding;
   finding = word_from(
-      document, std::array{kNotTested, kHeuristicChanged, kKernelChanged, kRemoved, kNotSeenAgain});
+      document,
+      std::array{
+          kNotTested, kHeuristicChanged, kKernelChanged, kRemoved, kNotSeenAgain, kUndecided});
 }
 void to_json(nlohmann::json& document, const CriterionState& state) {
   document = to_text(state);
@@ -177,6 +179,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(QualifiedMetric,
                                    screening_pairs,
                                    decided_at,
                                    models,
+                                   place,
                                    replay,
                                    waived_by)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(
@@ -250,9 +253,21 @@ std::string to_json(const PairedConfirmation& confirmation) {
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+namespace {
+
+/// Adds the place of each metric, which earlier versions did not store.
+void complete_places(nlohmann::json& metrics) {
+  for (nlohmann::json& metric : metrics) {
+    metric.emplace("place", "");
+  }
+}
+
+}  // namespace
+
 PairedConfirmation paired_confirmation_from_json(std::string_view json) {
-  const nlohmann::json document = parse_json(json);
+  nlohmann::json document = parse_json(json);
   try {
+    complete_places(document.at("metrics"));
     return document.get<PairedConfirmation>();
   } catch (const nlohmann::json::exception& error) {
     throw Error(Error::Kind::kUser,
@@ -276,6 +291,8 @@ void complete_earlier(nlohmann::json& document) {
     criteria.emplace(minimum, 0.0);
   }
   document.emplace("judged_again", false);
+  complete_places(document.at("models"));
+  complete_places(document.at("layers"));
   const auto reason = document.at("reason").get<std::string>();
   document.emplace("machine_moved", reason.starts_with("the machine moved"));
   document.emplace("stack_changed", reason.starts_with("a stack changed"));

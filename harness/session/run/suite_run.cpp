@@ -69,7 +69,8 @@ class SuiteRun {
     if (summary.state == RunState::kFinished && !execute_end_to_end(runs, shard, start, stopped)) {
       summary.state = RunState::kInterrupted;
     }
-    if (summary.state == RunState::kFinished && options_.confirmation && !context_.stop.load()) {
+    const bool all_measured = summary.state == RunState::kFinished || repetitions_cut_;
+    if (all_measured && options_.confirmation && !context_.stop.load()) {
       SuspectConfirmation(context_,
                           session_,
                           executor_,
@@ -193,7 +194,8 @@ class SuiteRun {
   }
 
   /// Executes each model end to end, and measures layers and models in further processes. Then runs
-  /// the models' scenarios. Returns false if the run is interrupted.
+  /// the models' scenarios. Returns false if the user, the budget or a fault of the device cut
+  /// that.
   bool execute_end_to_end(ModelRuns& runs,
                           const Shard& shard,
                           Seconds start,
@@ -205,15 +207,15 @@ class SuiteRun {
     for (std::size_t process = 2; process <= options_.processes; ++process) {
       if ((options_.layers && !repeat_layers(process, stopped)) ||
           (options_.models && !runs.execute(process, stopped))) {
-        if (is_stopped()) {
-          return false;
+        repetitions_cut_ = !is_stopped();
+        if (repetitions_cut_) {
+          spdlog::warn(
+              "the budget ended in process {} of {}: intervals are wider, and a gate may "
+              "lack evidence",
+              process,
+              options_.processes);
         }
-        spdlog::warn(
-            "the budget ended in process {} of {}: intervals are wider, and a gate may "
-            "lack evidence",
-            process,
-            options_.processes);
-        break;
+        return false;
       }
     }
     if (!options_.loads) {
@@ -312,6 +314,7 @@ class SuiteRun {
   RunSession session_;  // before the executor, whose workers it watches
   Executor executor_;
   bool resumed_ = false;
+  bool repetitions_cut_ = false;  ///< by the budget, after everything was measured once
 };
 
 }  // namespace

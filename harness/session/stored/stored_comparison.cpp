@@ -13,6 +13,7 @@
 #include "harness/analysis/compare/model_comparison.hpp"
 #include "harness/analysis/history/run_series.hpp"
 #include "harness/analysis/report/comparison_json.hpp"
+#include "harness/analysis/report/layer_places.hpp"
 #include "harness/base/error.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 #include "harness/session/stored/run_record.hpp"
@@ -36,43 +37,22 @@ std::vector<ModelBounds> bounds_in(const RunReport& report) {
 
 /// Returns a description of where each key occurs in the models of both runs.
 std::map<std::string, std::string> places_in(const RunReport& left, const RunReport& right) {
-  struct Place {
-    std::string first;
-    std::size_t count = 0;
-  };
-  std::map<std::string, Place> found;
+  LayerPlaces places;
   std::set<ModelInstance> seen;
-  const auto add = [&](const std::string& key, const Layer& layer, const ModelReport& model) {
-    Place& place = found[key];
-    if (place.count++ == 0) {
-      place.first = fmt::format("{} of {}",
-                                layer.name.empty() ? layer.onnx_op : layer.name,
-                                to_text(model.bounds.instance, ", "));
-    }
-  };
   for (const RunReport* report : {&left, &right}) {
     for (const ModelReport& model : report->models) {
       if (!seen.insert(model.bounds.instance).second) {
         continue;
       }
-      for (const Layer& layer : model.graph.layers) {
-        if (layer.role == Layer::Role::kCompute) {
-          add(layer.key.text, layer, model);
-        }
-      }
+      places.add_layers(model.graph, model.bounds.instance);
       for (const PartitionStep& step : model.bounds.cover) {
         if (!step.rewrite.empty()) {
-          add(step.key.text, model.graph.layers[step.layers.front()], model);
+          places.add(step.key, model.graph.layers[step.layers.front()], model.bounds.instance);
         }
       }
     }
   }
-  std::map<std::string, std::string> places;
-  for (const auto& [key, place] : found) {
-    places[key] =
-        place.first + (place.count > 1 ? fmt::format(", and {} more", place.count - 1) : "");
-  }
-  return places;
+  return places.texts();
 }
 
 std::vector<Seconds> layer_samples(const ResultSet& results, const LayerKey& key) {

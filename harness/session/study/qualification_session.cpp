@@ -12,6 +12,7 @@
 #include "harness/analysis/qualify/criteria_judgement.hpp"
 #include "harness/analysis/qualify/qualification_evidence.hpp"
 #include "harness/analysis/qualify/qualification_findings.hpp"
+#include "harness/analysis/report/layer_places.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/work_clock.hpp"
 #include "harness/session/paired/layer_replay.hpp"
@@ -130,17 +131,22 @@ class QualificationSession {
     }
   }
 
-  /// Adds to each layer the models that it occurs in.
+  /// Adds to each layer its name, and the models that it occurs in.
   void name_models() {
     std::map<std::string, std::set<std::string>> models;
+    LayerPlaces places;
     for (const PlannedModel& model : models_) {
+      places.add_layers(model.graph, model.instance);
       for (const Layer& layer : model.graph.layers) {
         models[layer.key.text].insert(subject_of(model.instance));
       }
     }
+    const std::map<std::string, std::string> names = places.texts();
     for (QualifiedMetric& layer : q_.layers) {
       const auto& found = models[layer.subject];
       layer.models.assign(found.begin(), found.end());
+      const auto name = names.find(layer.subject);
+      layer.place = name == names.end() ? "" : name->second;
     }
   }
 

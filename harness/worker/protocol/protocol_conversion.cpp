@@ -153,6 +153,9 @@ protocol::Calibration to_protocol(const Calibration& calibration) {
   if (calibration.theoretical_f32) {
     message.set_theoretical_f32_flops_per_second(calibration.theoretical_f32->value);
   }
+  if (calibration.peak_int8) {
+    message.set_peak_int8_operations_per_second(calibration.peak_int8->value);
+  }
   return message;
 }
 
@@ -172,6 +175,10 @@ Calibration from_protocol(const protocol::Calibration& message) {
   if (message.has_theoretical_f32_flops_per_second()) {
     calibration.theoretical_f32 = FlopsPerSecond{
         rate("theoretical_f32_flops_per_second", message.theoretical_f32_flops_per_second())};
+  }
+  if (message.has_peak_int8_operations_per_second()) {
+    calibration.peak_int8 = FlopsPerSecond{
+        rate("peak_int8_operations_per_second", message.peak_int8_operations_per_second())};
   }
   return calibration;
 }

@@ -7,10 +7,34 @@
 #include <ostream>
 #include <vector>
 
+#include "reporting/content/comparison/metric_rows.hpp"
 #include "reporting/document/sanitized_text.hpp"
 
 namespace plumb {
-void add_attribution(const ModelAttribution& split, Page& page) {
+namespace {
+
+/// Returns the names of a finding's first layers: "conv1 of lenet; conv2 of lenet; and 3 more".
+/// Empty: no layer has a name.
+std::string names_of(const QualificationFinding& finding, const PlaceTexts& places) {
+  constexpr std::size_t kMaxNames = 5;
+  std::vector<std::string> names;
+  for (const std::string& key : finding.layers) {
+    const auto place = places.find(key);
+    if (place != places.end()) {
+      names.push_back(place->second);
+    }
+  }
+  const std::size_t all = names.size();
+  if (all > kMaxNames) {
+    names.resize(kMaxNames);
+    names.push_back(fmt::format("and {} more", all - kMaxNames));
+  }
+  return fmt::format("{}", fmt::join(names, "; "));
+}
+
+}  // namespace
+
+void add_attribution(const ModelAttribution& split, const PlaceTexts& places, Page& page) {
   page.paragraph(
       fmt::format("{} ({}): {:+.4g} s end to end (± {:.2g}), of which reorders {:+.4g} s (± "
                   "{:.2g}), layers that only one side executes {:+.4g} s (± {:.2g}), unexplained "
@@ -29,7 +53,7 @@ void add_attribution(const ModelAttribution& split, Page& page) {
   std::vector<PageRow> rows;
   for (std::size_t i = 0; i < std::min(kMaxTerms, split.layers.size()); ++i) {
     const ModelAttribution::Term& term = split.layers[i];
-    rows.push_back({code_cell(term.layer),
+    rows.push_back({code_cell(named_key(term.layer, places)),
                     number_cell(fmt::format("{:+.4g} s", term.seconds)),
                     number_cell(fmt::format("± {:.2g}", term.error)),
                     text_cell(term.baseline_variant),
@@ -45,18 +69,25 @@ void add_attribution(const ModelAttribution& split, Page& page) {
   }
 }
 
-void add_findings(std::span<const QualificationFinding> findings, Page& page) {
+void add_findings(std::span<const QualificationFinding> findings,
+                  const PlaceTexts& places,
+                  Page& page) {
   for (const QualificationFinding& finding : findings) {
-    page.paragraph(fmt::format("{} ({:+.4g} s over {} layers of {} models): {}",
+    const std::string names = names_of(finding, places);
+    page.paragraph(fmt::format("{} ({:+.4g} s over {} layers of {} models): {}{}{}",
                                finding.cause,
                                finding.delta_seconds,
                                finding.layers.size(),
                                finding.models.size(),
-                               finding.evidence));
+                               finding.evidence,
+                               names.empty() ? "" : ". Layers: ",
+                               names));
   }
 }
 
-void write_findings(std::span<const QualificationFinding> findings, std::ostream& out) {
+void write_findings(std::span<const QualificationFinding> findings,
+                    const PlaceTexts& places,
+                    std::ostream& out) {
   for (const QualificationFinding& finding : findings) {
     out << fmt::format("\n{}: {} layers, {} models, {:+.4g} s\n  {}\n",
                        sanitize_utf8(finding.cause),
@@ -64,6 +95,9 @@ void write_findings(std::span<const QualificationFinding> findings, std::ostream
                        finding.models.size(),
                        finding.delta_seconds,
                        sanitize_utf8(finding.evidence));
+    if (const std::string names = names_of(finding, places); !names.empty()) {
+      out << fmt::format("  {}\n", sanitize_utf8(names));
+    }
   }
 }
 

@@ -2,19 +2,28 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
 #include <span>
+#include <string>
 
 #include "harness/analysis/qualify/qualification.hpp"
 #include "reporting/document/page.hpp"
 
 namespace plumb {
 
+/// Places of layer keys: "conv1 of lenet, and 2 more".
+using PlaceTexts = std::map<std::string, std::string>;
+
 /// Adds how a model's change splits over its layers: a sentence and a table.
-void add_attribution(const ModelAttribution& split, Page& page);
-/// Adds one paragraph for each finding.
-void add_findings(std::span<const QualificationFinding> findings, Page& page);
+void add_attribution(const ModelAttribution& split, const PlaceTexts& places, Page& page);
+/// Adds one paragraph for each finding, with the names of its first layers.
+void add_findings(std::span<const QualificationFinding> findings,
+                  const PlaceTexts& places,
+                  Page& page);
 
 /// Writes findings for a terminal.
-void write_findings(std::span<const QualificationFinding> findings, std::ostream& out);
+void write_findings(std::span<const QualificationFinding> findings,
+                    const PlaceTexts& places,
+                    std::ostream& out);
 
 }  // namespace plumb

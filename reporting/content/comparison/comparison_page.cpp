@@ -100,9 +100,9 @@ void add_explanations(const RunComparisonReport& report, HtmlPage& page) {
     return;
   }
   page.heading("Where it comes from");
-  add_findings(comparison.findings, page);
+  add_findings(comparison.findings, report.places, page);
   for (const ModelAttribution* split : splits) {
-    add_attribution(*split, page);
+    add_attribution(*split, report.places, page);
   }
 }
 

@@ -74,7 +74,7 @@ void write_text(const RunComparisonReport& report, std::ostream& out) {
   write_metrics(comparison.metrics, out);
   write_not_compared(comparison.not_compared, out);
   write_exclusions(report, out);
-  write_findings(comparison.findings, out);
+  write_findings(comparison.findings, report.places, out);
 }
 
 void write_json_document(const RunComparisonReport& report, std::ostream& out) {

@@ -106,6 +106,17 @@ std::string layer_command(const std::string& key) {
   return "plumb layer " + shell_quoted(key);
 }
 
+std::string named_key(const std::string& key,
+                      const std::map<std::string, std::string>& places,
+                      const std::string& shown) {
+  const auto place = places.find(key);
+  return place == places.end() ? shown : place->second + ": " + shown;
+}
+
+std::string named_key(const std::string& key, const std::map<std::string, std::string>& places) {
+  return named_key(key, places, key);
+}
+
 bool is_worse(const MetricComparison& metric) {
   return metric.verdict == ComparisonVerdict::kBroken ||
          metric.verdict == ComparisonVerdict::kRegressed;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <iosfwd>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,6 +29,14 @@ namespace plumb {
 [[nodiscard]] std::string shell_quoted(const std::string& text);
 /// Returns the command that measures a layer again.
 [[nodiscard]] std::string layer_command(const std::string& key);
+/// Returns what is shown of a layer behind its name: "conv1 of lenet, and 2 more: v1:conv;…". A key
+/// without a place has no name.
+[[nodiscard]] std::string named_key(const std::string& key,
+                                    const std::map<std::string, std::string>& places,
+                                    const std::string& shown);
+/// Returns a key behind its name. Any other text stays as it is.
+[[nodiscard]] std::string named_key(const std::string& key,
+                                    const std::map<std::string, std::string>& places);
 
 /// Returns whether a metric got worse: broken or regressed.
 [[nodiscard]] bool is_worse(const MetricComparison& metric);

@@ -16,9 +16,8 @@ PageCell name_cell(const MetricComparison& metric,
   if (key.empty()) {
     return text_cell(metric.series);
   }
-  const auto place = places.find(key);
-  const std::string where = place == places.end() ? "" : place->second + ": ";
-  PageCell cell = code_cell(where + (key.starts_with("external:") ? key : layer_command(key)));
+  PageCell cell =
+      code_cell(named_key(key, places, key.starts_with("external:") ? key : layer_command(key)));
   cell.style = "layer-key";
   return cell;
 }

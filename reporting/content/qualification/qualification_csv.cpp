@@ -19,7 +19,8 @@ void write_qualification_csv(const QualificationReport& report, std::ostream& ou
                   "waived",
                   "baseline_variant",
                   "candidate_variant",
-                  "reason"});
+                  "reason",
+                  "place"});
   const Qualification& q = report.qualification;
   for (const auto* metrics : {&q.models, &q.layers}) {
     for (const QualifiedMetric& metric : *metrics) {
@@ -39,7 +40,8 @@ void write_qualification_csv(const QualificationReport& report, std::ostream& ou
                       metric.waived_by,
                       metric.baseline_variant,
                       metric.candidate_variant,
-                      test.reason});
+                      test.reason,
+                      metric.place});
     }
   }
 }

@@ -31,17 +31,21 @@ void add_models(const Qualification& q, const RunComparisonReport& compared, Pag
   if (!q.attributions.empty()) {
     page.subheading("Where the change comes from");
     for (const ModelAttribution& split : q.attributions) {
-      add_attribution(split, page);
+      add_attribution(split, compared.places, page);
     }
   }
 }
 
-void add_regressed_layer(const QualifiedMetric& layer, Page& page) {
-  page.subheading(layer.models.empty() ? std::string("a layer of the suite itself")
-                                       : fmt::format("{}", fmt::join(layer.models, ", ")));
+void add_regressed_layer(const QualifiedMetric& layer,
+                         const std::map<std::string, std::string>& places,
+                         Page& page) {
+  const auto place = places.find(layer.subject);
+  page.subheading(place == places.end() ? "a layer of the suite itself" : place->second);
   const PinnedVariantCheck& replay = layer.replay;
   std::vector<PageRow> rows{
       {text_cell("measure it"), code_cell(layer_command(layer.subject))},
+      {text_cell("models"),
+       text_cell(layer.models.empty() ? "–" : fmt::format("{}", fmt::join(layer.models, ", ")))},
       {text_cell("change"),
        text_cell(fmt::format("{} → {}, {} ({})",
                              baseline_text(layer.test),
@@ -66,13 +70,15 @@ void add_regressed_layer(const QualifiedMetric& layer, Page& page) {
   page.table({text_cell(""), text_cell(std::string(to_text(layer.test.verdict)))}, rows);
 }
 
-void add_regressed_layers(const Qualification& q, Page& page) {
+void add_regressed_layers(const Qualification& q,
+                          const std::map<std::string, std::string>& places,
+                          Page& page) {
   page.heading("6. Layers that got worse");
-  add_findings(q.findings, page);
+  add_findings(q.findings, places, page);
   std::size_t worse = 0;
   for (const QualifiedMetric& layer : q.layers) {
     if (is_worse(layer.test) && ++worse <= page.most_details()) {
-      add_regressed_layer(layer, page);
+      add_regressed_layer(layer, places, page);
     }
   }
   if (worse > page.most_details()) {
@@ -87,8 +93,9 @@ void add_regressed_layers(const Qualification& q, Page& page) {
 
 void add_qualification_details(const QualificationReport& report, Page& page) {
   const Qualification& q = report.qualification;
-  add_models(q, as_comparison(q), page);
-  add_regressed_layers(q, page);
+  const RunComparisonReport compared = as_comparison(q);
+  add_models(q, compared, page);
+  add_regressed_layers(q, compared.places, page);
 }
 
 }  // namespace plumb

@@ -23,7 +23,9 @@ Tone tone_of_accuracy(const std::string& verdict) {
                                                                  : Tone::kWarning;
 }
 
-void add_correctness(const Qualification& q, Page& page) {
+using Places = std::map<std::string, std::string>;
+
+void add_correctness(const Qualification& q, const Places& places, Page& page) {
   page.heading("7. Correctness");
   if (q.accuracy.empty()) {
     page.paragraph("Outputs: not measured.");
@@ -36,7 +38,7 @@ void add_correctness(const Qualification& q, Page& page) {
     constexpr std::size_t kMaxRows = 200;
     if (each.verdict != "same bits" && rows.size() < kMaxRows) {
       rows.push_back({word_cell(each.verdict, tone_of_accuracy(each.verdict)),
-                      code_cell(each.subject),
+                      code_cell(named_key(each.subject, places)),
                       number_cell(error_text(each.baseline_error)),
                       number_cell(error_text(each.candidate_error)),
                       text_cell(each.baseline_hash == each.candidate_hash ? "same" : "other")});
@@ -63,13 +65,13 @@ std::string cost_text(const QualifiedCost& cost, double value) {
                               : time_text(Seconds(value));
 }
 
-void add_stability(const Qualification& q, Page& page) {
+void add_stability(const Qualification& q, const Places& places, Page& page) {
   page.heading("8. Stability");
   page.table({text_cell("stack"), number_cell("crashes"), number_cell("time-outs")},
-             {{text_cell(q.baseline.name),
+             {{text_cell(stack_label(q.baseline)),
                number_cell(std::to_string(q.baseline.crashes)),
                number_cell(std::to_string(q.baseline.timeouts))},
-              {text_cell(q.candidate.name),
+              {text_cell(stack_label(q.candidate)),
                number_cell(std::to_string(q.candidate.crashes)),
                number_cell(std::to_string(q.candidate.timeouts))}});
   if (q.costs.empty()) {
@@ -78,7 +80,7 @@ void add_stability(const Qualification& q, Page& page) {
     std::vector<PageRow> rows;
     for (const QualifiedCost& cost : q.costs) {
       rows.push_back({text_cell(cost.name),
-                      code_cell(cost.subject),
+                      code_cell(named_key(cost.subject, places)),
                       number_cell(cost_text(cost, cost.baseline)),
                       number_cell(cost_text(cost, cost.candidate)),
                       number_cell(change_text(cost.ratio))});
@@ -93,12 +95,13 @@ void add_stability(const Qualification& q, Page& page) {
   page.paragraph("Size of the libraries' files: not measured.");
 }
 
-void add_compatibility(const Qualification& q, Page& page) {
+void add_compatibility(const Qualification& q, const Places& places, Page& page) {
   page.heading("9. Compatibility");
   std::vector<PageRow> rows;
   for (const QualifiedMetric& layer : q.layers) {
     if (layer.test.verdict == ComparisonVerdict::kBroken) {
-      rows.push_back({code_cell(layer_command(layer.subject)), text_cell(layer.test.reason)});
+      rows.push_back({code_cell(named_key(layer.subject, places, layer_command(layer.subject))),
+                      text_cell(layer.test.reason)});
     }
   }
   for (const QualifiedMetric& model : q.models) {
@@ -180,18 +183,21 @@ void add_quality(const Qualification& q, Page& page) {
   }
 }
 
-void add_waivers(const Qualification& q, Page& page) {
+void add_waivers(const Qualification& q, const Places& places, Page& page) {
   page.heading("11. Waivers");
   std::vector<PageRow> rows;
   for (const Waiver& waiver : q.criteria.waivers) {
-    rows.push_back({text_cell(waiver.match),
-                    text_cell(waiver.reason),
-                    text_cell(waiver.who),
-                    waiver.expired ? word_cell(waiver.expires + ", expired", Tone::kBad)
-                                   : text_cell(waiver.expires),
-                    text_cell(waiver.applied_to.empty()
-                                  ? "nothing"
-                                  : fmt::format("{}", fmt::join(waiver.applied_to, ", ")))});
+    std::vector<std::string> covered;
+    for (const std::string& each : waiver.applied_to) {
+      covered.push_back(named_key(each, places));
+    }
+    rows.push_back(
+        {text_cell(waiver.match),
+         text_cell(waiver.reason),
+         text_cell(waiver.who),
+         waiver.expired ? word_cell(waiver.expires + ", expired", Tone::kBad)
+                        : text_cell(waiver.expires),
+         text_cell(covered.empty() ? "nothing" : fmt::format("{}", fmt::join(covered, "; ")))});
   }
   if (rows.empty()) {
     page.paragraph("none");
@@ -244,17 +250,28 @@ void add_data(const Qualification& q, Page& page) {
               {text_cell("run of the candidate"), code_cell(q.candidate.run)}});
 }
 
+void add_sign_off(const Qualification& q, Page& page) {
+  page.heading("14. Sign-off");
+  page.paragraph(fmt::format("{} The program's answer from the evidence above: {}. {}.",
+                             question_of(q),
+                             to_text(q.verdict),
+                             q.reason));
+  page.signature_line("Decided by, on");
+}
+
 }  // namespace
 
 void add_qualification_evidence(const QualificationReport& report, Page& page) {
   const Qualification& q = report.qualification;
-  add_correctness(q, page);
-  add_stability(q, page);
-  add_compatibility(q, page);
+  const Places places = as_comparison(q).places;
+  add_correctness(q, places, page);
+  add_stability(q, places, page);
+  add_compatibility(q, places, page);
   add_quality(q, page);
-  add_waivers(q, page);
+  add_waivers(q, places, page);
   add_history(report, page);
   add_data(q, page);
+  add_sign_off(q, page);
 }
 
 }  // namespace plumb

@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <ostream>
+#include <string_view>
+#include <utility>
 
 #include "reporting/content/comparison/comparison_writers.hpp"
 #include "reporting/content/qualification/qualification_writers.hpp"
@@ -54,6 +57,19 @@ constexpr std::array<OutputFormat<QualificationReport>, 6> kFormats{{
     {".annotations", "workflow commands of GitHub Actions", write_annotations},
 }};
 
+/// Returns the name that people know a library by: "oneDNN" of "onednn-3.2.0-0123456789abcdef".
+std::string library_name(const std::string& identity) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kNames{
+      {{"onednn", "oneDNN"},
+       {"cudnn", "cuDNN"},
+       {"onnxruntime", "ONNX Runtime"},
+       {"pytorch", "PyTorch"}}};
+  const std::string name = identity.substr(0, identity.find_first_of("- "));
+  const auto* const known = std::find_if(
+      kNames.begin(), kNames.end(), [&](const auto& each) { return each.first == name; });
+  return known == kNames.end() ? name : std::string(known->second);
+}
+
 MetricComparison named(const QualifiedMetric& metric, bool layer) {
   MetricComparison test = metric.test;
   test.kind = layer ? "layer" : "end_to_end";
@@ -90,9 +106,23 @@ ComparisonVerdict verdict_of(QualificationVerdict verdict) {
 
 }  // namespace
 
+std::string stack_label(const QualifiedStack& stack) {
+  const auto value = [&](const char* name) {
+    const auto found = stack.libraries.find(name);
+    return found == stack.libraries.end() ? std::string() : found->second;
+  };
+  std::string library = value("library");
+  if (const std::string version = value("library.version"); !version.empty()) {
+    const std::string name = library_name(library);
+    library = name.empty() ? version : name + " " + version;
+  }
+  return library.empty() ? stack.name : fmt::format("{} ({})", library, stack.name);
+}
+
 std::string question_of(const Qualification& qualification) {
-  return fmt::format(
-      "May {} take the place of {}?", qualification.candidate.name, qualification.baseline.name);
+  return fmt::format("May {} take the place of {}?",
+                     stack_label(qualification.candidate),
+                     stack_label(qualification.baseline));
 }
 
 RunComparisonReport as_comparison(const Qualification& qualification) {
@@ -100,7 +130,7 @@ RunComparisonReport as_comparison(const Qualification& qualification) {
   const auto side = [&](const QualifiedStack& stack, RunRecord& run) {
     run.header.id = stack.run;
     run.header.suite = qualification.suite;
-    run.header.stack = stack.name;
+    run.header.stack = stack_label(stack);
     run.header.started = qualification.started;
   };
   side(qualification.baseline, report.baseline);
@@ -111,8 +141,10 @@ RunComparisonReport as_comparison(const Qualification& qualification) {
   }
   for (const QualifiedMetric& layer : qualification.layers) {
     report.comparison.metrics.push_back(named(layer, true));
-    if (!layer.models.empty()) {
-      report.places[layer.subject] = fmt::format("{}", fmt::join(layer.models, ", "));
+    // Qualifications of earlier versions know the models alone.
+    if (!layer.place.empty() || !layer.models.empty()) {
+      report.places[layer.subject] =
+          layer.place.empty() ? fmt::format("{}", fmt::join(layer.models, ", ")) : layer.place;
     }
   }
   return report;

@@ -42,7 +42,6 @@ void add_answer(const Qualification& q, Page& page) {
                text_cell(to_text(q.started)),
                text_cell(q.complete ? to_text(q.finished)
                                     : to_text(q.finished) + ", stopped before its end")}});
-  page.signature_line("Decided by, on");
 }
 
 void add_facts(const std::string& what, const std::vector<QualifiedFact>& facts, Page& page) {
@@ -72,17 +71,16 @@ void add_scope(const Qualification& q, Page& page) {
     modes.insert(metric.mode);
   }
   page.paragraph(
-      fmt::format("Suite {} ({:.12}): {} models end to end ({}), {} unique layers. From stack {} "
-                  "(environment {}) "
-                  "to stack {} (environment {}).",
+      fmt::format("Suite {} ({:.12}): {} models end to end ({}), {} unique layers. From {}, "
+                  "environment {}, to {}, environment {}.",
                   q.suite,
                   q.suite_hash,
                   models.size(),
                   modes.empty() ? "no mode" : fmt::format("{}", fmt::join(modes, ", ")),
                   q.layers.size(),
-                  q.baseline.name,
+                  stack_label(q.baseline),
                   q.baseline.environment,
-                  q.candidate.name,
+                  stack_label(q.candidate),
                   q.candidate.environment));
   std::vector<PageRow> rows;
   for (const QualifiedStack* stack : {&q.baseline, &q.candidate}) {
@@ -112,7 +110,9 @@ Tone tone_of_state(CriterionState state) {
                                             : Tone::kWarning;
 }
 
-void add_criteria(const Qualification& q, Page& page) {
+void add_criteria(const Qualification& q,
+                  const std::map<std::string, std::string>& places,
+                  Page& page) {
   page.heading("3. Criteria");
   page.paragraph(q.criteria.file.empty()
                      ? std::string("The defaults of the program: no file was given.")
@@ -126,7 +126,7 @@ void add_criteria(const Qualification& q, Page& page) {
     constexpr std::size_t kMaxCases = 5;
     std::string cases;
     for (std::size_t i = 0; i < std::min(kMaxCases, result.cases.size()); ++i) {
-      cases += (i > 0 ? "; " : "") + result.cases[i];
+      cases += (i > 0 ? "; " : "") + named_key(result.cases[i], places);
     }
     if (result.cases.size() > kMaxCases) {
       cases += fmt::format("; and {} more", result.cases.size() - kMaxCases);
@@ -218,7 +218,7 @@ void add_qualification_results(const QualificationReport& report, Page& page) {
   const RunComparisonReport compared = as_comparison(q);
   add_answer(q, page);
   add_scope(q, page);
-  add_criteria(q, page);
+  add_criteria(q, compared.places, page);
   add_summary(q, compared, page);
 }
 

@@ -9,6 +9,7 @@
 
 #include "reporting/content/comparison/attribution_rows.hpp"
 #include "reporting/content/comparison/metric_rows.hpp"
+#include "reporting/content/qualification/qualification_writers.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/document/aligned_table.hpp"
 #include "reporting/document/quantity_text.hpp"
@@ -33,7 +34,8 @@ std::vector<std::string> cells(const QualifiedMetric& metric) {
           test.mde ? fmt::format("{:.2f} %", *test.mde * 100.0) : "–",
           std::to_string(metric.baseline_seconds.size()),
           std::string(to_text(test.verdict)) + (test.reason.empty() ? "" : ": " + test.reason),
-          metric.mode.empty() ? metric.subject : metric.subject + " " + metric.mode};
+          metric.mode.empty() ? (metric.place.empty() ? "" : metric.place + ": ") + metric.subject
+                              : metric.subject + " " + metric.mode};
 }
 
 AlignedTable metric_table() {
@@ -131,8 +133,8 @@ void write_qualification(const Qualification& q, OutputMode style, std::ostream&
   }
   out << fmt::format("{}: {} → {}: {}\n{}\n\n",
                      sanitize_utf8(q.suite),
-                     sanitize_utf8(q.baseline.name),
-                     sanitize_utf8(q.candidate.name),
+                     sanitize_utf8(stack_label(q.baseline)),
+                     sanitize_utf8(stack_label(q.candidate)),
                      to_text(q.verdict),
                      sanitize_utf8(q.reason));
   AlignedTable criteria({{"  criterion"}, {"limit"}, {"state"}, {"found"}});
@@ -150,7 +152,7 @@ void write_qualification(const Qualification& q, OutputMode style, std::ostream&
     models.write(out);
   }
   write_layers(q, out);
-  write_findings(q.findings, out);
+  write_findings(q.findings, as_comparison(q).places, out);
   write_quality(q, out);
   out << fmt::format("runs {} and {}\n", q.baseline.run, q.candidate.run);
 }

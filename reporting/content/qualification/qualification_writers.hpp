@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Private to reporting: the thirteen parts of a qualification report, in order, for any format.
+// Private to reporting: the fourteen parts of a qualification report, in order, for any format.
 #pragma once
 
 #include <iosfwd>
@@ -11,15 +11,19 @@
 
 namespace plumb {
 
-/// Returns the question: "May onnx-3.2 take the place of onnx-3.1?".
+/// Returns the library of a stack with its version, and the stack's name: "oneDNN 3.2.0 (default)".
+/// The name alone where the library is not known.
+[[nodiscard]] std::string stack_label(const QualifiedStack& stack);
+
+/// Returns the question: "May oneDNN 3.2.0 (new) take the place of oneDNN 3.1.0 (old)?".
 [[nodiscard]] std::string question_of(const Qualification& qualification);
 
 /// Adds parts 1 to 4: verdict, scope, criteria, summary.
 void add_qualification_results(const QualificationReport& report, Page& page);
 /// Adds parts 5 and 6: models, and layers that got worse.
 void add_qualification_details(const QualificationReport& report, Page& page);
-/// Adds parts 7 to 13: correctness, stability, compatibility, quality of the evidence, waivers,
-/// history, data.
+/// Adds parts 7 to 14: correctness, stability, compatibility, quality of the evidence, waivers,
+/// history, data, sign-off.
 void add_qualification_evidence(const QualificationReport& report, Page& page);
 
 /// Writes a CSV table with a row for each model in each mode, and each layer.

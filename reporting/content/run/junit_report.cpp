@@ -4,8 +4,10 @@
 #include <map>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/content/run/load_rows.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/document/escape_xml.hpp"
@@ -38,9 +40,37 @@ struct Counts {
   double seconds = 0.0;
 };
 
+/// What test cases of a run need to know beside their own results.
+struct Context {
+  std::map<std::string, Outcome> failed;  ///< first outcome without a time of each key
+  std::vector<Exclusion> exclusions;      ///< that hold on the day of the run
+};
+
+Context context_of(const RunReport& report) {
+  Context context{failed_keys(report), report.exclusions};
+  std::erase_if(context.exclusions, [day = day_of(report.run.header)](const Exclusion& each) {
+    return !each.holds_on(day);
+  });
+  return context;
+}
+
+/// Returns the element that skips the case of an excluded series. Empty: nothing excludes it.
+std::string excluded_element(const Context& context,
+                             const std::string& series,
+                             const std::string& otherwise) {
+  const Exclusion* const exclusion = exclusion_of(context.exclusions, case_names(series));
+  return exclusion == nullptr
+             ? std::string()
+             : fmt::format("<skipped message=\"{}\"/>",
+                           escape_xml(fmt::format("excluded by the suite: {}{}{}",
+                                                  exclusion_text(*exclusion, false),
+                                                  otherwise.empty() ? "" : "; ",
+                                                  otherwise)));
+}
+
 std::string test_case(const ModelReport& model,
                       const PartitionStep& step,
-                      const std::map<std::string, Outcome>& failed,
+                      const Context& context,
                       Counts& counts) {
   const Layer& layer = model.graph.layers[step.layers.front()];
   const std::string name = escape_xml(layer.name.empty() ? layer.onnx_op : layer.name);
@@ -54,19 +84,29 @@ std::string test_case(const ModelReport& model,
   if (free && layer.role != Layer::Role::kUnsupported) {
     return head + " time=\"0\"/>\n";
   }
+  const std::string series = "layers/" + step.key.text;
   if (step.time) {
+    const std::string excluded = excluded_element(context, series, "");
+    counts.skipped += excluded.empty() ? 0U : 1U;
     counts.seconds += step.time->time.median.count();
-    return fmt::format(
-        "{} time=\"{:.9f}\">\n{}    </testcase>\n", head, step.time->time.median.count(), key);
+    return fmt::format("{} time=\"{:.9f}\">\n{}{}    </testcase>\n",
+                       head,
+                       step.time->time.median.count(),
+                       key,
+                       excluded.empty() ? "" : "      " + excluded + "\n");
   }
-  const auto place = failed.find(step.key.text);
-  const bool known = place != failed.end();
-  const bool error = known && is_error(place->second.kind);
-  ++(error ? counts.errors : counts.skipped);
+  const auto place = context.failed.find(step.key.text);
+  const bool known = place != context.failed.end();
   const std::string reason =
       known ? fmt::format("{}: {}", to_text(place->second.kind), place->second.reason)
       : layer.reason.empty() ? std::string("not measured")
                              : layer.reason;
+  if (const std::string excluded = excluded_element(context, series, reason); !excluded.empty()) {
+    ++counts.skipped;
+    return fmt::format("{}>\n{}      {}\n    </testcase>\n", head, key, excluded);
+  }
+  const bool error = known && is_error(place->second.kind);
+  ++(error ? counts.errors : counts.skipped);
   return fmt::format("{}>\n{}      <{} message=\"{}\"/>\n    </testcase>\n",
                      head,
                      key,
@@ -76,7 +116,10 @@ std::string test_case(const ModelReport& model,
 
 /// Returns a scenario as a test case. Invalid is a failure. Not executed is an error, or skipped if
 /// it was refused.
-std::string load_case(const ModelReport& model, const ScenarioResult& load, Counts& counts) {
+std::string load_case(const ModelReport& model,
+                      const ScenarioResult& load,
+                      const Context& context,
+                      Counts& counts) {
   const LoadVerdict verdict = verdict_of(load);
   ++counts.tests;
   const std::string head = fmt::format(
@@ -86,6 +129,16 @@ std::string load_case(const ModelReport& model, const ScenarioResult& load, Coun
       escape_xml(fmt::format("scenario {} ({})", load.scenario, load.mode)),
       load.wall.count(),
       escape_xml(score_text(load)));
+  const std::string why =
+      verdict == LoadVerdict::kValid
+          ? std::string()
+          : fmt::format("{}: {}", verdict_text(load), fmt::join(reasons_of(load), "; "));
+  const std::string series = fmt::format(
+      "models/{}/end_to_end/{}/{}", subject_of(model.bounds.instance), load.mode, load.scenario);
+  if (const std::string excluded = excluded_element(context, series, why); !excluded.empty()) {
+    ++counts.skipped;
+    return fmt::format("{}      {}\n    </testcase>\n", head, excluded);
+  }
   if (verdict == LoadVerdict::kValid) {
     return head + "    </testcase>\n";
   }
@@ -98,14 +151,11 @@ std::string load_case(const ModelReport& model, const ScenarioResult& load, Coun
     ++counts.failures;
   }
   return fmt::format(
-      "{}      <{} message=\"{}\"/>\n    </testcase>\n",
-      head,
-      element,
-      escape_xml(fmt::format("{}: {}", verdict_text(load), fmt::join(reasons_of(load), "; "))));
+      "{}      <{} message=\"{}\"/>\n    </testcase>\n", head, element, escape_xml(why));
 }
 
 /// Returns one test suite of all layers that the suite lists by themselves.
-std::string single_layers(const RunReport& report, const std::map<std::string, Outcome>& failed) {
+std::string single_layers(const RunReport& report, const Context& context) {
   Counts counts;
   std::string cases;
   for (const SingleLayerResult& result : report.layers) {
@@ -115,11 +165,21 @@ std::string single_layers(const RunReport& report, const std::map<std::string, O
                          escape_xml(result.layer.key.text));
     if (result.time) {
       counts.seconds += result.time->time.median.count();
-      cases += fmt::format(" time=\"{:.9f}\"/>\n", result.time->time.median.count());
+      cases += fmt::format(" time=\"{:.9f}\"", result.time->time.median.count());
+    }
+    if (const std::string excluded =
+            excluded_element(context, "layers/" + result.layer.key.text, result.reason);
+        !excluded.empty()) {
+      ++counts.skipped;
+      cases += fmt::format(">{}</testcase>\n", excluded);
       continue;
     }
-    const auto place = failed.find(result.layer.key.text);
-    const bool error = place != failed.end() && is_error(place->second.kind);
+    if (result.time) {
+      cases += "/>\n";
+      continue;
+    }
+    const auto place = context.failed.find(result.layer.key.text);
+    const bool error = place != context.failed.end() && is_error(place->second.kind);
     ++(error ? counts.errors : counts.skipped);
     cases += fmt::format("><{} message=\"{}\"/></testcase>\n",
                          error ? "error" : "skipped",
@@ -136,6 +196,26 @@ std::string single_layers(const RunReport& report, const std::map<std::string, O
       cases);
 }
 
+/// Returns one test suite with a skipped case for each exclusion of the suite, the expired ones
+/// too.
+std::string exclusions(const RunReport& report) {
+  const std::string day = day_of(report.run.header);
+  std::string cases;
+  for (const Exclusion& each : report.exclusions) {
+    cases += fmt::format(
+        "    <testcase classname=\"{}\" name=\"{}\"><skipped message=\"{}\"/></testcase>\n",
+        escape_xml(report.run.header.suite),
+        escape_xml(each.match),
+        escape_xml(exclusion_text(each, !each.holds_on(day))));
+  }
+  return fmt::format(
+      "  <testsuite name=\"excluded by the suite\" tests=\"{0}\" failures=\"0\" errors=\"0\" "
+      "skipped=\"{0}\" time=\"0\" timestamp=\"{1}\">\n{2}  </testsuite>\n",
+      report.exclusions.size(),
+      to_text(report.run.header.started).substr(0, 19),
+      cases);
+}
+
 std::string property(const std::string& name, const std::string& value) {
   return fmt::format("      <property name=\"{}\" value=\"{}\"/>\n", name, value);
 }
@@ -143,17 +223,17 @@ std::string property(const std::string& name, const std::string& value) {
 }  // namespace
 
 void write_junit_report(const RunReport& report, std::ostream& out) {
-  const std::map<std::string, Outcome> failed = failed_keys(report);
+  const Context context = context_of(report);
   out << fmt::format("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"{}\">\n",
                      escape_xml(report.run.header.suite));
   for (const ModelReport& model : report.models) {
     Counts counts;
     std::string cases;
     for (const PartitionStep& step : model.bounds.cover) {
-      cases += test_case(model, step, failed, counts);
+      cases += test_case(model, step, context, counts);
     }
     for (const ScenarioResult& load : model.bounds.loads) {
-      cases += load_case(model, load, counts);
+      cases += load_case(model, load, context, counts);
     }
     out << fmt::format(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" "
@@ -180,7 +260,10 @@ void write_junit_report(const RunReport& report, std::ostream& out) {
     out << "    </properties>\n" << cases << "  </testsuite>\n";
   }
   if (!report.layers.empty()) {
-    out << single_layers(report, failed);
+    out << single_layers(report, context);
+  }
+  if (!report.exclusions.empty()) {
+    out << exclusions(report);
   }
   out << "</testsuites>\n";
 }

@@ -131,6 +131,25 @@ Json seconds_between(Timestamp begin, Timestamp end) {
   return seconds ? Json(seconds->count()) : Json();
 }
 
+/// Returns what the newest runs' suites exclude.
+Json excluded_json(const Dashboard& dashboard) {
+  Json list = Json::array();
+  for (const SuiteMetrics& suite : dashboard.present) {
+    if (!suite.newest) {
+      continue;
+    }
+    for (const Exclusion& each : suite.newest->exclusions) {
+      list.push_back({{"suite", suite.series.suite},
+                      {"stack", suite.series.stack},
+                      {"case", each.match},
+                      {"reason", each.reason},
+                      {"who", each.who},
+                      {"expires", each.until}});
+    }
+  }
+  return list;
+}
+
 Json suite_json(const SuiteMetrics& suite, Timestamp now) {
   const RunMetrics& run = *suite.newest;
   const auto complete = std::count_if(run.models.begin(), run.models.end(), [](const auto& model) {
@@ -169,7 +188,8 @@ void write_dashboard(const Dashboard& dashboard, std::ostream& out) {
             {"first", Json()},
             {"last", Json()},
             {"models", models_json(dashboard)},
-            {"suites", Json::array()}};
+            {"suites", Json::array()},
+            {"exclusions", excluded_json(dashboard)}};
   if (!dashboard.points.empty()) {
     data["first"] = to_text(dashboard.points.front().newest->run.header.started);
     data["last"] = to_text(dashboard.points.back().newest->run.header.started);

@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "harness/base/percent_encoding.hpp"
+#include "reporting/content/run/exclusion_rows.hpp"
 #include "reporting/document/quantity_text.hpp"
 #include "reporting/formats/html_page.hpp"
 #include "reporting/prometheus/suite_metrics.hpp"
@@ -58,6 +59,11 @@ std::string bound_text(const Bound* bound) {
   return bound == nullptr ? "–" : time_text(bound->seconds);
 }
 
+/// Returns the exclusion that covers a model as a whole. Null: there is none.
+const Exclusion* exclusion_of_model(const SuiteMetrics& suite, const ModelInstance& instance) {
+  return exclusion_of(suite.newest->exclusions, {subject_of(instance)});
+}
+
 /// Returns the worst state of a model's metrics, with the metrics that are in it.
 std::string state_text(const SuiteMetrics& suite, const ModelInstance& instance) {
   for (const RegressionState state : {RegressionState::kBroken,
@@ -77,7 +83,8 @@ std::string state_text(const SuiteMetrics& suite, const ModelInstance& instance)
                                                    : fmt::format("{}: {}", to_text(state), metrics);
     }
   }
-  return "no baseline";
+  const Exclusion* const excluded = exclusion_of_model(suite, instance);
+  return excluded == nullptr ? "no baseline" : "excluded until " + excluded->until;
 }
 
 Row model_row(const SuiteMetrics& suite, const ModelBounds& model) {
@@ -117,6 +124,33 @@ void add_models(HtmlPage& page, std::span<const SuiteMetrics> suites) {
               text_cell("mode"),
               text_cell("against the baseline"),
               text_cell("run")},
+             rows);
+}
+
+/// Adds what the newest runs' suites exclude, if they exclude anything.
+void add_exclusions(HtmlPage& page, std::span<const SuiteMetrics> suites) {
+  std::vector<Row> rows;
+  for (const SuiteMetrics* suite : newest_first(suites)) {
+    for (const Exclusion& each : suite->newest->exclusions) {
+      rows.push_back({text_cell(suite->series.suite),
+                      text_cell(fmt::format("{} ({})", suite->series.stack, suite->series.backend)),
+                      code_cell(each.match),
+                      text_cell(each.reason),
+                      text_cell(each.who.empty() ? "–" : each.who),
+                      text_cell(each.until)});
+    }
+  }
+  if (rows.empty()) {
+    return;
+  }
+  page.heading("Excluded by the suites");
+  page.paragraph("It is measured, and has no state against the baseline and no alert.");
+  page.table({text_cell("suite"),
+              text_cell("stack"),
+              text_cell("case"),
+              text_cell("reason"),
+              text_cell("who"),
+              text_cell("until")},
              rows);
 }
 
@@ -179,6 +213,9 @@ void add_series(HtmlPage& page, const SuiteMetrics& suite, std::size_t index) {
                            model.total_layers),
                model.measured_layers < model.total_layers ? Tone::kWarning : Tone::kGood);
   page.link("report of the run", run_address(run.run.header.id));
+  if (const Exclusion* const excluded = exclusion_of_model(suite, model.instance)) {
+    page.paragraph("Excluded by the suite: " + exclusion_text(*excluded, false) + ".");
+  }
   std::vector<Row> rows;
   for (const ExecutionTime& execution : model.executions) {
     const bool timed = execution.samples > 0;
@@ -239,6 +276,7 @@ void write_overview_page(std::span<const RunRecord> runs,
   }
   page.link("metrics", "/metrics");
   add_models(page, suites);
+  add_exclusions(page, suites);
   add_runs(page, runs);
   page.write(out);
 }

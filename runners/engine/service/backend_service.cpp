@@ -77,6 +77,7 @@ Calibration BackendService::calibrate() {
         measure_processor_peak(DataType::kF32, options_.threads, options_.clock);
     const auto bf16 = measure_processor_peak(DataType::kBf16, options_.threads, options_.clock);
     calibration.peak_bf16 = std::max(calibration.peak_bf16, bf16.value_or(FlopsPerSecond{}));
+    calibration.peak_int8 = measure_processor_peak(DataType::kS8, options_.threads, options_.clock);
   }
   if (calibration.peak_bf16 < calibration.peak_f32) {
     calibration.peak_bf16 = {};  // no faster than f32: not usable as a ceiling

@@ -9,6 +9,7 @@
 #include <vector>
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -84,7 +85,131 @@ __attribute__((target("avx512f,avx512bf16"))) float run_bf16(std::uint64_t round
   return _mm512_cvtss_f32(sum);
 }
 
+__attribute__((target("avx512f,avx512vnni"))) float run_int8_avx512_vnni(std::uint64_t rounds) {
+  const __m512i bytes = _mm512_set1_epi8(1);
+#define PLUMB_BEGIN(i) __m512i chain##i = _mm512_set1_epi32(i);
+#define PLUMB_STEP(i) chain##i = _mm512_dpbusd_epi32(chain##i, bytes, bytes);
+#define PLUMB_ADD(i) sum = _mm512_add_epi32(sum, chain##i);
+  PLUMB_TWELVE(PLUMB_BEGIN)
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    PLUMB_TWELVE(PLUMB_STEP)
+  }
+  __m512i sum = _mm512_setzero_si512();
+  PLUMB_TWELVE(PLUMB_ADD)
+#undef PLUMB_BEGIN
+#undef PLUMB_STEP
+#undef PLUMB_ADD
+  return static_cast<float>(_mm512_cvtsi512_si32(sum));
+}
+
+__attribute__((target("avx2,avxvnni"))) float run_int8_avx_vnni(std::uint64_t rounds) {
+  const __m256i bytes = _mm256_set1_epi8(1);
+#define PLUMB_BEGIN(i) __m256i chain##i = _mm256_set1_epi32(i);
+#define PLUMB_STEP(i) chain##i = _mm256_dpbusd_avx_epi32(chain##i, bytes, bytes);
+#define PLUMB_ADD(i) sum = _mm256_add_epi32(sum, chain##i);
+  PLUMB_TWELVE(PLUMB_BEGIN)
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    PLUMB_TWELVE(PLUMB_STEP)
+  }
+  __m256i sum = _mm256_setzero_si256();
+  PLUMB_TWELVE(PLUMB_ADD)
+#undef PLUMB_BEGIN
+#undef PLUMB_STEP
+#undef PLUMB_ADD
+  return static_cast<float>(_mm256_cvtsi256_si32(sum));
+}
+
+// Without VNNI a multiply-add of bytes is three instructions. Each one takes "new" bytes as far as
+// the compiler knows, or it would multiply once and add often.
+__attribute__((target("avx512f,avx512bw"))) float run_int8_avx512(std::uint64_t rounds) {
+  __m512i bytes = _mm512_set1_epi8(1);
+  const __m512i ones = _mm512_set1_epi16(1);
+#define PLUMB_BEGIN(i) __m512i chain##i = _mm512_set1_epi32(i);
+#define PLUMB_STEP(i)    \
+  asm("" : "+v"(bytes)); \
+  chain##i =             \
+      _mm512_add_epi32(chain##i, _mm512_madd_epi16(_mm512_maddubs_epi16(bytes, bytes), ones));
+#define PLUMB_ADD(i) sum = _mm512_add_epi32(sum, chain##i);
+  PLUMB_TWELVE(PLUMB_BEGIN)
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    PLUMB_TWELVE(PLUMB_STEP)
+  }
+  __m512i sum = _mm512_setzero_si512();
+  PLUMB_TWELVE(PLUMB_ADD)
+#undef PLUMB_BEGIN
+#undef PLUMB_STEP
+#undef PLUMB_ADD
+  return static_cast<float>(_mm512_cvtsi512_si32(sum));
+}
+
+__attribute__((target("avx2"))) float run_int8_avx2(std::uint64_t rounds) {
+  __m256i bytes = _mm256_set1_epi8(1);
+  const __m256i ones = _mm256_set1_epi16(1);
+#define PLUMB_BEGIN(i) __m256i chain##i = _mm256_set1_epi32(i);
+#define PLUMB_STEP(i)    \
+  asm("" : "+x"(bytes)); \
+  chain##i =             \
+      _mm256_add_epi32(chain##i, _mm256_madd_epi16(_mm256_maddubs_epi16(bytes, bytes), ones));
+#define PLUMB_ADD(i) sum = _mm256_add_epi32(sum, chain##i);
+  PLUMB_TWELVE(PLUMB_BEGIN)
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    PLUMB_TWELVE(PLUMB_STEP)
+  }
+  __m256i sum = _mm256_setzero_si256();
+  PLUMB_TWELVE(PLUMB_ADD)
+#undef PLUMB_BEGIN
+#undef PLUMB_STEP
+#undef PLUMB_ADD
+  return static_cast<float>(_mm256_cvtsi256_si32(sum));
+}
+
+/// Features that not every compiler's __builtin_cpu_supports() knows.
+struct ProcessorFeatures {
+  bool avx_vnni = false;
+  bool amx_int8 = false;
+};
+
+ProcessorFeatures processor_features() {
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  ProcessorFeatures features;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) != 0) {
+    const unsigned leaves = eax;
+    features.amx_int8 = (edx & (1U << 25U)) != 0;
+    if (leaves >= 1 && __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0) {
+      features.avx_vnni = (eax & (1U << 4U)) != 0;
+    }
+  }
+  return features;
+}
+
+/// Returns the fastest loop that multiplies bytes. A machine with matrix tiles has none: its tiles
+/// are faster than any of them.
+Loop int8_loop() {
+  const ProcessorFeatures features = processor_features();
+  const bool avx2 = __builtin_cpu_supports("avx2") != 0;
+  const bool avx512 = __builtin_cpu_supports("avx512f") != 0;
+  if (features.amx_int8) {
+    return {};
+  }
+  if (avx512 && __builtin_cpu_supports("avx512vnni") != 0) {
+    return {kChains * 64.0 * 2.0, run_int8_avx512_vnni};
+  }
+  if (avx2 && features.avx_vnni) {
+    return {kChains * 32.0 * 2.0, run_int8_avx_vnni};
+  }
+  if (avx512 && __builtin_cpu_supports("avx512bw") != 0) {
+    return {kChains * 64.0 * 2.0, run_int8_avx512};
+  }
+  return avx2 ? Loop{kChains * 32.0 * 2.0, run_int8_avx2} : Loop{};
+}
+
 Loop widest_loop(DataType type) {
+  if (type == DataType::kS8) {
+    return int8_loop();
+  }
   if (type == DataType::kF32 && __builtin_cpu_supports("avx512f") != 0) {
     return {kChains * 16.0 * 2.0, run_avx512};
   }

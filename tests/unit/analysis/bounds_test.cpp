@@ -254,6 +254,37 @@ TEST(Bounds, of_hardware_do_not_price_products_of_integers_by_a_peak_of_floats) 
   EXPECT_EQ(known_time(find(cached, "hardware", "any")), std::nullopt) << "and never zero";
 }
 
+TEST(Bounds, of_hardware_price_products_of_bytes_by_their_own_peak) {
+  GraphSketch g;
+  const Graph graph = int8_graph(g.build({g.matmul(g.input({256, 1024}), 512)})).graph;
+  ASSERT_EQ(graph.layers.back().spec.op, "matmul_integer");
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{1e9};
+  calibration.peak_int8 = FlopsPerSecond{268'435'456.0 / 1e-3};  // 2^28 operations in 1 ms
+  calibration.memory_bandwidth = BytesPerSecond{1e12};
+  calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet({}, calibration));
+  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1e-3, 1e-12);
+  EXPECT_TRUE(find(model, "hardware", "any").complete);
+  RowBuilder rows;  // reached in 0.25 ms: the calibration met a slow moment
+  rows.add(graph.layers.back().key, "vnni", 250.0);
+  const ModelBounds faster = bounds_of(kInstance, graph, ResultSet(rows.rows(), calibration));
+  EXPECT_NEAR(find(faster, "hardware", "any").seconds.count(), 0.25e-3, 1e-12);
+  EXPECT_NEAR(with_reached_peaks(calibration, rows.rows()).peak_f32.value, 1e9, 1.0);
+}
+
+TEST(Bounds, of_hardware_never_hold_bytes_for_slower_than_floats) {
+  GraphSketch g;
+  const Graph graph = int8_graph(g.build({g.matmul(g.input({256, 1024}), 512)})).graph;
+  Calibration calibration;
+  calibration.peak_f32 = FlopsPerSecond{268'435'456.0 / 1e-3};
+  calibration.peak_int8 = FlopsPerSecond{1e9};  // a disturbed moment
+  calibration.memory_bandwidth = BytesPerSecond{1e12};
+  calibration.last_level_cache = Bytes{std::int64_t{1} << 30};
+  const ModelBounds model = bounds_of(kInstance, graph, ResultSet({}, calibration));
+  EXPECT_NEAR(find(model, "hardware", "any").seconds.count(), 1e-3, 1e-12);
+}
+
 TEST(Bounds, of_hardware_are_unknown_where_nothing_limits_a_model) {
   GraphSketch g;
   const Graph graph = g.build({g.relu(g.input({4, 4}))});

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include <cmath>
+
 namespace plumb {
 namespace {
 
@@ -50,6 +52,19 @@ TEST(PinnedVariantCheck, not_there_means_removed_and_the_best_tell_of_the_bound)
   EXPECT_EQ(replay.finding, ReplayFinding::kRemoved);
   EXPECT_EQ(replay.bound, BoundChange::kCapabilityLost);
   EXPECT_THAT(replay.evidence, HasSubstr("brgconv:avx512_core"));
+}
+
+TEST(PinnedVariantCheck, blames_nothing_that_the_interval_does_not_show) {
+  // Three pairs of four are as slow as the regression. The fourth says that nothing is slower.
+  ReplayTimes noisy = times(1.0, 1.0);
+  noisy.replay = {"replay", {1.0, 1.0, 1.0, 1.0}, {1.39, 1.41, 0.95, 1.39}};
+  noisy.best = noisy.replay;
+  const PinnedVariantCheck replay = judge_replay(noisy, regression(1.4));
+  ASSERT_TRUE(replay.best && replay.best->ratio);
+  EXPECT_GT(*replay.best->ratio, std::sqrt(1.4)) << "the point alone would say that it is lost";
+  EXPECT_LT(replay.best->low, std::sqrt(1.4));
+  EXPECT_EQ(replay.bound, BoundChange::kUndecided);
+  EXPECT_EQ(replay.finding, ReplayFinding::kUndecided);
 }
 
 TEST(PinnedVariantCheck, says_that_it_was_not_tested_where_times_are_missing) {

@@ -74,6 +74,18 @@ TEST(Qualification, reads_what_earlier_versions_wrote) {
   EXPECT_FALSE(read.stack_changed);
 }
 
+TEST(Qualification, layers_keep_their_places_and_earlier_ones_have_none) {
+  Qualification written;
+  written.layers.emplace_back().place = "conv1 of lenet, batch 1, f32";
+  std::string json = to_json(written);
+  EXPECT_EQ(qualification_from_json(json).layers[0].place, written.layers[0].place);
+  const std::string place = R"("place":"conv1 of lenet, batch 1, f32",)";
+  const auto at = json.find(place);
+  ASSERT_NE(at, std::string::npos);
+  json.erase(at, place.size());
+  EXPECT_EQ(qualification_from_json(json).layers.at(0).place, "");
+}
+
 TEST(Qualification, refuses_what_is_none) {
   EXPECT_THROW(static_cast<void>(qualification_from_json("{}")), Error);
   EXPECT_THROW(static_cast<void>(qualification_from_json("[1,2")), Error);

@@ -103,6 +103,24 @@ TEST(Calibration, peak_of_the_processor_needs_no_library_and_a_clock_that_goes) 
   EXPECT_EQ(measure_processor_peak(DataType::kF64, 1, steady_clock()), std::nullopt);
 }
 
+TEST(Calibration, peak_of_bytes_lies_between_that_of_floats_and_what_any_core_can_do) {
+  const auto peak = measure_processor_peak(DataType::kS8, 1, steady_clock());
+  if (!peak) {
+    GTEST_SKIP() << "the processor has no such instructions, or matrix tiles";
+  }
+  // 64 multiply-adds in each of two units, at 7 GHz.
+  EXPECT_LT(peak->value, 2.0 * 64.0 * 2.0 * 7e9);
+  EXPECT_GT(peak->value, 1e9);
+#if defined(__x86_64__)
+  const auto floats = measure_processor_peak(DataType::kF32, 1, steady_clock());
+  if (floats && __builtin_cpu_supports("avx512vnni") != 0) {
+    // Four times as many in theory. A busy neighbour may have had the better moment.
+    EXPECT_GT(peak->value, floats->value);
+  }
+#endif
+  EXPECT_EQ(measure_processor_peak(DataType::kS8, 1, [] { return Seconds{}; }), std::nullopt);
+}
+
 TEST(Calibration, bandwidth_counts_reads_and_writes) {
   // Each look at this clock takes 1 ms, so that the triad, which moves three arrays of 1 MiB, is
   // the best.

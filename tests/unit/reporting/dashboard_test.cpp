@@ -91,6 +91,17 @@ TEST(Dashboard, lets_no_name_out_of_the_data) {
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
 }
 
+TEST(Dashboard, lists_what_the_suites_exclude) {
+  RunReport report = sample_report();
+  report.exclusions = {{"tiny|*", "slow since the new kernel", "ann", "2999-03-31"}};
+  const auto excluded = shown(dashboard_of_runs({report}))["exclusions"];
+  ASSERT_EQ(excluded.size(), 1U);
+  EXPECT_EQ(excluded[0]["case"], "tiny|*");
+  EXPECT_EQ(excluded[0]["reason"], "slow since the new kernel");
+  EXPECT_EQ(excluded[0]["expires"], "2999-03-31");
+  EXPECT_TRUE(shown({})["exclusions"].empty());
+}
+
 TEST(Dashboard, of_no_runs_says_so) {
   const auto data = shown({});
   EXPECT_TRUE(data["models"].empty());

@@ -50,8 +50,40 @@ TEST(JunitReport, makes_a_crash_an_error_and_an_untried_layer_skipped) {
   EXPECT_THAT(text, HasSubstr("<property name=\"library.plain.complete\" value=\"false\"/>"));
 }
 
+TEST(JunitReport, lists_what_the_suite_excludes_as_skipped_with_its_reason) {
+  RunReport report = sample_report();
+  report.exclusions = {{"tiny|*", "slow since the new kernel", "ann", "2026-03-31"},
+                       {"other|*", "was broken", "", "2025-12-31"}};
+  const std::string text = written(report, ".xml");
+  EXPECT_THAT(text,
+              HasSubstr("<testsuite name=\"excluded by the suite\" tests=\"2\" failures=\"0\" "
+                        "errors=\"0\" skipped=\"2\""));
+  EXPECT_THAT(
+      text,
+      HasSubstr("name=\"tiny|*\"><skipped message=\"tiny|*: slow since the new kernel (ann, "
+                "until 2026-03-31)\"/>"));
+  EXPECT_THAT(text, HasSubstr("other|*: was broken (expired after 2025-12-31)"));
+  EXPECT_THAT(written(sample_report(), ".xml"), Not(HasSubstr("excluded by the suite")));
+}
+
+TEST(JunitReport, an_excluded_layer_is_skipped_until_the_last_day_and_not_after_it) {
+  RunReport report = hostile_report();
+  report.exclusions = {{"v1:*", "known", "", "2026-01-02"}};
+  const std::string text = written(report, ".xml");
+  EXPECT_THAT(text, HasSubstr("errors=\"0\" skipped=\"3\""));
+  EXPECT_THAT(text,
+              HasSubstr("<skipped message=\"excluded by the suite: v1:*: known (until "
+                        "2026-01-02); crashed: &lt;/script&gt;"));
+  report.exclusions[0].until = "2026-01-01";
+  EXPECT_THAT(written(report, ".xml"), HasSubstr("errors=\"1\" skipped=\"1\""));
+  EXPECT_THAT(written(report, ".xml"), HasSubstr("known (expired after 2026-01-01)"));
+}
+
 TEST(JunitReport, is_well_formed_whatever_the_names) {
-  for (const RunReport& report : {sample_report(), hostile_report()}) {
+  RunReport excluded = sample_report();
+  excluded.exclusions = {{kHostileName, kHostileName, kHostileName, "2999-01-01"},
+                         {"v1:*", kHostileName, kHostileName, "2999-01-01"}};
+  for (const RunReport& report : {sample_report(), hostile_report(), excluded}) {
     const std::string text = written(report, ".xml");
     EXPECT_TRUE(is_clean_utf8(text));
     EXPECT_THAT(text, Not(HasSubstr("<script")));

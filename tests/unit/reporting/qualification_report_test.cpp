@@ -11,6 +11,7 @@
 namespace plumb {
 namespace {
 
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -38,9 +39,12 @@ QualificationReport sample_qualification() {
   q.suite_hash = "0123456789abcdef";
   q.baseline.name = "onednn-3.1";
   q.baseline.run = "01JFKD2M4N5P6Q7R8S9T0VWXYA";
-  q.baseline.libraries = {{"library.version", "3.1.1"}};
+  q.baseline.libraries = {{"library", "onednn-3.1.1-0123456789abcdef"},
+                          {"library.version", "3.1.1"}};
   q.candidate = q.baseline;
   q.candidate.name = "default";
+  q.candidate.libraries = {{"library", "onednn-3.2.0-fedcba9876543210"},
+                           {"library.version", "3.2.0"}};
   q.candidate.run = "01JFKD2M4N5P6Q7R8S9T0VWXYB";
   q.candidate.crashes = 2;
   q.differences = {{"library", "3.1.1", "3.2.1", true}};
@@ -67,6 +71,7 @@ QualificationReport sample_qualification() {
   layer.baseline_variant = "wino";
   layer.candidate_variant = "gemm";
   layer.models = {"lenet|1|f32"};
+  layer.place = "relu1 of lenet, batch 1, f32";
   layer.replay.finding = ReplayFinding::kRemoved;
   layer.replay.bound = BoundChange::kCapabilityLost;
   layer.replay.evidence = "wino is not there any more";
@@ -106,7 +111,7 @@ std::string text_of(const QualificationReport& report, const std::string& extens
   return out.str();
 }
 
-TEST(QualificationReport, all_thirteen_parts_stand_in_order_in_page_and_markdown) {
+TEST(QualificationReport, all_fourteen_parts_stand_in_order_in_page_and_markdown) {
   for (const std::string extension : {".html", ".md"}) {
     const std::string text = text_of(sample_qualification(), extension);
     std::size_t place = 0;
@@ -122,41 +127,85 @@ TEST(QualificationReport, all_thirteen_parts_stand_in_order_in_page_and_markdown
                              "10. Quality of the evidence",
                              "11. Waivers",
                              "12. Earlier decisions",
-                             "13. Data, and how to repeat it"}) {
+                             "13. Data, and how to repeat it",
+                             "14. Sign-off",
+                             "Decided by, on"}) {
       place = text.find(part, place);
       ASSERT_NE(place, std::string::npos) << part << " in " << extension;
     }
+    EXPECT_EQ(text.find("Decided by, on"), text.rfind("Decided by, on"))
+        << "who signs has read the evidence";
   }
 }
 
 TEST(QualificationReport, the_page_says_what_a_release_manager_needs) {
   const std::string page = text_of(sample_qualification(), ".html");
-  for (const char* text : {"May default take the place of onednn-3.1?",
-                           "<strong>Reject.</strong> a layer lost a quarter of its speed",
-                           "Fixed before the run in criteria.toml, SHA-256 feed.",
-                           "one is +25%",
-                           "0.9960",
-                           "10 rounds in 60 min.",
-                           "<svg class=\"ratio regressed\"",
-                           "plumb layer &apos;v1:eltwise",
-                           "removed",
-                           "capability_lost",
-                           "implementation removed (+0.0002 s over 1 layers of 1 models): wino",
-                           "3.00e-07",
-                           "1 same bits, 1 within tolerance",
-                           "2.0 MiB",
-                           "worked before, and now crashed",
-                           "2 alarms in 40 tests",
-                           "the machine moved",
-                           "2026-01-01, expired",
-                           "too few rounds",
-                           "plumb qualify &apos;my suite.toml&apos;",
-                           "not measured",
-                           "class=\"signature\""}) {
+  for (const char* text :
+       {"May oneDNN 3.2.0 (default) take the place of oneDNN 3.1.1 (onednn-3.1)?",
+        "<strong>Reject.</strong> a layer lost a quarter of its speed",
+        "Fixed before the run in criteria.toml, SHA-256 feed.",
+        "one is +25%",
+        "0.9960",
+        "10 rounds in 60 min.",
+        "<svg class=\"ratio regressed\"",
+        "plumb layer &apos;v1:eltwise",
+        "removed",
+        "capability_lost",
+        "implementation removed (+0.0002 s over 1 layers of 1 models): wino. Layers: relu1 of "
+        "lenet, batch 1, f32",
+        "3.00e-07",
+        "1 same bits, 1 within tolerance",
+        "2.0 MiB",
+        "worked before, and now crashed",
+        "2 alarms in 40 tests",
+        "the machine moved",
+        "2026-01-01, expired",
+        "too few rounds",
+        "plumb qualify &apos;my suite.toml&apos;",
+        "not measured",
+        "class=\"signature\""}) {
     EXPECT_THAT(page, HasSubstr(text));
   }
   EXPECT_THAT(page, Not(HasSubstr("<script")));
   EXPECT_THAT(page, Not(HasSubstr("v1:same"))) << "what has the same bits is only counted";
+}
+
+TEST(QualificationReport, a_layer_is_named_wherever_its_key_stands) {
+  const std::string name = "relu1 of lenet, batch 1, f32: ";
+  for (const std::string extension : {".html", ".md"}) {
+    const std::string text = text_of(sample_qualification(), extension);
+    std::size_t keys = 0;
+    std::size_t named = 0;
+    for (std::size_t at = text.find("v1:eltwise"); at != std::string::npos;
+         at = text.find("v1:eltwise", at + 1)) {
+      ++keys;
+      // The key, or the command with the key, behind the name.
+      const std::size_t from = at > 80 ? at - 80 : 0;
+      named += text.substr(from, at - from).find(name) != std::string::npos ? 1U : 0U;
+    }
+    EXPECT_GT(keys, 4U) << extension;
+    EXPECT_EQ(named + 1, keys) << "all but the command below the layer's own heading, in "
+                               << extension;
+    EXPECT_THAT(text,
+                AnyOf(HasSubstr("#### relu1 of lenet, batch 1, f32"),
+                      HasSubstr("<h3>relu1 of lenet, batch 1, f32</h3>")));
+  }
+  EXPECT_THAT(text_of(sample_qualification(), ".csv"),
+              HasSubstr(",\"relu1 of lenet, batch 1, f32\""));
+}
+
+TEST(QualificationReport, an_earlier_one_names_the_models_of_a_layer) {
+  QualificationReport report = sample_qualification();
+  report.qualification.layers[0].place.clear();
+  EXPECT_THAT(text_of(report, ".html"), HasSubstr("lenet|1|f32: plumb layer"));
+}
+
+TEST(QualificationReport, a_stack_without_a_known_library_goes_by_its_name) {
+  QualificationReport report = sample_qualification();
+  report.qualification.baseline.libraries = {{"library", "fake 1.0"}};
+  report.qualification.candidate.libraries.clear();
+  EXPECT_THAT(text_of(report, ".html"),
+              HasSubstr("May default take the place of fake 1.0 (onednn-3.1)?"));
 }
 
 TEST(QualificationReport, what_an_empty_one_lacks_is_said_and_never_zero) {
@@ -180,7 +229,7 @@ TEST(QualificationReport, the_five_classes_count_what_is_not_comparable_apart) {
 TEST(QualificationReport, junit_and_annotations_name_what_got_worse) {
   const std::string junit = text_of(sample_qualification(), ".xml");
   EXPECT_THAT(junit, HasSubstr("tests=\"4\" failures=\"2\" errors=\"0\" skipped=\"1\""));
-  EXPECT_THAT(junit, HasSubstr("value=\"lenet|1|f32\""));
+  EXPECT_THAT(junit, HasSubstr("value=\"relu1 of lenet, batch 1, f32\""));
   EXPECT_THAT(text_of(sample_qualification(), ".annotations"),
               StartsWith("::error title=layer broken"));
 }
@@ -218,6 +267,7 @@ TEST(QualificationReport, hostile_names_are_text_and_markdown_fits_a_comment) {
   }
   EXPECT_LT(text_of(report, ".md").size(), 65'536U);
   EXPECT_THAT(text_of(report, ".md"), HasSubstr("13. Data"));
+  EXPECT_THAT(text_of(report, ".md"), HasSubstr("Decided by, on"));
 }
 
 }  // namespace

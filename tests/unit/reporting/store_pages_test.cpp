@@ -70,6 +70,26 @@ TEST(StorePages, what_is_not_known_is_a_dash) {
   EXPECT_THAT(overview(report), HasSubstr("<td class=\"number\">–</td><td>–</td>"));
 }
 
+TEST(StorePages, what_a_suite_excludes_is_listed_with_its_reason_and_last_day) {
+  RunReport report = sample_report();
+  report.exclusions = {{"tiny|1|f32", "slow since the new kernel", "ann", "2026-03-31"},
+                       {kHostileName, kHostileName, "", "2026-03-31"},
+                       {"over|*", "long gone", "", "2025-12-31"}};
+  const std::string page = overview(report);
+  EXPECT_THAT(page, HasSubstr("<h2>Excluded by the suites</h2>"));
+  EXPECT_THAT(page,
+              HasSubstr("<td><code>tiny|1|f32</code></td><td>slow since the new "
+                        "kernel</td><td>ann</td><td>2026-03-31</td>"));
+  EXPECT_THAT(page, HasSubstr("<td>excluded until 2026-03-31</td>"));
+  EXPECT_THAT(page, Not(HasSubstr("long gone"))) << "it no longer excludes anything";
+  EXPECT_THAT(page, Not(HasSubstr("<script")));
+  const std::vector<SuiteMetrics> suites{suite_of(report)};
+  std::ostringstream out;
+  ASSERT_TRUE(write_model_page("tiny", suites, out));
+  EXPECT_THAT(out.str(), HasSubstr("Excluded by the suite: tiny|1|f32: slow since the new kernel"));
+  EXPECT_THAT(overview(sample_report()), Not(HasSubstr("Excluded")));
+}
+
 TEST(StorePages, an_unknown_model_has_no_page) {
   std::ostringstream out;
   EXPECT_FALSE(write_model_page("nothing", {}, out));

@@ -179,5 +179,20 @@ TEST(ResultsJson, a_calibration_reads_back_the_same) {
   EXPECT_EQ(calibration_from_json(to_json(calibration)).theoretical_f32->value, 1.5e11);
 }
 
+TEST(ResultsJson, a_peak_of_bytes_that_a_store_lacks_is_unknown_and_not_zero) {
+  Calibration calibration;
+  calibration.peak_int8 = FlopsPerSecond{4e11};
+  std::string text = to_json(calibration);
+  EXPECT_EQ(calibration_from_json(text).peak_int8->value, 4e11);
+  const std::string field = R"("peak_int8_operations_per_second":400000000000.0,)";
+  const auto at = text.find(field);
+  ASSERT_NE(at, std::string::npos) << text;
+  text.erase(at, field.size());
+  EXPECT_FALSE(calibration_from_json(text).peak_int8.has_value())
+      << "written by an earlier version";
+  calibration.peak_int8.reset();
+  EXPECT_FALSE(calibration_from_json(to_json(calibration)).peak_int8.has_value());
+}
+
 }  // namespace
 }  // namespace plumb

@@ -187,6 +187,7 @@ TEST(ProtocolConversion, carries_every_field_of_a_calibration) {
   calibration.timer_tick = Seconds(6e-9);
   calibration.parallel_efficiency = 0.7;
   calibration.theoretical_f32 = FlopsPerSecond{8e11};
+  calibration.peak_int8 = FlopsPerSecond{9e11};
   const Calibration back = from_protocol(carried(to_protocol(calibration)));
   EXPECT_EQ(back.peak_f32, calibration.peak_f32);
   EXPECT_EQ(back.peak_bf16, calibration.peak_bf16);
@@ -196,6 +197,9 @@ TEST(ProtocolConversion, carries_every_field_of_a_calibration) {
   EXPECT_EQ(back.timer_tick, calibration.timer_tick);
   EXPECT_EQ(back.parallel_efficiency, calibration.parallel_efficiency);
   EXPECT_EQ(back.theoretical_f32, calibration.theoretical_f32);
+  EXPECT_EQ(back.peak_int8, calibration.peak_int8);
+  calibration.peak_int8.reset();
+  EXPECT_FALSE(from_protocol(to_protocol(calibration)).peak_int8.has_value());
   calibration.theoretical_f32.reset();
   EXPECT_FALSE(from_protocol(to_protocol(calibration)).theoretical_f32.has_value());
 }

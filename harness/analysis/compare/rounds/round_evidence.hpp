@@ -21,6 +21,7 @@ struct QualifiedMetric {
   std::size_t screening_pairs = 0;        ///< number of these rounds, from the first on
   std::size_t decided_at = 0;             ///< pairs, at the look that decided; 0: none did
   std::vector<std::string> models;        ///< subjects that a layer occurs in
+  std::string place;                      ///< of a layer: "conv1 of lenet, and 2 more"
   PinnedVariantCheck replay;              ///< of a regressed layer
   std::string waived_by;                  ///< the reason of the waiver that covers it; empty: none
 };

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/analysis/report/layer_places.hpp"
+
+#include <fmt/format.h>
+
+namespace plumb {
+
+void LayerPlaces::add(const LayerKey& key, const Layer& layer, const ModelInstance& model) {
+  Place& place = places_[key.text];
+  if (place.count++ == 0) {
+    place.first = fmt::format(
+        "{} of {}", layer.name.empty() ? layer.onnx_op : layer.name, to_text(model, ", "));
+  }
+}
+
+void LayerPlaces::add_layers(const Graph& graph, const ModelInstance& model) {
+  for (const Layer& layer : graph.layers) {
+    if (layer.role == Layer::Role::kCompute) {
+      add(layer.key, layer, model);
+    }
+  }
+}
+
+std::map<std::string, std::string> LayerPlaces::texts() const {
+  std::map<std::string, std::string> texts;
+  for (const auto& [key, place] : places_) {
+    texts[key] =
+        place.first + (place.count > 1 ? fmt::format(", and {} more", place.count - 1) : "");
+  }
+  return texts;
+}
+
+}  // namespace plumb

@@ -25,7 +25,7 @@ FOREIGN = [
     (r"cuda|cudnn|cublas", ("runners/cuda", "tests")),
     (r"sqlite3", ("harness/store/sqlite",)),
     (r"CLI/", ("harness/cli",)),
-    (r"benchmark/", ("runners/engine/bench", "tests")),
+    (r"benchmark/", ("runners/engine/bench", "runners/onednn/reproducer", "tests")),
     (r"prometheus/", ("reporting/prometheus", "harness/serve", "harness/cli", "tests")),
     (r"(boost/(asio|beast)/|curl/|zlib\.h)", ("harness/serve", "tests")),
     (r"onnx/", ("harness/model/onnx", "suites/zoo", "harness/cli", "tests", "runners/engine")),

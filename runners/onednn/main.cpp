@@ -1,29 +1,67 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstdlib>
 #include <memory>
 
+#include "harness/worker/protocol/stack.hpp"
 #include "harness/worker/server/worker_server.hpp"
+#include "runners/engine/bench/benchmark_program.hpp"
 #include "runners/engine/bench/slowed_backend.hpp"
 #include "runners/engine/exec/memory_limit.hpp"
 #include "runners/engine/service/backend_service.hpp"
 #include "runners/onednn/library_loader.hpp"
 
+namespace {
+
+/// The backend of this process, perhaps with slowed layers.
+class LoadedBackend {
+ public:
+  plumb::Backend& load(const plumb::WorkerSetup& setup) {
+    backend_ = plumb::onednn::load_backend(setup.libraries, plumb::onednn::default_module());
+    if (const char* const slowing = std::getenv("PLUMB_TEST_SLOW_LAYERS")) {
+      slowed_ = std::make_unique<plumb::SlowedBackend>(*backend_, slowing);
+    }
+    return slowed_ ? *slowed_ : *backend_;
+  }
+
+  /// Loads as `plumb` would have a worker load: the libraries asked for, or the default stack's.
+  plumb::Backend& load_by_hand(plumb::WorkerSetup setup) {
+    for (const auto& [name, value] : plumb::thread_variables(setup.threads)) {
+      ::setenv(name.c_str(), value.c_str(), 1);
+    }
+    if (setup.libraries.empty()) {
+      setup.libraries = plumb::default_stack().libraries;
+    }
+    return load(setup);
+  }
+
+ private:
+  std::unique_ptr<plumb::Backend> backend_;
+  std::unique_ptr<plumb::Backend> slowed_;
+};
+
+}  // namespace
+
 int main(int argc, const char* const* argv) {
   if (const auto memory = plumb::available_memory()) {
     plumb::limit_memory(*memory);
   }
-  std::unique_ptr<plumb::Backend> backend;  // outlives the service, which refers to it
-  std::unique_ptr<plumb::Backend> slowed;
-  const auto make_service = [&backend, &slowed](const plumb::WorkerSetup& setup) {
-    backend = plumb::onednn::load_backend(setup.libraries, plumb::onednn::default_module());
+  LoadedBackend backend;  // outlives the service, which refers to it
+  const auto make_service = [&backend](const plumb::WorkerSetup& setup) {
     plumb::BackendServiceOptions options;
     options.on_processor = true;
     options.threads = setup.threads;
     options.pace = plumb::host_pace_source();
-    if (const char* const slowing = std::getenv("PLUMB_TEST_SLOW_LAYERS")) {
-      slowed = std::make_unique<plumb::SlowedBackend>(*backend, slowing);
-    }
-    return std::make_unique<plumb::BackendService>(slowed ? *slowed : *backend, options);
+    return std::make_unique<plumb::BackendService>(backend.load(setup), options);
   };
-  return plumb::run_worker("onednn", make_service, argc, argv);
+  const auto open = [&backend](const plumb::WorkerSetup& setup) -> plumb::Backend& {
+    return backend.load_by_hand(setup);
+  };
+  const std::array by_hand{plumb::HandCommand{plumb::kLayersOption,
+                                              plumb::kBenchmarkUsage,
+                                              [&open](std::span<const char* const> arguments) {
+                                                return plumb::run_benchmark_program(open,
+                                                                                    arguments);
+                                              }}};
+  return plumb::run_worker("onednn", make_service, argc, argv, by_hand);
 }

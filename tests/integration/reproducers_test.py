@@ -31,7 +31,7 @@ FACTOR = 50.0  # between two times on a host where anything else may run: only a
 
 
 class Reproducers(Command):
-    def reproduce(self, key, *arguments):
+    def reproduce(self, key, *arguments, options=()):
         """Emits, builds and runs; returns the rows and, of each variant, its implementation, bits and ratio."""
         folder = self.folder / "reproducer"
         self.plumb("layer", key, "--emit", folder, *arguments)
@@ -39,7 +39,7 @@ class Reproducers(Command):
         self.assertEqual((rows["schema_version"], rows["key"]), (1, key))
         build = folder / "build"
         given = (f"-DDNNL_LIBRARY={library}", f"-DDNNL_INCLUDE_DIR={headers}", f"-DCMAKE_CXX_COMPILER={compiler}")
-        subprocess.run(["cmake", "-G", "Ninja", "-S", folder, "-B", build, *given], check=True, capture_output=True, timeout=120)
+        subprocess.run(["cmake", "-G", "Ninja", "-S", folder, "-B", build, *given, *options], check=True, capture_output=True, timeout=120)
         subprocess.run(["cmake", "--build", build], check=True, capture_output=True, timeout=300)
         ran = subprocess.run([build / "reproducer"], capture_output=True, text=True, timeout=120)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
@@ -70,12 +70,35 @@ class Reproducers(Command):
         self.assertNotIn("harness/", (folder / "main.cpp").read_text())
 
     def test_a_product(self):
-        _, rows, output = self.reproduce(MATMUL)
+        folder, rows, output = self.reproduce(MATMUL)
         self.check_same(rows, output)
+        self.check_benchmarks(folder, rows)
+
+    def check_benchmarks(self, folder, rows):
+        """Google Benchmark filters, repeats and reports the same variants."""
+        program = [folder / "build/reproducer", "--benchmark_min_time=0.02"]
+        ran = subprocess.run([*program, "--benchmark_repetitions=2", "--benchmark_format=json"], capture_output=True, text=True,
+                             timeout=120)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        runs = [entry for entry in json.loads(ran.stdout)["benchmarks"] if entry["run_type"] == "iteration"]
+        self.assertEqual([entry["name"] for entry in runs], [f"{MATMUL}/{row['variant']}/manual_time" for row in rows for _ in range(2)])
+        for entry in runs:
+            row = next(row for row in rows if entry["name"] == f"{MATMUL}/{row['variant']}/manual_time")
+            ratio = entry["real_time"] * 1e-6 / row["median_raw_seconds"]
+            self.assertTrue(1 / FACTOR < ratio < FACTOR, ratio)
+            self.assertAlmostEqual(entry["macs_per_second"] * entry["real_time"] * 1e-6 / (64 * 256 * 128), 1, delta=1e-3)
+            self.assertGreater(entry["bytes_per_second"], 0)
+        none = subprocess.run([*program, "--benchmark_filter=nothing"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(none.returncode, 2, none.stdout)
+        listed = subprocess.run([*program, "--benchmark_list_tests"], capture_output=True, text=True, timeout=120)
+        self.assertEqual(listed.stdout.count(MATMUL), len(rows))
 
     def test_a_gradient_whose_descriptor_hangs_on_the_layers_own(self):
-        _, rows, output = self.reproduce(GRADIENT)
+        folder, rows, output = self.reproduce(GRADIENT, options=["-DCMAKE_DISABLE_FIND_PACKAGE_benchmark=ON"])
         self.check_same(rows, output)
+        without = subprocess.run([folder / "build/reproducer", "--benchmark_filter=all"], capture_output=True, text=True, timeout=60)
+        self.assertEqual(without.returncode, 2)
+        self.assertIn("built without Google Benchmark", without.stderr)
 
     def test_one_variant_of_a_fused_layer(self):
         listed = self.json("layer", FUSED)["rows"]

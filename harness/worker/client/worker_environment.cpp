@@ -54,13 +54,7 @@ std::vector<std::string> worker_environment(const Stack& stack,
                                             int channel,
                                             const char* const* surroundings) {
   std::map<std::string, std::string> variables = inherited(surroundings);
-  variables["OMP_NUM_THREADS"] = std::to_string(threads);
-  variables["OMP_DYNAMIC"] = "false";
-  if (threads > 1) {
-    // One thread per core. A single thread is left to the scheduler, which knows the idle core.
-    variables["OMP_PROC_BIND"] = "close";
-    variables["OMP_PLACES"] = "cores";
-  }
+  variables.merge(thread_variables(threads));
   if (const std::string folders = join_paths(stack.folders); !folders.empty()) {
     std::string& path = variables["LD_LIBRARY_PATH"];
     path = path.empty() ? folders : folders + ":" + path;

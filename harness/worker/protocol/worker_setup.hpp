@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,9 @@ struct WorkerSetup {
   int threads = 1;
   WorkerObservation observe;
 };
+
+/// Returns the environment variables by which a process has so many OpenMP threads.
+[[nodiscard]] std::map<std::string, std::string> thread_variables(int threads);
 
 /// Environment variable with the number of the descriptor for frames. `plumb` sets it, and
 /// run_worker() reads it: without it, the worker was started by hand.

@@ -5,12 +5,14 @@
 #include <fmt/core.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -284,22 +286,37 @@ void print_environment(const MakeService& make_service,
   }
 }
 
+bool is_among(std::string_view option, std::span<const char* const> arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), [&](std::string_view argument) {
+    return argument == option || (argument.starts_with(option) && argument[option.size()] == '=');
+  });
+}
+
 int run_by_hand(std::string_view backend,
                 const MakeService& make_service,
-                int argc,
-                const char* const* argv) {
-  const std::string_view option = argc >= 2 ? argv[1] : "";
+                std::span<const char* const> arguments,
+                std::span<const HandCommand> by_hand) {
+  const std::string_view option = arguments.size() >= 2 ? arguments[1] : "";
   if (option == "--describe") {
-    print_environment(make_service, backend, {argv + 2, argv + argc});
+    print_environment(make_service, backend, {arguments.begin() + 2, arguments.end()});
     return 0;
+  }
+  std::string more;
+  for (const HandCommand& command : by_hand) {
+    if (is_among(command.option, arguments)) {
+      return command.run(arguments);
+    }
+    more += command.usage;
   }
   const std::string text = fmt::format(
       "plumb-worker-{0}: measures for `plumb` through the {0} backend. `plumb` starts it; by hand "
       "it only knows\n"
       "  --describe [LIBRARY…]   print what it would report of these libraries and the device\n"
+      "{1}"
       "  --help                  print this\n",
-      backend);
-  const bool asked = option == "--help" && argc == 2;
+      backend,
+      more);
+  const bool asked = option == "--help" && arguments.size() == 2;
   fmt::print(asked ? stdout : stderr, "{}", text);
   return asked ? 0 : static_cast<int>(Error::Kind::kUser);
 }
@@ -309,11 +326,12 @@ int run_by_hand(std::string_view backend,
 int run_worker(std::string_view backend,
                const MakeService& make_service,
                int argc,
-               const char* const* argv) {
+               const char* const* argv,
+               std::span<const HandCommand> by_hand) {
   try {
     std::optional<FileDescriptor> socket = channel_from_environment();
     if (!socket) {
-      return run_by_hand(backend, make_service, argc, argv);
+      return run_by_hand(backend, make_service, {argv, static_cast<std::size_t>(argc)}, by_hand);
     }
     return Server(backend, FrameChannel(std::move(*socket))).run(make_service);
   } catch (const ProtocolError& problem) {

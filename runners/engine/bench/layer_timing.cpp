@@ -10,7 +10,6 @@
 
 #include "harness/measure/own_clock.hpp"
 #include "harness/results/host_pace.hpp"
-#include "runners/engine/bench/benchmark_block.hpp"
 
 namespace plumb {
 namespace {
@@ -41,12 +40,10 @@ Outcome stability_of(const SampleSummary& summary) {
 
 LayerTiming::LayerTiming(Clock clock,
                          DisturbanceSource disturbance,
-                         std::string filter,
                          BlockMonitor* monitor,
                          HostPaceSource pace)
     : clock_(std::move(clock)),
       disturbance_(std::move(disturbance)),
-      filter_(std::move(filter)),
       monitor_(monitor),
       pace_(std::move(pace)) {}
 
@@ -83,8 +80,6 @@ void LayerTiming::time(TimedRegion& region,
                        const SamplingPlan& plan,
                        std::int64_t attempts,
                        Measurement& row) {
-  const std::string name = fmt::format(
-      "{}/{}/{}/{}", row.key.text, row.variant, to_text(row.cache), to_text(row.purpose));
   const std::int64_t allowed =
       stayed_disturbed_ >= kPatience ? 1 : std::max<std::int64_t>(attempts, 1);
   const auto* const own = dynamic_cast<const OwnClock*>(&region);
@@ -99,12 +94,7 @@ void LayerTiming::time(TimedRegion& region,
     if (monitor_ != nullptr) {
       monitor_->begin();
     }
-    auto samples = run_as_benchmark(name, filter_, [&] { return sample(region, plan, clock_); });
-    if (!samples) {
-      row.outcome = {Outcome::Kind::kSkipped,
-                     fmt::format("the filter '{}' leaves it out", filter_)};
-      return;
-    }
+    Samples samples = sample(region, plan, clock_);
     row.disturbance = disturbance_between(begin, disturbance_());
     if (monitor_ != nullptr) {
       seen = monitor_->end();
@@ -119,8 +109,8 @@ void LayerTiming::time(TimedRegion& region,
       pace = Reading{mean.count(), fast.count(), slow.count(), 2};
       row.disturbance.disturbed = row.disturbance.disturbed || mean > kSlowPace * *fastest_pace_;
     }
-    row.repetitions = static_cast<std::int64_t>(samples->repetitions);
-    row.samples = std::move(samples->seconds);
+    row.repetitions = static_cast<std::int64_t>(samples.repetitions);
+    row.samples = std::move(samples.seconds);
     if (!row.disturbance.disturbed || row.attempt >= allowed || !seen.fault.empty()) {
       break;
     }

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "harness/measure/disturbance.hpp"
 #include "harness/measure/sampler.hpp"
@@ -15,8 +14,8 @@
 
 namespace plumb {
 
-/// Timer of blocks of measurement, which fills their rows. It uses Google Benchmark and adds the
-/// process's harness overhead and the disturbance of each block.
+/// Timer of blocks of measurement, which fills their rows with samples, the process's harness
+/// overhead and the disturbance of each block.
 ///
 /// A disturbed block is measured again, up to the attempts allowed. After three blocks in a row
 /// that stayed disturbed, each block gets one attempt until a quiet one is seen. So a host that is
@@ -25,8 +24,6 @@ class LayerTiming {
  public:
   /// Keeps the sources that each block reads.
   ///
-  /// - `filter` is Google Benchmark's regular expression over "key/variant/cache/purpose". If it is
-  ///   empty, all blocks run.
   /// - `monitor`, which must outlive this, observes the device during each block.
   /// - `pace`, if given, is read before and after each block, except races and blocks with a
   ///   device's clock. A slow pace against the fastest known one makes the block disturbed. Before
@@ -34,7 +31,6 @@ class LayerTiming {
   explicit LayerTiming(
       Clock clock = steady_clock(),
       DisturbanceSource disturbance = [] { return read_disturbance(); },
-      std::string filter = {},
       BlockMonitor* monitor = nullptr,
       HostPaceSource pace = {});
 
@@ -47,7 +43,6 @@ class LayerTiming {
   /// Fills samples, repetitions, summary, harness overhead, disturbance, attempt and start time.
   /// The outcome is
   ///
-  /// - kSkipped if the filter excludes the row
   /// - kUnstable, except in races, if the interval's half width is above kUnstableAbove or there is
   ///   only one sample
   /// - kCrashed after a fault of the device, which the attribute kDeviceFault names
@@ -66,7 +61,6 @@ class LayerTiming {
  private:
   Clock clock_;
   DisturbanceSource disturbance_;
-  std::string filter_;
   BlockMonitor* monitor_;
   HostPaceSource pace_;
   /// Waits until the host is at its pace and returns the pace. All waiting together takes at most

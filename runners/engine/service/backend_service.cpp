@@ -20,8 +20,7 @@ namespace plumb {
 BackendService::BackendService(Backend& backend, BackendServiceOptions options)
     : backend_(backend),
       options_(std::move(options)),
-      timing_(
-          options_.clock, options_.disturbance, options_.filter, options_.monitor, options_.pace),
+      timing_(options_.clock, options_.disturbance, options_.monitor, options_.pace),
       flush_(options_.last_level_cache, options_.sweep) {}
 
 Environment BackendService::describe() {

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "harness/measure/cache_facts.hpp"
@@ -21,7 +20,6 @@ struct BackendServiceOptions {
   std::function<void(Bytes)> sweep{};  ///< flushes a device's caches; empty: the host's
   std::vector<std::int64_t> peak_extents{1024, 2048};  ///< of the matrix products of a calibration
   Bytes slot_memory{std::int64_t{1} << 30};            ///< limit for the slots of one program
-  std::string filter;  ///< Google Benchmark's, over "key/variant/cache/purpose"; empty: all
   Clock clock = steady_clock();
   DisturbanceSource disturbance = [] { return read_disturbance(); };
   BlockMonitor* monitor = nullptr;  ///< of the device, if it has one; must outlive the service

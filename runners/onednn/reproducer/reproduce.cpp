@@ -76,6 +76,13 @@ cmake --build build
 ./build/reproducer
 ```
 
+Where CMake finds Google Benchmark, the program takes its options and measures the same variants through it:
+
+```
+./build/reproducer --benchmark_filter=jit --benchmark_repetitions=10 --benchmark_report_aggregates_only=true
+./build/reproducer --benchmark_format=json
+```
+
 `ONEDNN_VERBOSE=all ./build/reproducer 0` logs the library's calls for the first variant alone. The program sets the variables that
 tuned the measured library, unless they are set already; they are listed in `main.cpp` (`kVariables`).
 )text";

@@ -6,6 +6,7 @@
 
 #include "harness/base/cpp_literal.hpp"
 #include "harness/base/error.hpp"
+#include "harness/model/key/layer_cost.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/onednn/exec/descriptor.hpp"
 #include "runners/onednn/reproducer/descriptor_text.hpp"
@@ -134,7 +135,12 @@ std::string layer_text(const LayerSpec& spec,
 std::string reproducer_source(const ReproducerSource& source) {
   std::string layers = fmt::format("constexpr const char* kKey = {};\n", cpp_literal(source.key));
   layers += fmt::format("constexpr const char* kLibrary = {};\n", cpp_literal(source.library));
-  layers += fmt::format("constexpr std::uint64_t kSeed = {}U;\n\n", source.seed);
+  layers += fmt::format("constexpr std::uint64_t kSeed = {}U;\n", source.seed);
+  const LayerCost cost = cost_of(source.spec);
+  layers += "/// What one execution multiplies and accumulates, and must read and write.\n";
+  layers += fmt::format("[[maybe_unused]] constexpr std::int64_t kMacs = {};\n", cost.macs);
+  layers += fmt::format("[[maybe_unused]] constexpr std::int64_t kBytes = {};\n\n",
+                        (cost.input_bytes + cost.weight_bytes + cost.output_bytes).value);
   layers += "/// What the library was tuned by.\n";
   layers += "const std::vector<std::pair<const char*, const char*>> kVariables{\n";
   for (const auto& [name, value] : source.variables) {

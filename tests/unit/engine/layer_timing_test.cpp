@@ -34,7 +34,7 @@ class CostlyRegion final : public TimedRegion {
 class Timing : public ::testing::Test {
  protected:
   /// Makes blocks disturbed (1,000 switches) as long as `disturbed_blocks_` lasts.
-  LayerTiming timing(std::string filter = {}) {
+  LayerTiming timing() {
     return LayerTiming([this] { return now_; },
                        [this] {
                          DisturbanceReading reading;
@@ -45,7 +45,6 @@ class Timing : public ::testing::Test {
                          reading.involuntary_switches = switches_;
                          return reading;
                        },
-                       std::move(filter),
                        monitor_,
                        pace_);
   }
@@ -253,15 +252,6 @@ TEST_F(Timing, one_sample_is_unstable) {
   layer_timing.time(region, SamplingPlan{}, 1, result);
   EXPECT_EQ(result.outcome.kind, Outcome::Kind::kUnstable);
   EXPECT_EQ(result.outcome.reason, "only one sample within the budget");
-}
-
-TEST_F(Timing, the_filter_skips_rows) {
-  CostlyRegion region(now_, [](int) { return 1e-3; });
-  LayerTiming layer_timing = timing("impl=y");
-  Measurement result = row();
-  layer_timing.time(region, SamplingPlan{}, 1, result);
-  EXPECT_EQ(result.outcome.kind, Outcome::Kind::kSkipped);
-  EXPECT_TRUE(result.samples.empty());
 }
 
 }  // namespace

@@ -37,7 +37,7 @@ class Models : public ::testing::Test {
   std::vector<Execution> executed(BlockMonitor& monitor) {
     ScriptedBackend backend({variant_});
     LayerTiming timing(
-        backend.script.clock(), [] { return DisturbanceReading{}; }, "", &monitor);
+        backend.script.clock(), [] { return DisturbanceReading{}; }, &monitor);
     std::vector<Execution> result;
     ModelBenchmark(backend, timing, Bytes{1 << 20}, request_)
         .run([&](Execution execution) { result.push_back(std::move(execution)); },

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/bench/benchmark_program.hpp"
+
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <string_view>
+
+#include "harness/base/error.hpp"
+#include "harness/model/key/layer_spec.hpp"
+#include "runners/engine/bench/layer_benchmarks.hpp"
+
+namespace plumb {
+namespace {
+
+constexpr int kMaxThreads = 4096;
+constexpr std::string_view kBlank = " \t\r";
+
+int parse_threads(const std::string& text) {
+  int threads = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), threads);
+  if (error != std::errc() || end != text.data() + text.size() || threads < 1 ||
+      threads > kMaxThreads) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'--threads {}' is not a number from 1 to {}", text, kMaxThreads));
+  }
+  return threads;
+}
+
+/// Splits "--option=value" arguments, so that each option and each value stands alone.
+std::vector<std::string> split(std::span<const std::string> arguments) {
+  std::vector<std::string> parts;
+  for (const std::string& argument : arguments) {
+    const std::size_t equals = argument.find('=');
+    if (argument.starts_with("--") && equals != std::string::npos) {
+      parts.push_back(argument.substr(0, equals));
+      parts.push_back(argument.substr(equals + 1));
+    } else {
+      parts.push_back(argument);
+    }
+  }
+  return parts;
+}
+
+bool is_key(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  return text.starts_with('v') && colon != std::string_view::npos && colon > 1 &&
+         text.find_first_not_of("0123456789", 1) == colon;
+}
+
+std::string trimmed(const std::string& line) {
+  const std::size_t first = line.find_first_not_of(kBlank);
+  return first == std::string::npos ? std::string()
+                                    : line.substr(first, line.find_last_not_of(kBlank) - first + 1);
+}
+
+/// Adds a key in its canonical form, once.
+void add_key(std::vector<LayerKey>& keys, const std::string& text, const std::string& where) {
+  LayerKey key;
+  try {
+    key = to_key(parse_key({text}));
+  } catch (const Error& error) {
+    throw Error(error.kind(), where.empty() ? error.what() : where + ": " + error.what());
+  }
+  if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+    keys.push_back(std::move(key));
+  }
+}
+
+void read_keys(std::istream& stream, const std::string& name, std::vector<LayerKey>& keys) {
+  std::string line;
+  for (std::size_t number = 1; std::getline(stream, line); ++number) {
+    const std::string text = trimmed(line);
+    if (!text.empty() && !text.starts_with('#')) {
+      add_key(keys, text, fmt::format("{}:{}", name, number));
+    }
+  }
+  if (stream.bad() || !stream.eof()) {
+    throw Error(Error::Kind::kUser, fmt::format("'{}' cannot be read", name));
+  }
+}
+
+/// Shows in the report's context what identifies a series.
+void describe(const Backend& backend, int threads) {
+  for (const auto& [name, value] : backend.describe().identity) {
+    benchmark::AddCustomContext(name, value);
+  }
+  benchmark::AddCustomContext("threads", std::to_string(threads));
+}
+
+}  // namespace
+
+BenchmarkArguments parse_benchmark_arguments(std::span<const std::string> arguments) {
+  BenchmarkArguments result;
+  std::string option;  // whose value comes next
+  const auto check_value = [&option] {
+    if (!option.empty() && option != kLayersOption) {
+      throw Error(Error::Kind::kUser, fmt::format("'{}' needs a value", option));
+    }
+  };
+  for (const std::string& part : split(arguments)) {
+    if (part.starts_with("--")) {
+      check_value();
+      option = part;
+      if (option != kLayersOption && option != "--library" && option != "--threads") {
+        throw Error(Error::Kind::kUser,
+                    fmt::format("'{}' is no option here; there are --layers, --library, --threads "
+                                "and those of Google Benchmark (--benchmark_…)",
+                                part));
+      }
+    } else if (option == kLayersOption) {
+      result.layers.push_back(part);
+    } else if (option == "--library") {
+      result.setup.libraries.emplace_back(part);
+      option.clear();
+    } else if (option == "--threads") {
+      result.setup.threads = parse_threads(part);
+      option.clear();
+    } else {
+      throw Error(Error::Kind::kUser, fmt::format("'{}' belongs to no option", part));
+    }
+  }
+  check_value();
+  if (result.layers.empty()) {
+    throw Error(Error::Kind::kUser,
+                "'--layers' needs layer keys, or files with a key on each line ('-' is standard "
+                "input)");
+  }
+  return result;
+}
+
+std::vector<LayerKey> read_layer_keys(std::span<const std::string> texts) {
+  std::vector<LayerKey> keys;
+  for (const std::string& text : texts) {
+    if (is_key(text)) {
+      add_key(keys, text, "");
+    } else if (text == "-") {
+      read_keys(std::cin, "standard input", keys);
+    } else if (std::ifstream file(text); file) {
+      read_keys(file, text, keys);
+    } else {
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("'{}' is no layer key ('v1:conv;in=…') and no file that can be read", text));
+    }
+  }
+  if (keys.empty()) {
+    throw Error(Error::Kind::kUser, "'--layers' was given no key");
+  }
+  return keys;
+}
+
+int run_benchmark_program(const OpenBackend& open, std::span<const char* const> arguments) {
+  std::vector<std::string> texts(arguments.begin(), arguments.end());
+  std::vector<char*> list;
+  for (std::string& text : texts) {
+    list.push_back(text.data());
+  }
+  list.push_back(nullptr);
+  int count = static_cast<int>(texts.size());
+  benchmark::Initialize(&count, list.data());  // takes its own options out
+  const std::vector<std::string> rest(list.begin() + 1, list.begin() + count);
+  BenchmarkArguments asked = parse_benchmark_arguments(rest);
+  const std::vector<LayerKey> keys = read_layer_keys(asked.layers);
+  Backend& backend = open(asked.setup);
+  describe(backend, asked.setup.threads);
+  LayerBenchmarks layers(backend);
+  for (const LayerKey& key : keys) {
+    layers.add(key);
+  }
+  const std::size_t ran = benchmark::RunSpecifiedBenchmarks();
+  benchmark::ClearRegisteredBenchmarks();
+  benchmark::Shutdown();
+  if (ran == 0) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'--benchmark_filter={}' leaves no benchmark of these layers",
+                            benchmark::GetBenchmarkFilter()));
+  }
+  return 0;
+}
+
+}  // namespace plumb

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/worker/protocol/backend.hpp"
+#include "harness/worker/protocol/worker_setup.hpp"
+
+namespace plumb {
+
+/// Arguments of a worker that somebody starts by hand to benchmark layers, without those of Google
+/// Benchmark.
+struct BenchmarkArguments {
+  WorkerSetup setup;
+  std::vector<std::string> layers;  ///< keys, files with a key on each line, or "-"
+};
+
+/// Option that starts run_benchmark_program(), and the lines of a worker's help on it.
+inline constexpr const char* kLayersOption = "--layers";
+inline constexpr const char* kBenchmarkUsage =
+    "  --layers FILE|KEY…      run layers as benchmarks of Google Benchmark. KEY is a layer key, "
+    "and "
+    "FILE has\n"
+    "                          one on each line ('-' is standard input). With it:\n"
+    "    --benchmark_filter=REGEX, --benchmark_repetitions=N, --benchmark_format=json …\n"
+    "                          the options of Google Benchmark; names are KEY/VARIANT\n"
+    "    --library FILE        a library to load instead of the default stack's, in order\n"
+    "    --threads N           threads of the library; 1 unless given\n";
+
+/// Reads the arguments after the program's name. Throws Error{kUser} that names a wrong one.
+[[nodiscard]] BenchmarkArguments parse_benchmark_arguments(std::span<const std::string> arguments);
+
+/// Reads keys: each text is a key, or a file with a key on each line. Empty lines and those that
+/// begin with '#' are left out, and a key counts once. Throws Error{kUser} that names the line.
+[[nodiscard]] std::vector<LayerKey> read_layer_keys(std::span<const std::string> texts);
+
+/// Factory of the backend for a setup. The backend outlives the program.
+using OpenBackend = std::function<Backend&(const WorkerSetup&)>;
+
+/// Runs layers as benchmarks and reports them on standard output, as Google Benchmark's options
+/// say. The backend's identity is part of the context. Returns the exit status. Throws Error{kUser}
+/// for wrong arguments and for a filter that leaves nothing.
+int run_benchmark_program(const OpenBackend& open, std::span<const char* const> arguments);
+
+}  // namespace plumb

@@ -43,7 +43,7 @@ std::string user_name() {
 /// is not finished.
 RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& options, Store& store) {
   RunOptions run;
-  run.suite = options.run;
+  run.choice.suite = options.run;
   run.reuse = "never";
   ResolvedSuite suite = requested_suite(context.models, run);
   const std::vector<PlannedModel> models = prepare_models(context.models, suite);

@@ -18,7 +18,7 @@
 #include "harness/base/json_text.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/run_options.hpp"
+#include "harness/cli/suite_choice.hpp"
 #include "harness/importers/imported_run.hpp"
 #include "harness/importers/key_mapping.hpp"
 #include "harness/importers/result_files.hpp"
@@ -112,10 +112,8 @@ std::map<std::string, RunId> imported_runs(const Store& store, const std::string
 
 /// Returns the models whose layers the rows are, as a run keeps them to compute bounds.
 std::string resolved_models(const ModelSource& source, const ImportOptions& wanted) {
-  RunOptions options;
-  options.suite = wanted.suite;
-  options.models = wanted.models;
-  const ResolvedSuite resolved = requested_suite(source, options);
+  const ResolvedSuite resolved =
+      chosen_suite(source, {.suite = wanted.suite, .models = wanted.models});
   return suite_for_store(resolved, load_models(source, resolved, {}));
 }
 

@@ -12,12 +12,12 @@
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/gate.hpp"
-#include "harness/cli/option_checks.hpp"
 #include "harness/cli/run_options.hpp"
 #include "harness/rewrite/quantized_graph.hpp"
 #include "harness/session/host/user_paths.hpp"
 #include "harness/session/run/scenario_loads.hpp"
 #include "harness/session/stored/run_analysis.hpp"
+#include "harness/session/work/layer_filter.hpp"
 #include "harness/session/work/suite_models.hpp"
 #include "reporting/content/run/documents.hpp"
 
@@ -37,16 +37,27 @@ void warn_of_missing(const RunReport& report) {
   }
 }
 
+/// Says what a selection of layers leaves. Throws Error{kUser} if that is nothing.
+void check_selection(const ResolvedSuite& suite, std::span<const PlannedModel> models) {
+  if (!suite.selection.empty()) {
+    const SelectedLayers count = selected_layers(models, suite);
+    spdlog::info("{} of {} unique layers are selected; no model is executed end to end",
+                 count.selected,
+                 count.all);
+  }
+}
+
 void measure(CommandContext& context, RunOptions options) {
   ResolvedSuite suite = requested_suite(context.models, options);
   if (!options.shard.empty()) {
     static_cast<void>(parse_shard(options.shard));
   }
-  if (options.only != "layers") {
+  if (!options.is_of_layers()) {
     check_loads(suite);
   }
   const std::size_t wanted = suite.models.size();
   const std::vector<PlannedModel> models = prepare_models(context.models, suite);
+  check_selection(suite, models);
   const auto store = open_store(context.store_url());
   if (options.stacks.empty()) {
     options.stacks = {"default"};
@@ -64,13 +75,13 @@ void measure(CommandContext& context, RunOptions options) {
     cut = cut || (outcome.budget_ended && outcome.state == RunState::kInterrupted);
     reports.push_back(analyze_run({*store, context.models}, store->find_run(outcome.run), {}));
     store_analysis(*store, reports.back());
-    if (context.exit_status == 0 && options.only != "layers" && !context.stop.load()) {
+    if (context.exit_status == 0 && !options.is_of_layers() && !context.stop.load()) {
       context.exit_status = exit_status_of(loads_of(*store, outcome.run));
     }
     if (!context.json) {
       write_bounds(reports.back(), OutputMode::kText, std::cout);
     }
-    if (options.only != "layers" && options.loads.scenarios.empty()) {
+    if (!options.is_of_layers() && options.loads.scenarios.empty()) {
       warn_of_missing(reports.back());
     }
     if (context.stop.load()) {
@@ -97,10 +108,7 @@ void add_run(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<RunOptions>();
   CLI::App* const run =
       app.add_subcommand("run", "measure a suite, bound its models, store everything");
-  run->add_option("SUITE",
-                  options->suite,
-                  "a path or an installed name, such as suites/quick.toml; may be left out with "
-                  "--model");
+  add_suite_choice(*run, options->choice);
   run->add_option("--stack",
                   options->stacks,
                   "library versions to run with; may be repeated; default: 'default'");
@@ -113,23 +121,15 @@ void add_run(CLI::App& app, CommandContext& context) {
                 options->resume,
                 "go on with the newest unfinished run of this suite, if there is one");
   run->add_option("--shard", options->shard, "I/N: this machine's part of the layers");
-  run->add_option(
-      "--model",
-      options->models,
-      "only this model of the suite; without a suite, a built-in name or an .onnx file; may be "
-      "repeated");
-  CLI::Option* const batch =
-      run->add_option(
-             "--batch",
-             options->batch,
-             "batch of the models of --model, without a suite; default: what a file fixes, "
-             "and 1 where it is open")
-          ->check(positive_number());
-  run->add_option("--rebatch",
-                  options->rebatch,
-                  "as --batch, and rewrites the first dimension of inputs that a file fixes")
-      ->check(positive_number())
-      ->excludes(batch);
+  run->add_option("--layer",
+                  options->layers,
+                  "only layers whose name, operator or key matches, such as 'Conv*'; models are "
+                  "not executed end to end; may be repeated")
+      ->allow_extra_args(false);
+  run->add_option("--exclude",
+                  options->excluded,
+                  "no layers whose name, operator or key matches; as --layer; may be repeated")
+      ->allow_extra_args(false);
   run->add_option("--cache", options->cache, "only this cache mode: none, weights or all");
   run->add_option("--only", options->only, "layers, or models end to end; default: both")
       ->check(CLI::IsMember({"layers", "models"}));

@@ -6,21 +6,20 @@
 
 #include "harness/base/json_text.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/session/host/user_paths.hpp"
-#include "harness/session/work/suite_models.hpp"
+#include "harness/cli/suite_choice.hpp"
 
 namespace plumb {
 
 void add_suite(CLI::App& app, CommandContext& context) {
   CLI::App* const suite = app.add_subcommand("suite", "look at suites");
   suite->require_subcommand(1);
-  const auto name = std::make_shared<std::string>();
+  const auto choice = std::make_shared<SuiteChoice>();
   CLI::App* const show =
       suite->add_subcommand("show", "the suite as it runs: every default explicit");
-  show->add_option("SUITE", *name, "a path or an installed name")->required();
+  add_suite_choice(*show, *choice);
   // The resolved suite is JSON with and without --json.
-  show->callback([&context, name] {
-    const ResolvedSuite resolved = resolve_suite(context.models, read_suite(find_suite(*name)));
+  show->callback([&context, choice] {
+    const ResolvedSuite resolved = chosen_suite(context.models, *choice);
     nlohmann::json document = nlohmann::json::parse(to_json(resolved));
     document["schema_version"] = 1;
     if (!resolved.exclusions.empty()) {

@@ -3,54 +3,37 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/base/error.hpp"
-#include "harness/session/host/user_paths.hpp"
-#include "harness/session/work/suite_models.hpp"
 
 namespace plumb {
 namespace {
 
-/// Makes a suite of models alone: names of the zoo, or paths relative to the working folder.
-SuiteSpec suite_of(const RunOptions& options) {
-  SuiteSpec spec;
-  spec.file = std::filesystem::current_path() / "models.toml";
-  spec.name = "models";
-  if (options.rebatch || options.batch) {
-    spec.defaults.batch = {options.rebatch ? *options.rebatch : *options.batch};
+/// Returns the layers that are chosen. Throws Error{kUser} where others than layers are measured.
+LayerSelection selection_of(const RunOptions& options) {
+  LayerSelection selection{.wanted = options.layers, .excluded = options.excluded};
+  if (!selection.empty() && (options.only == "models" || !options.loads.scenarios.empty())) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("'--{}' chooses layers, and '--{}' executes whole models: leave one "
+                            "of them out",
+                            selection.wanted.empty() ? "exclude" : "layer",
+                            options.only == "models" ? "only models" : "scenario"));
   }
-  for (const std::string& model : options.models) {
-    SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
-    if (std::filesystem::path(model).extension() == ".onnx") {
-      entry.path = model;
-      entry.rebatch = options.rebatch.has_value();
-    } else {
-      entry.name = model;
-    }
-  }
-  return spec;
+  return selection;
 }
 
 }  // namespace
 
+bool RunOptions::is_of_layers() const {
+  return only == "layers" || !layers.empty() || !excluded.empty();
+}
+
 ResolvedSuite requested_suite(const ModelSource& models, const RunOptions& options) {
-  if (options.suite.empty() && options.models.empty()) {
-    throw Error(Error::Kind::kUser,
-                "say what to measure: a suite, such as suites/quick.toml, or --model and a "
-                "built-in name or an .onnx file");
-  }
-  if (!options.suite.empty() && (options.batch || options.rebatch)) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("'--{}' is for models without a suite: set 'batch' in suite '{}'",
-                            options.batch ? "batch" : "rebatch",
-                            options.suite));
-  }
-  ResolvedSuite suite = resolve_suite(
-      models, options.suite.empty() ? suite_of(options) : read_suite(find_suite(options.suite)));
+  ResolvedSuite suite = chosen_suite(models, options.choice);
+  suite.selection = selection_of(options);
   if (!options.reuse.empty()) {
     suite.reuse = parse_reuse(options.reuse);
   }
@@ -65,9 +48,6 @@ ResolvedSuite requested_suite(const ModelSource& models, const RunOptions& optio
     }
     suite.caches = {*cache};
   }
-  if (!options.suite.empty() && !options.models.empty()) {
-    keep_models(suite, options.models);
-  }
   apply(options.loads, suite);
   return suite;
 }
@@ -75,12 +55,12 @@ ResolvedSuite requested_suite(const ModelSource& models, const RunOptions& optio
 SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& stack) {
   SuiteRunOptions run;
   run.stack = stack;
-  run.command = {"plumb", "run", options.suite};
+  run.command = {"plumb", "run", options.choice.suite};
   run.shard = options.shard;
   run.layers = options.only != "models";
   // If scenarios were asked for, models are not executed by themselves.
-  run.models = options.only != "layers" && options.loads.scenarios.empty();
-  run.loads = options.only != "layers";
+  run.models = !options.is_of_layers() && options.loads.scenarios.empty();
+  run.loads = !options.is_of_layers();
   for (const std::string& mode : options.modes) {
     run.modes.push_back(execution_mode_from(mode));
   }

@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "harness/cli/baseline_check.hpp"
 #include "harness/cli/load_options.hpp"
+#include "harness/cli/suite_choice.hpp"
 #include "harness/session/run/suite_run.hpp"
 #include "harness/suite/suite.hpp"
 
@@ -16,9 +15,8 @@ namespace plumb {
 
 /// Options of `plumb run`. Texts are as given on the command line; empty: not given.
 struct RunOptions {
-  std::string suite;
+  SuiteChoice choice;
   std::vector<std::string> stacks;
-  std::vector<std::string> models;
   std::string reuse;
   std::string budget;
   std::string shard;
@@ -31,13 +29,15 @@ struct RunOptions {
   int threads = 1;
   std::size_t processes = 5;
   bool resume = false;
-  std::optional<std::int64_t> batch;    ///< of `models`, without a suite
-  std::optional<std::int64_t> rebatch;  ///< likewise, and of what a file fixes
+  std::vector<std::string> layers;    ///< patterns of those to measure; none: all
+  std::vector<std::string> excluded;  ///< patterns of those to leave out
+
+  /// Returns whether layers alone are measured, and no model end to end.
+  [[nodiscard]] bool is_of_layers() const;
 };
 
-/// Reads the suite that the options name, or makes one of the models that they name. What the
-/// options override is applied. Throws Error{kUser} if they name neither, or what they name cannot
-/// be read.
+/// Reads the suite that the options choose (chosen_suite()). What the options override is applied.
+/// Throws Error{kUser} for what they choose or override wrongly.
 [[nodiscard]] ResolvedSuite requested_suite(const ModelSource& models, const RunOptions& options);
 
 /// Returns how the suite is measured on one of the stacks. Throws Error{kUser} for a mode that is

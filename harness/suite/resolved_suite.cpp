@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
@@ -16,52 +15,25 @@
 namespace plumb {
 namespace {
 
-/// Most entries of a suite. No suite needs more, and a typing error in a range must not make a
-/// million.
-constexpr std::size_t kMaximumInstances = 10'000;
-
 [[noreturn]] void fail_at(const SuiteSpec& spec, int line, const std::string& problem) {
-  throw Error(Error::Kind::kUser, fmt::format("{}:{}: {}", spec.file.string(), line, problem));
+  throw Error(Error::Kind::kUser,
+              line == 0 ? problem : fmt::format("{}:{}: {}", spec.file.string(), line, problem));
 }
 
 [[noreturn]] void fail_size(const SuiteSpec& spec, int line) {
   fail_at(spec,
           line,
           fmt::format("the suite expands to more than {} entries: narrow a range or split it",
-                      kMaximumInstances));
+                      kMaxSuiteEntries));
 }
 
-/// Returns from, from × k, … or from, from + k, … up to `to`.
-std::vector<std::int64_t> expand(const SuiteSpec& spec,
-                                 int line,
-                                 const std::string& name,
-                                 const SuiteSpec::DimensionRange& range) {
-  const std::string& step = range.step;
-  std::int64_t amount = 0;
-  const char* const end = step.data() + step.size();
-  const bool times = step.starts_with('x');
-  const bool valid = (times || step.starts_with('+')) && step.size() > 1 &&
-                     std::from_chars(step.data() + 1, end, amount).ptr == end &&
-                     amount >= (times ? 2 : 1);
-  if (!valid) {
-    fail_at(spec,
-            line,
-            fmt::format("step '{}' of dim.{} must be x and a factor of at least 2, or + and an "
-                        "increment of at least 1, such as \"x2\" or \"+64\"",
-                        step.substr(0, 32),
-                        name));
-  }
-  std::vector<std::int64_t> values;
-  for (std::int64_t value = range.from;;) {
-    values.push_back(value);
-    if (values.size() > kMaximumInstances) {
-      fail_size(spec, line);
-    }
-    const bool last = times ? value > range.to / amount : amount > range.to - value;
-    if (last) {
-      return values;
-    }
-    value = times ? value * amount : value + amount;
+/// Does something for an entry. Its errors get the file and line of the entry.
+template <typename Function>
+auto at_line(const SuiteSpec& spec, int line, const Function& function) {
+  try {
+    return function();
+  } catch (const Error& error) {
+    fail_at(spec, line, error.what());
   }
 }
 
@@ -72,10 +44,11 @@ std::vector<std::map<std::string, std::int64_t>> combinations(const SuiteSpec& s
   for (const auto& [name, ranges] : entry.dims) {
     std::vector<std::int64_t> values;
     for (const auto& range : ranges) {
-      const auto more = expand(spec, entry.line, name, range);
+      const auto more =
+          at_line(spec, entry.line, [&, &axis = name] { return expand(range, "dim." + axis); });
       values.insert(values.end(), more.begin(), more.end());
     }
-    if (all.size() * values.size() > kMaximumInstances) {
+    if (all.size() * values.size() > kMaxSuiteEntries) {
       fail_size(spec, entry.line);
     }
     std::vector<std::map<std::string, std::int64_t>> longer;
@@ -161,7 +134,7 @@ void add_models(const SuiteSpec& spec,
     model.name = *entry.name;
   }
   const auto all = combinations(spec, entry);
-  if (suite.models.size() + batches.size() * dtypes.size() * all.size() > kMaximumInstances) {
+  if (suite.models.size() + batches.size() * dtypes.size() * all.size() > kMaxSuiteEntries) {
     fail_size(spec, entry.line);
   }
   for (const std::int64_t batch : batches) {
@@ -171,11 +144,7 @@ void add_models(const SuiteSpec& spec,
         model.dtype = dtype;
         model.dims = dims;
         if (complete) {
-          try {
-            complete(model);
-          } catch (const Error& error) {
-            fail_at(spec, entry.line, error.what());
-          }
+          at_line(spec, entry.line, [&] { complete(model); });
         }
         if (!seen.insert({model.name, batch, dtype, model.dims}).second) {
           fail_at(spec,
@@ -196,7 +165,7 @@ void add_layers(const SuiteSpec& spec, const SuiteSpec::LayersEntry& entry, Reso
     suite.layers.push_back(
         {.key = std::move(row.key), .count = row.count, .file = path_text(entry.file)});
   }
-  if (suite.layers.size() > kMaximumInstances) {
+  if (suite.layers.size() > kMaxSuiteEntries) {
     fail_size(spec, entry.line);
   }
 }
@@ -268,6 +237,10 @@ std::string to_json(const ResolvedSuite& suite) {
                 {"cache", Json::array()},
                 {"models", Json::array()},
                 {"layers", Json::array()}};
+  if (!suite.selection.empty()) {
+    document["selection"] =
+        Json{{"layers", suite.selection.wanted}, {"exclude", suite.selection.excluded}};
+  }
   if (suite.budget) {
     document["budget_seconds"] = suite.budget->count();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "harness/model/key/layer_key.hpp"
 #include "harness/results/exclusion.hpp"
 #include "harness/results/measurement.hpp"
+#include "harness/suite/extent_range.hpp"
 #include "harness/suite/scenario_limits.hpp"
 
 namespace plumb {
@@ -33,6 +35,9 @@ struct ReusePolicy {
 /// Error{kUser}.
 [[nodiscard]] Seconds parse_duration(std::string_view text);
 
+/// Element types that a suite may ask for.
+inline constexpr std::array<std::string_view, 5> kSuiteDtypes{"f32", "bf16", "f16", "f64", "int8"};
+
 /// Suite as written: only what the file says, with line numbers for messages.
 struct SuiteSpec {
   struct Defaults {
@@ -41,20 +46,15 @@ struct SuiteSpec {
     std::optional<std::vector<std::string>> cache;
     std::optional<std::vector<std::string>> scenario;
   };
-  struct DimensionRange {  ///< 128, or {from, to, step = "x2" | "+64"}
-    std::int64_t from = 0;
-    std::int64_t to = 0;
-    std::string step;
-  };
   struct ModelEntry {
-    int line = 0;
+    int line = 0;  ///< 0: of no file
     std::optional<std::string> name;
     std::optional<std::filesystem::path> path;
     bool rebatch = false;  ///< of a file: the batch replaces first dimensions that it fixes
     Defaults overrides;
-    std::map<std::string, std::vector<DimensionRange>> dims;  ///< dim.sequence = [128, 384]
-    std::map<std::string, ScenarioLimits> limits;             ///< [model.server], by scenario
-    std::map<std::string, ScenarioSettings> settings;         ///< likewise
+    std::map<std::string, std::vector<ExtentRange>> dims;  ///< dim.sequence = [128, 384]
+    std::map<std::string, ScenarioLimits> limits;          ///< [model.server], by scenario
+    std::map<std::string, ScenarioSettings> settings;      ///< likewise
     std::optional<std::string> note;
   };
   struct LayersEntry {
@@ -76,6 +76,14 @@ struct SuiteSpec {
 /// Reads a suite file. Unknown keys are errors that name the line and the nearest known key. Throws
 /// Error{kUser}: "suites/mine.toml:7: unknown key 'dtyp' in [defaults]; did you mean 'dtype'?".
 [[nodiscard]] SuiteSpec read_suite(const std::filesystem::path& file);
+
+/// Choice of a suite's layers by patterns, in which '*' stands for any characters.
+struct LayerSelection {
+  std::vector<std::string> wanted{};    ///< none: all layers
+  std::vector<std::string> excluded{};  ///< of the wanted ones
+
+  [[nodiscard]] bool empty() const { return wanted.empty() && excluded.empty(); }
+};
 
 /// Suite with every default explicit and every range expanded. This is what runs. It can be printed
 /// as JSON, and is hashed.
@@ -105,6 +113,7 @@ struct ResolvedSuite {
   std::vector<CacheMode> caches{CacheMode::kNone, CacheMode::kWeights};
   std::vector<Model> models;
   std::vector<LayerEntry> layers;
+  LayerSelection selection;           ///< part of the JSON where it is not empty
   std::vector<Exclusion> exclusions;  ///< no part of the JSON: they change nothing that is measured
 };
 

@@ -10,39 +10,15 @@
 namespace plumb {
 namespace {
 
-constexpr std::int64_t kMaximumBatch = 1'000'000;
-constexpr std::int64_t kMaximumExtent = std::int64_t{1} << 40U;
 constexpr std::int64_t kMaximumVersion = 1'000'000'000;
-constexpr std::array<std::string_view, 5> kDtypes{"f32", "bf16", "f16", "f64", "int8"};
 constexpr std::array<std::string_view, 3> kCaches{"none", "weights", "all"};
 constexpr std::array<std::string_view, 5> kScenarios{
     "single_stream", "multi_stream", "server", "interactive", "offline"};
 
-using Path = std::filesystem::path;
-
 void read_lists(TomlSection& section, SuiteSpec::Defaults& lists) {
-  lists.batch = section.integers("batch", 1, kMaximumBatch);
-  lists.dtype = section.choices("dtype", kDtypes);
+  lists.batch = section.integers("batch", 1, kMaxBatch);
+  lists.dtype = section.choices("dtype", kSuiteDtypes);
   lists.scenario = section.choices("scenario", kScenarios);
-}
-
-SuiteSpec::DimensionRange read_range(TomlSection& section,
-                                     const std::string& name,
-                                     const toml::node& node,
-                                     const Path& file) {
-  if (!node.is_table()) {
-    const std::int64_t extent = section.integer_of("dim." + name, node, 1, kMaximumExtent);
-    return {.from = extent, .to = extent, .step = "x2"};
-  }
-  TomlSection range(file, *node.as_table(), "dim." + name);
-  const auto from = range.integer("from", 1, kMaximumExtent);
-  const auto to = range.integer("to", 1, kMaximumExtent);
-  const auto step = range.text("step");
-  range.finish();
-  if (!from || !to || *to < *from) {
-    range.fail(fmt::format("dim.{} needs 'from' and 'to', and 'to' must not be less", name));
-  }
-  return {.from = *from, .to = *to, .step = step.value_or("x2")};
 }
 
 std::optional<Seconds> read_duration(TomlSection& section, std::string_view key) {
@@ -60,12 +36,12 @@ ScenarioLimits read_limits(TomlSection& section) {
 }
 
 ScenarioSettings read_settings(TomlSection& section) {
-  constexpr std::int64_t kMaxBatch = 1 << 20;
+  constexpr std::int64_t kMaxLoadBatch = 1 << 20;
   constexpr std::int64_t kMaxLanes = 1024;
   ScenarioSettings settings{.duration = read_duration(section, "duration"),
                             .minimum_duration = read_duration(section, "minimum_duration"),
                             .target_rate = section.real("target_rate", 0, 1e9),
-                            .maximum_batch = section.integer("maximum_batch", 1, kMaxBatch),
+                            .maximum_batch = section.integer("maximum_batch", 1, kMaxLoadBatch),
                             .batch_timeout = read_duration(section, "batch_timeout"),
                             .lanes = section.integer("lanes", 1, kMaxLanes)};
   if (settings.duration && settings.minimum_duration) {
@@ -74,7 +50,7 @@ ScenarioSettings read_settings(TomlSection& section) {
   return settings;
 }
 
-SuiteSpec::ModelEntry read_model_entry(TomlSection& section, const Path& file) {
+SuiteSpec::ModelEntry read_model_entry(TomlSection& section) {
   SuiteSpec::ModelEntry model;
   model.line = section.line();
   model.name = section.text("name");
@@ -97,17 +73,7 @@ SuiteSpec::ModelEntry read_model_entry(TomlSection& section, const Path& file) {
     });
   }
   section.entries("dim", [&](const std::string& name, const toml::node& node) {
-    auto& ranges = model.dims[name];
-    if (const toml::array* list = node.as_array()) {
-      for (const toml::node& element : *list) {
-        ranges.push_back(read_range(section, name, element, file));
-      }
-    } else {
-      ranges.push_back(read_range(section, name, node, file));
-    }
-    if (ranges.empty()) {
-      section.fail(node, fmt::format("'dim.{}' in [[model]] is an empty list", name));
-    }
+    model.dims[name] = section.ranges_of("dim." + name, node, kMaxExtent);
   });
   return model;
 }
@@ -152,7 +118,7 @@ SuiteSpec read_suite(const std::filesystem::path& file) {
     spec.defaults.cache = section.choices("cache", kCaches);
   });
   top.each("model",
-           [&](TomlSection& section) { spec.models.push_back(read_model_entry(section, file)); });
+           [&](TomlSection& section) { spec.models.push_back(read_model_entry(section)); });
   top.each("layers", [&](TomlSection& section) {
     const auto shapes = section.text("file");
     if (!shapes) {

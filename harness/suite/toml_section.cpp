@@ -240,6 +240,41 @@ std::int64_t TomlSection::integer_of(std::string_view key,
   return value->get();
 }
 
+ExtentRange TomlSection::range_of(const std::string& key,
+                                  const toml::node& node,
+                                  std::int64_t high) const {
+  if (!node.is_table()) {
+    const std::int64_t extent = integer_of(key, node, 1, high);
+    return {.from = extent, .to = extent, .step = "x2"};
+  }
+  TomlSection range(file_, *node.as_table(), key);
+  const auto from = range.integer("from", 1, high);
+  const auto to = range.integer("to", 1, high);
+  const auto step = range.text("step");
+  range.finish();
+  if (!from || !to || *to < *from) {
+    range.fail(fmt::format("{} needs 'from' and 'to', and 'to' must not be less", key));
+  }
+  return {.from = *from, .to = *to, .step = step.value_or("x2")};
+}
+
+std::vector<ExtentRange> TomlSection::ranges_of(const std::string& key,
+                                                const toml::node& node,
+                                                std::int64_t high) const {
+  const toml::array* const list = node.as_array();
+  if (list == nullptr) {
+    return {range_of(key, node, high)};
+  }
+  std::vector<ExtentRange> ranges;
+  for (const toml::node& element : *list) {
+    ranges.push_back(range_of(key, element, high));
+  }
+  if (ranges.empty()) {
+    fail(node, fmt::format("'{}' in {} is an empty list", key, name_));
+  }
+  return ranges;
+}
+
 void TomlSection::finish() const {
   for (const auto& [key, node] : table_) {
     const std::string_view name = key.str();

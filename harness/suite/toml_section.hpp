@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/suite/extent_range.hpp"
+
 namespace plumb {
 
 /// Parses a TOML file of at most 1 MiB. `what` names the file in messages: "suite". Throws
@@ -61,10 +63,19 @@ class TomlSection {
                                         std::int64_t low,
                                         std::int64_t high) const;
 
+  /// Reads 128, {from = 128, to = 1024, step = "x2"}, or a list of these. Without a step it is
+  /// "x2".
+  [[nodiscard]] std::vector<ExtentRange> ranges_of(const std::string& key,
+                                                   const toml::node& node,
+                                                   std::int64_t high) const;
+
   /// Refuses every key that no accessor has read, and names the nearest known one.
   void finish() const;
 
  private:
+  [[nodiscard]] ExtentRange range_of(const std::string& key,
+                                     const toml::node& node,
+                                     std::int64_t high) const;
   const toml::node* find(std::string_view key);
   [[nodiscard]] std::string text_of(std::string_view key, const toml::node& node) const;
   template <typename T>

@@ -265,7 +265,7 @@ class OwnModel(Command):
         models = self.run_file("--model", self.export(), "--model", "squeezenet1.1")["models"]
         self.assertEqual(sorted(model["model"] for model in models), ["mine", "squeezenet1.1"])
         self.assertTrue(all(model["measured_layers"] == model["total_layers"] for model in models))
-        self.assertEqual(self.json("runs")["runs"][0]["suite"], "models")
+        self.assertEqual(self.json("runs")["runs"][0]["suite"], "mine+squeezenet1.1")
 
     def test_what_is_missing_is_said(self):
         self.assertIn("--model", self.plumb("run", "--stack", "fake", expect=2).stderr)

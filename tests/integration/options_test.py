@@ -138,8 +138,10 @@ class Messages(Command):
 
     def test_a_number_above_0_has_no_range_of_309_digits(self):
         for option in ("--batch", "--rebatch"):
-            self.assertIn(f"{option}: '-1' is not a number above 0", self.error("run", "--model", "lenet", option, "-1"))
-            error = self.error("run", "--model", "lenet", option, "1e400")
+            self.assertIn(f"{option}: '-1' is no whole number", self.error("run", "--model", "lenet", option, "-1"))
+            self.assertIn(f"{option}: '1e400' is no whole number", self.error("run", "--model", "lenet", option, "1e400"))
+            self.assertIn(f"{option}: '-1' is not a number above 0", self.error("model", "show", "lenet", option, "-1"))
+            error = self.error("model", "show", "lenet", option, "1e400")
             self.assertIn(f"{option} = 1e400", error)
             self.assertLess(len(error), 200)
         self.assertIn("--target-rate: '-1' is not a number above 0", self.error("run", self.tiny(), "--scenario", "server", "--target-rate", "-1"))

@@ -51,7 +51,9 @@ void DimensionBinder::bind_input(const std::string& input, onnx::TypeProto& type
     if (!extent && !named && same != bound_.end()) {
       extent = same->second;
       batch_taken_ = batch_taken_ || (axis == 0 && extent == options_->batch);
-    } else if (axis == 0 && !named) {
+    } else if (axis == 0 && named) {
+      note_named_batch(input, *named);
+    } else if (axis == 0) {
       extent = bind_batch(input, name, extent);
     }
     extent = named ? named : extent;
@@ -90,10 +92,12 @@ std::optional<std::int64_t> DimensionBinder::bind_batch(const std::string& input
   const bool open = !fixed || *fixed < 0;
   if (!options_->batch) {
     if (open && options_->open_batch) {
-      notes_.push_back(fmt::format("the first dimension{} of input '{}' is open: it is set to {}",
-                                   name.empty() ? "" : fmt::format(" '{}'", name.substr(0, 200)),
-                                   input.substr(0, 200),
-                                   *options_->open_batch));
+      notes_.push_back(
+          fmt::format("the first dimension{} of input '{}' is open: it is set to {}; --batch N (in "
+                      "a suite: batch = N) sets another",
+                      name.empty() ? "" : fmt::format(" '{}'", name.substr(0, 200)),
+                      input.substr(0, 200),
+                      *options_->open_batch));
       return options_->open_batch;
     }
     return fixed;
@@ -115,6 +119,14 @@ std::optional<std::int64_t> DimensionBinder::bind_batch(const std::string& input
                                *fixed,
                                *options_->batch));
   return options_->batch;
+}
+
+void DimensionBinder::note_named_batch(const std::string& input, std::int64_t extent) {
+  if (extent == options_->batch) {
+    batch_taken_ = true;
+  } else if (options_->batch > 1 && contradiction_.empty()) {  // 1 is what a suite's defaults say
+    contradiction_ = fmt::format("--dim sets input '{}' to {}", input.substr(0, 200), extent);
+  }
 }
 
 void DimensionBinder::bind_value(onnx::TypeProto& type) const {

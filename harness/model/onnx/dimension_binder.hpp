@@ -48,12 +48,15 @@ class DimensionBinder {
                                          const std::string& name,
                                          std::optional<std::int64_t> fixed);
 
+  /// Notes that `--dim` sets the first dimension of an input, where `--batch` may say otherwise.
+  void note_named_batch(const std::string& input, std::int64_t extent);
+
   const ReadOptions* options_;
   std::map<std::string, std::int64_t> bound_;  ///< by the file's names
   std::set<std::string> seen_;
   std::optional<std::int64_t> replaced_batch_;
   bool batch_taken_ = false;   ///< some first dimension is open, or is the batch already
-  std::string contradiction_;  ///< the first input that is fixed at another extent
+  std::string contradiction_;  ///< the first input that has another extent
   std::vector<std::string> notes_;
 };
 

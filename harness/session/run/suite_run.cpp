@@ -47,7 +47,7 @@ class SuiteRun {
     const Seconds start = steady_time();
     std::vector<WorkItem> items;
     if (options_.layers) {
-      items = work_items(models_, suite_.layers, suite_.caches, shard);
+      items = work_items(models_, suite_.layers, suite_.caches, shard, suite_.selection);
     }
     const std::size_t wanted = items.size();
     items = without_measured(std::move(items), context_.store.measurements(session_.id()));

@@ -30,18 +30,39 @@ std::string without_folder(const std::string& path) {
   return path.starts_with('/') ? path.substr(path.rfind('/') + 1) : path;
 }
 
-/// Returns the file of a run's model, or its name if it has none.
-std::string file_or_name(const RunHeader& run, const std::string& model) {
-  const auto document = nlohmann::json::parse(run.resolved_suite, nullptr, false);
-  if (document.is_object() && document.contains("graphs")) {
-    for (const auto& entry : document["graphs"]) {
-      if (entry.value("model", "") == model && entry.contains("path") &&
-          entry["path"].is_string()) {
-        return without_folder(entry["path"].get<std::string>());
+/// Returns what a run's suite says of a model in a list, by the member that has its name.
+nlohmann::json entry_of(const nlohmann::json& suite,
+                        const char* list,
+                        const char* name,
+                        const std::string& model) {
+  if (suite.is_object() && suite.contains(list)) {
+    for (const auto& entry : suite[list]) {
+      if (entry.value(name, "") == model) {
+        return entry;
       }
     }
   }
-  return model;
+  return nlohmann::json::object();
+}
+
+/// Returns the options that choose a model that was measured without a suite.
+std::string model_options(const RunHeader& run, const ModelInstance& instance) {
+  const auto suite = nlohmann::json::parse(run.resolved_suite, nullptr, false);
+  const auto graph = entry_of(suite, "graphs", "model", instance.model);
+  const auto model = entry_of(suite, "models", "name", instance.model);
+  const bool is_file = graph.contains("path") && graph["path"].is_string();
+  std::string text =
+      " --model " +
+      shell_word(is_file ? without_folder(graph["path"].get<std::string>()) : instance.model);
+  const bool rebatch = model.value("rebatch", false);
+  if (instance.batch != 1 || rebatch) {
+    text += fmt::format(" --{} {}", rebatch ? "rebatch" : "batch", instance.batch);
+  }
+  text += instance.dtype == "f32" ? "" : " --dtype " + shell_word(instance.dtype);
+  for (const auto& [name, extent] : instance.dims) {
+    text += " --dim " + shell_word(fmt::format("{}={}", name, extent));
+  }
+  return text;
 }
 
 std::string threads_option(const RunHeader& run, std::string_view mode) {
@@ -65,8 +86,7 @@ std::string enabling_command(const RunHeader& run,
     command += fmt::format(
         " {} --model {}", shell_word(without_folder(suite)), shell_word(instance.model));
   } else {
-    command += " --model " + shell_word(file_or_name(run, instance.model));
-    command += instance.batch == 1 ? "" : fmt::format(" --batch {}", instance.batch);
+    command += model_options(run, instance);
   }
   command += run.stack == "default" ? "" : " --stack " + shell_word(run.stack);
   return command + threads_option(run, mode) + fmt::format(" --mode {}", mode);

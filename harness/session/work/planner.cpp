@@ -13,6 +13,7 @@
 #include "harness/base/error.hpp"
 #include "harness/base/hash64.hpp"
 #include "harness/rewrite/rewrite.hpp"
+#include "harness/session/work/layer_filter.hpp"
 
 namespace plumb {
 namespace {
@@ -122,20 +123,26 @@ Shard parse_shard(std::string_view text) {
 std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
                                  std::span<const ResolvedSuite::LayerEntry> layers,
                                  std::span<const CacheMode> caches,
-                                 const Shard& shard) {
+                                 const Shard& shard,
+                                 const LayerSelection& selection) {
+  const LayerFilter filter(selection);
   Items collected;
   for (const PlannedModel& model : models) {
     for (const Layer& layer : model.graph.layers) {
-      if (layer.role == Layer::Role::kCompute) {
+      if (layer.role == Layer::Role::kCompute && filter.keeps(layer)) {
         collected.add(layer.key, weight_of(layer.cost), 1);
       }
     }
     for (const Match& match : worthwhile_matches(model.graph)) {
-      collected.add(match.key, weight_of(match.cost), 1);
+      if (filter.keeps(model.graph, match)) {
+        collected.add(match.key, weight_of(match.cost), 1);
+      }
     }
   }
   for (const ResolvedSuite::LayerEntry& entry : layers) {
-    collected.add(entry.key, weight_of(cost_of(parse_key(entry.key))), entry.count);
+    if (filter.keeps(entry.key)) {
+      collected.add(entry.key, weight_of(cost_of(parse_key(entry.key))), entry.count);
+    }
   }
 
   std::vector<WorkItem> items = collected.take();

@@ -30,10 +30,12 @@ struct Shard {
 /// Lists every key that the suite needs, once: plain layers, fused keys of rewrites, and listed
 /// layers. The heaviest come first, so that a budget that ends early has measured what matters
 /// most. A key belongs to exactly one shard, by a hash that is stable over machines. Deterministic.
+/// `selection` leaves layers out, and fused forms with them (LayerFilter).
 [[nodiscard]] std::vector<WorkItem> work_items(std::span<const PlannedModel> models,
                                                std::span<const ResolvedSuite::LayerEntry> layers,
                                                std::span<const CacheMode> caches,
-                                               const Shard& shard);
+                                               const Shard& shard,
+                                               const LayerSelection& selection = {});
 
 /// Removes the cache modes that `rows` settles, and the items that have none left. A finished
 /// measurement settles a cache mode, and so does a final refusal.

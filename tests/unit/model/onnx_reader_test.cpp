@@ -175,12 +175,26 @@ TEST(OnnxReader, says_what_an_open_batch_was_set_to) {
   const Graph graph = graph_of_text(text, 17, {.open_batch = 1});
   EXPECT_THAT(graph.layers[0].key.text, HasSubstr("in=f32[1,4]"));
   EXPECT_THAT(graph.layers[1].key.text, HasSubstr("in=f32[2]"));
-  EXPECT_THAT(graph.notes,
-              ElementsAre("the first dimension 'N' of input 'x' is open: it is set to 1"));
+  EXPECT_THAT(
+      graph.notes,
+      ElementsAre("the first dimension 'N' of input 'x' is open: it is set to 1; --batch N (in a "
+                  "suite: batch = N) sets another"));
   const Graph asked = graph_of_text(text, 17, {.batch = 8});  // leaves w, which is fixed
   EXPECT_THAT(asked.layers[0].key.text, HasSubstr("in=f32[8,4]"));
   EXPECT_THAT(asked.layers[1].key.text, HasSubstr("in=f32[2]"));
   EXPECT_THAT(asked.notes, IsEmpty());
+}
+
+TEST(OnnxReader, refuses_a_batch_that_a_named_dimension_contradicts) {
+  const char* text = "g (float[N,4] x) => (y) { y = Relu(x) }";
+  EXPECT_THAT(
+      error_of_text(text, 17, {.batch = 8, .dims = {{"N", 4}}}),
+      AllOf(HasSubstr("a batch of 8 is asked for"), HasSubstr("--dim sets input 'x' to 4")));
+  const ReadOptions same{.batch = 8, .dims = {{"N", 8}}};
+  EXPECT_THAT(graph_of_text(text, 17, same).layers[0].key.text, HasSubstr("in=f32[8,4]"));
+  const ReadOptions other{.batch = 8, .dims = {{"S", 4}}};  // of an input that is no batch
+  const char* two = "g (float[S,4] x, float[N,4] w) => (y, z) { y = Relu(x) z = Relu(w) }";
+  EXPECT_THAT(graph_of_text(two, 17, other).layers[0].key.text, HasSubstr("in=f32[4,4]"));
 }
 
 TEST(OnnxReader, lets_a_fixed_reshape_follow_the_batch) {

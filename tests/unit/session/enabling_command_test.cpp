@@ -27,5 +27,17 @@ TEST(EnablingCommand, names_the_file_and_the_batch_of_a_model_without_a_suite) {
             "plumb run --model lenet --mode bf16");
 }
 
+TEST(EnablingCommand, names_the_type_and_the_axes_of_a_model_without_a_suite) {
+  RunHeader run;
+  run.command = {"plumb", "run", ""};
+  run.stack = "default";
+  run.resolved_suite =
+      R"({"graphs":[{"model":"mine","path":"/m/mine.onnx"}],"models":[{"name":"mine","rebatch":true}]})";
+  EXPECT_EQ(
+      enabling_command(run, {"mine", 1, "bf16", {{"input ids.1", 8}, {"sequence", 384}}}, "fusion"),
+      "plumb run --model mine.onnx --rebatch 1 --dtype bf16 --dim 'input ids.1=8' --dim "
+      "sequence=384 --mode fusion");
+}
+
 }  // namespace
 }  // namespace plumb

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "harness/model/graph/graph.hpp"
+#include "harness/rewrite/rewrite.hpp"
+#include "harness/session/work/planner.hpp"
+#include "harness/suite/suite.hpp"
+
+namespace plumb {
+
+/// Filter of layers by the patterns of a selection.
+///
+/// A pattern is compared with a layer's name, its operator as in the file ("Conv") and as in the
+/// key ("conv"), and its key. Operators are compared without regard to capitals.
+class LayerFilter {
+ public:
+  /// Keeps a reference to the selection.
+  explicit LayerFilter(const LayerSelection& selection) : selection_(selection) {}
+
+  [[nodiscard]] bool keeps(const Layer& layer) const;
+  /// Returns whether a key that a suite lists is kept.
+  [[nodiscard]] bool keeps(const LayerKey& key) const;
+  /// Returns whether a fused form is kept: all its layers are, or its own key is wanted. A form
+  /// with an excluded layer is not.
+  [[nodiscard]] bool keeps(const Graph& graph, const Match& match) const;
+
+ private:
+  const LayerSelection& selection_;
+};
+
+/// Numbers of keys to measure with a selection and without one.
+struct SelectedLayers {
+  std::size_t selected = 0;
+  std::size_t all = 0;
+};
+
+/// Counts what a suite's selection leaves. Throws Error{kUser}, with the operators that there are,
+/// for a wanted pattern that no layer matches, and if nothing is left.
+[[nodiscard]] SelectedLayers selected_layers(std::span<const PlannedModel> models,
+                                             const ResolvedSuite& suite);
+
+}  // namespace plumb

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "harness/cli/suite_choice.hpp"
+
+#include <gmock/gmock.h>
+
+#include <CLI/CLI.hpp>
+
+#include "harness/base/error.hpp"
+
+namespace plumb {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+SuiteChoice parsed(const std::vector<std::string>& arguments) {
+  CLI::App app;
+  SuiteChoice choice;
+  add_suite_choice(app, choice);
+  app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+  return choice;
+}
+
+ResolvedSuite suite_of(const std::vector<std::string>& arguments) {
+  return resolve(suite_of_models(parsed(arguments)));
+}
+
+std::string error_of(const std::vector<std::string>& arguments) {
+  try {
+    (void)suite_of(arguments);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), Error::Kind::kUser);
+    return error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return "";
+}
+
+TEST(SuiteChoice, expands_batches_types_and_dimensions_of_own_models) {
+  const ResolvedSuite suite = suite_of({"--model",
+                                        "folder/mine.onnx",
+                                        "--batch",
+                                        "1,8",
+                                        "--dtype",
+                                        "f32,int8",
+                                        "--dim",
+                                        "sequence=128..256",
+                                        "--dim",
+                                        "sequence=384",
+                                        "--dim",
+                                        "image=224"});
+  ASSERT_THAT(suite.models, SizeIs(2 * 2 * 3));
+  const ResolvedSuite::Model& first = suite.models.front();
+  EXPECT_EQ(first.path, std::filesystem::current_path() / "folder/mine.onnx");
+  EXPECT_EQ(first.batch, 1);
+  EXPECT_EQ(first.dtype, "f32");
+  EXPECT_FALSE(first.open_batch);
+  EXPECT_EQ(first.dims, (std::map<std::string, std::int64_t>{{"image", 224}, {"sequence", 128}}));
+  const ResolvedSuite::Model& last = suite.models.back();
+  EXPECT_EQ(last.batch, 8);
+  EXPECT_EQ(last.dtype, "int8");
+  EXPECT_EQ(last.dims.at("sequence"), 384);
+}
+
+TEST(SuiteChoice, leaves_the_batch_open_where_nobody_asks_for_one) {
+  EXPECT_TRUE(suite_of({"--model", "a.onnx"}).models.at(0).open_batch);
+  EXPECT_FALSE(suite_of({"--model", "lenet"}).models.at(0).open_batch);
+  const ResolvedSuite rewritten = suite_of({"--model", "a.onnx", "--rebatch", "2..8"});
+  ASSERT_THAT(rewritten.models, SizeIs(3));
+  EXPECT_TRUE(rewritten.models[2].rebatch);
+  EXPECT_EQ(rewritten.models[2].batch, 8);
+}
+
+TEST(SuiteChoice, names_a_suite_by_its_models) {
+  EXPECT_EQ(suite_of({"--model", "a/mine.onnx"}).name, "mine");
+  EXPECT_EQ(suite_of({"--model", "resnet50-v1"}).name, "resnet50-v1");
+  EXPECT_EQ(suite_of({"--model", "b.onnx", "--model", "a.onnx"}).name, "b+a");
+  EXPECT_EQ(suite_of({"--model", "my own\tmodel.onnx"}).name, "my_own_model")
+      << "baseline/NAME is a tag, and a tag has no spaces";
+  const std::string one(120, 'x');
+  const std::string other = one + "y";
+  const std::string name = suite_of({"--model", one + ".onnx"}).name;
+  EXPECT_EQ(name.size(), 80U);
+  EXPECT_NE(suite_of({"--model", other + ".onnx"}).name, name);
+}
+
+TEST(SuiteChoice, names_the_option_that_is_wrong_and_no_file) {
+  EXPECT_THAT(error_of({"--model", "a.onnx", "--batch", "0"}), HasSubstr("--batch: '0'"));
+  EXPECT_THAT(error_of({"--model", "a.onnx", "--rebatch", "x"}), HasSubstr("--rebatch: 'x'"));
+  EXPECT_THAT(error_of({"--model", "a.onnx", "--dim", "s"}), HasSubstr("'--dim s' is not NAME="));
+  EXPECT_THAT(error_of({"--model", "a.onnx", "--dim", "s=1..8:y"}), HasSubstr("step 'y' of"));
+  EXPECT_EQ(error_of({"--model", "a.onnx", "--model", "b/a.onnx"}),
+            "model 'a' at batch 1 in f32 is listed twice (results are kept by name: two files need "
+            "two)");
+  EXPECT_THROW((void)parsed({"--model", "a.onnx", "--dtype", "fp32"}), CLI::ValidationError);
+  EXPECT_THROW((void)parsed({"--batch", "1", "--rebatch", "1"}), CLI::ExcludesError);
+}
+
+TEST(SuiteChoice, takes_one_value_an_option_so_that_a_suite_may_follow) {
+  EXPECT_EQ(parsed({"--dtype", "f32", "quick.toml"}).suite, "quick.toml");
+  EXPECT_THAT(parsed({"--batch", "1,8", "quick.toml"}).batches, ElementsAre("1,8"));
+}
+
+}  // namespace
+}  // namespace plumb

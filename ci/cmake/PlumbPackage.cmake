@@ -13,3 +13,5 @@ install(FILES "${PROJECT_BINARY_DIR}/plumbConfig.cmake" "${PROJECT_BINARY_DIR}/p
 install(FILES "${PLUMB_ONNX_ROOT}/lib/libonnx.a" "${PLUMB_ONNX_ROOT}/lib/libonnx_proto.a"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/plumb")
 install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# Pipelines for other repositories, with the steps that they call.
+install(DIRECTORY ci/templates/ DESTINATION "${CMAKE_INSTALL_DATADIR}/plumb/ci" USE_SOURCE_PERMISSIONS)

@@ -27,6 +27,7 @@ struct BaselineSetOptions {
   std::string run;       ///< or, with `runs`, the suite to measure
   std::size_t runs = 0;  ///< to measure; 0: accept one that there is
   std::string stack = "default";
+  int threads = 1;
   std::string name;
   std::string who;
   std::string reason;
@@ -45,6 +46,7 @@ RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& option
   RunOptions run;
   run.choice.suite = options.run;
   run.reuse = "never";
+  run.threads = options.threads;
   ResolvedSuite suite = requested_suite(context.models, run);
   const std::vector<PlannedModel> models = prepare_models(context.models, suite);
   std::vector<RunId> ids;
@@ -105,6 +107,10 @@ void add_baseline(CLI::App& app, CommandContext& context) {
                       "others teach the store the noise between runs")
           ->check(CLI::Range(1, 100));
   set->add_option("--stack", options->stack, "to measure on")->needs(runs)->capture_default_str();
+  set->add_option("--threads", options->threads, "threads of the worker")
+      ->check(CLI::Range(1, 4096))
+      ->needs(runs)
+      ->capture_default_str();
   set->add_option("--name",
                   options->name,
                   "its tag; default: baseline/SUITE, which `plumb serve` judges runs by");

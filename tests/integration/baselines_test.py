@@ -41,7 +41,9 @@ class Baselines(Command):
         self.assertLessEqual(oldest["accepted"], newest["accepted"])
         text = self.plumb("baseline", "list").stdout
         self.assertIn("baseline/tiny (before)", text)
-        self.plumb("compare", "baseline/tiny", first)
+        compared = self.plumb("compare", "baseline/tiny", first).stdout
+        self.assertIn("assumed (their noise is not known yet)", compared)
+        self.assertNotIn("calibrate", compared)
         self.plumb("baseline", "set", first, "--name", "release-1")
         self.assertEqual({row["name"] for row in self.baselines() if row["current"]}, {"baseline/tiny", "release-1"})
         self.assertTrue(next(row for row in self.baselines() if row["name"] == "release-1")["who"])
@@ -116,6 +118,9 @@ class Baselines(Command):
         self.plumb("baseline", "set", self.tiny("never"), "--runs", 4, "--stack", "fake", "--name", "noisy")
         comparison = self.run_tiny("--baseline", "noisy", reuse="never")["comparison"]
         self.assertEqual(comparison["verdict"], "equivalent")
+        self.plumb("baseline", "set", self.tiny("never"), "--runs", 2, "--stack", "fake", "--threads", 2, "--name", "two-threads")
+        self.run_tiny("--baseline", "two-threads", reuse="never", expect=4)
+        self.run_tiny("--baseline", "two-threads", "--threads", 2, "--gate", reuse="never")
         self.plumb("baseline", "set", "nonsense.toml", "--runs", 3, expect=2)
         self.plumb("baseline", "set", self.tiny(), "--stack", "fake", expect=2)
 

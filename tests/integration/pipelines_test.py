@@ -1,109 +1,114 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the pipeline templates and runs their steps as a CI server would, with the fake worker.
+"""Runs the pipeline templates as a CI server would, in a repository that has nothing of Plumbline but them: what they install is a bundle.
 
-Usage: pipelines_test.py BUILD_FOLDER CACHE_FOLDER [unittest arguments]. Exits with 77 (skipped) without PyYAML.
+The fake worker measures; library_gate_test.py has real libraries. Usage: pipelines_test.py BUILD_FOLDER [unittest arguments]. Exits
+with 77 (skipped) without PyYAML.
 """
 
-import hashlib
-import json
-import os
 import pathlib
 import re
-import shutil
-import subprocess
 import sys
-import tempfile
 import unittest
-import xml.etree.ElementTree
-import zipfile
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 try:
-    import yaml
-except ImportError:
+    from pipeline_case import PipelineCase, cases
+except ModuleNotFoundError as missing:
+    if missing.name != "yaml":
+        raise
     print("skipped: no PyYAML here; install python3-yaml, or run ci/setup test")
     sys.exit(77)
+from bundle import cache_entry
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-TEMPLATES = ROOT / "ci/templates"
-sys.path.insert(0, str(ROOT / "tests/support"))
-from plumb_command import Command
+PipelineCase.build = pathlib.Path(sys.argv.pop(1)).resolve()
 
-Command.build = pathlib.Path(sys.argv.pop(1)).resolve()
-STACKS = pathlib.Path(sys.argv.pop(1)) / "cudnn/plumb/stacks"
-OLD, NEW = "cudnn-9.12.0.46", "cudnn-9.26.1.1"
+TINY = '[suite]\nname = "tiny"\nversion = 1\nreuse = "never"\n[defaults]\ncache = ["none"]\n[[model]]\nname = "lenet"\n'
+#: Every product is slower, and so is the model: for the fake worker.
 SLOW = '[[rule]]\nmatch = "v1:matmul;*"\nseconds = 0.001\n'
 
 
-def read(name):
-    return yaml.safe_load((TEMPLATES / name).read_text())
+class Templates(PipelineCase):
+    def texts(self):
+        return {path: path.read_text() for path in [*self.templates.glob("github/*.yml"), *self.templates.glob("gitlab/*.yml")]}
+
+    def test_a_template_stands_alone(self):
+        self.assertEqual(len(self.texts()), 6)
+        for path, text in self.texts().items():
+            self.assertNotRegex(text, r"ci/templates|\bsuites/|\.\./", f"{path} has a path into this repository")
+            self.assertNotRegex(text, r"\b[\w-]+\.(io|com|org|net)\b", f"{path} names a host")
+            for name in ("PLUMB_BUNDLE", "PLUMB_HOME", "PLUMB_SUITE"):
+                self.assertIn(name, text)
+
+    def test_every_step_that_is_called_is_in_the_bundle_and_every_step_is_called(self):
+        steps = {path.name: path for path in (self.templates / "steps").iterdir()}
+        callers = "\n".join([*self.texts().values(), *(path.read_text() for path in steps.values())])
+        called = set(re.findall(r"(?:PLUMB_STEPS|PLUMB_STEPS:\?[^}]*\}|here)/([a-z-]+)\"", callers))
+        self.assertEqual(called, set(steps))
+        for path in steps.values():
+            self.assertTrue(path.stat().st_mode & 0o111, path)
+
+    def test_a_job_without_a_bundle_says_so(self):
+        self.commit({"tiny.toml": TINY})
+        self.settings["PLUMB_BUNDLE"] = str(self.folder / "missing.tar.xz")
+        self.assertRegex(self.github("regression", expect=2), r"missing.tar.xz[\s\S]*Plumbline is not installed")
+        self.gitlab("regression", expect=2, event={"CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"})
 
 
-class Pipelines(Command):
-    @classmethod
-    def setUpClass(cls):
-        cls.cache = tempfile.mkdtemp(prefix="plumb-")  # the installer is made once
-        cls.addClassCleanup(shutil.rmtree, cls.cache, ignore_errors=True)
+class Stacks(PipelineCase):
+    """The step that makes libraries a stack."""
+
+    def test_a_library_becomes_a_stack_with_its_variables(self):
+        del self.environment["PLUMB_WORKER_PATH"]
+        library = cache_entry(self.build, "PLUMB_ONEDNN_LIBRARY")
+        printed = self.step(f'stack mine "{library}" ONEDNN_MAX_CPU_ISA=AVX2')
+        self.assertIn(f"{self.folder}/plumb/stacks/mine/lib/libdnnl.so.3", printed)
+        (listed,) = [stack for stack in self.json_of("stacks", "list")["stacks"] if stack["name"] == "mine"]
+        self.assertEqual(listed["problems"], [])
+        self.assertIn("ONEDNN_MAX_CPU_ISA = 'AVX2'", (self.folder / "plumb/stacks/mine/stack.toml").read_text())
+        self.step(f'stack mine "{library}"')
+        self.assertNotIn("AVX2", (self.folder / "plumb/stacks/mine/stack.toml").read_text(), "it was replaced")
+        self.assertEqual([path.name for path in (self.folder / "plumb/stacks").iterdir() if path.name.startswith(".")], [])
+
+    def json_of(self, *arguments):
+        self.environment["XDG_DATA_HOME"] = str(self.folder)
+        return self.json(*arguments)
+
+    def test_what_is_wrong_is_said(self):
+        (self.project / "lib.so").write_text("")
+        (self.project / "other").mkdir()
+        (self.project / "other/lib.so").write_text("")
+        for arguments, expected in (
+            ("", "usage"),
+            ("../x lib.so", "cannot be called '../x'"),
+            ("default lib.so", "cannot be called 'default'"),
+            ("mine", "usage"),
+            ("mine nowhere.so", "there is no library 'nowhere.so'"),
+            ("mine lib.so other/lib.so", "two libraries are called 'lib.so'"),
+            ("mine lib.so \"A=it's\"", "a quote"),
+        ):
+            with self.subTest(arguments):
+                status = 1 if arguments == "" else 2
+                self.assertIn(expected, self.step(f"stack {arguments}", expect=status))
+        self.assertFalse((self.folder / "plumb/stacks/mine").exists())
+
+
+class History(PipelineCase):
+    """The branch's pipeline, with the fake worker."""
+
+    EVENT = {"CI_COMMIT_BRANCH": "main", "CI_DEFAULT_BRANCH": "main"}
 
     def setUp(self):
         super().setUp()
-        self.reports = self.folder / "plumb-reports"
-        self.summary = self.folder / "summary.md"
-        self.environment |= {
-            "PATH": f"{self.program().parent}:{os.environ['PATH']}",
-            "PLUMB_STORE": f"sqlite:{self.folder}/store.db",
-            "XDG_CACHE_HOME": self.cache,
-            "PLUMB_STACK": "fake",
-            "PLUMB_SUITE": str(self.tiny("never")),
-            "PLUMB_REPORTS": str(self.reports),
-            "GITHUB_STEP_SUMMARY": str(self.summary),
-        }
+        self.commit({"tiny.toml": TINY})
+        self.environment["PLUMB_STACK"] = "fake"
 
-    def shell(self, line, expect=0):
-        """Runs one step's line in the project's folder, as both servers do."""
-        done = subprocess.run(["bash", "-eo", "pipefail", "-c", line], cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=300)
-        self.assertEqual(done.returncode, expect, f"{line}\n{done.stdout}\n{done.stderr}")
-        return done
-
-    def github(self, name, expect=0):
-        """Runs the steps of a workflow's only job: after a failure those that say always(). Returns what they printed."""
-        (job,) = read(f"github/{name}.yml")["jobs"].values()
-        job_environment = {key: str(value) for key, value in job["env"].items()}
-        self.environment = {**job_environment, **self.environment}
-        printed, status = "", 0
-        for step in job["steps"]:
-            if "run" not in step or (status and step.get("if") != "always()"):
-                continue
-            done = subprocess.run(["bash", "-eo", "pipefail", "-c", step["run"]], cwd=ROOT, env=self.environment, capture_output=True, text=True, timeout=300)
-            printed += done.stdout + done.stderr
-            status = status or done.returncode
-        self.assertEqual(status, expect, printed)
-        return printed
-
-    def gitlab(self, name, expect=0):
-        (job,) = read(f"gitlab/{name}.gitlab-ci.yml").values()
-        self.environment = {**{key: str(value) for key, value in job["variables"].items()}, **self.environment}
-        status = 0
-        for line in job["script"]:
-            status = status or subprocess.run(["bash", "-eo", "pipefail", "-c", line], cwd=ROOT, env=self.environment, capture_output=True, timeout=300).returncode
-        self.assertEqual(0 if status in job["allow_failure"]["exit_codes"] else status, expect)
-        return job["artifacts"]["reports"]
-
-    def test_every_step_that_a_template_calls_is_there(self):
-        called = set()
-        for path in [*TEMPLATES.glob("github/*.yml"), *TEMPLATES.glob("gitlab/*.yml")]:
-            steps = re.findall(r"ci/templates/steps/[a-z-]+", path.read_text())
-            self.assertTrue(steps, path)
-            called |= set(steps)
-        for step in called:
-            self.assertTrue(os.access(ROOT / step, os.X_OK), step)
-        self.assertEqual(called - {"ci/templates/steps/newest-version"},
-                         {f"ci/templates/steps/{path.name}" for path in (TEMPLATES / "steps").iterdir()} - {"ci/templates/steps/newest-version"})
-
-    def test_github_regression_first_run_then_same_then_slower(self):
+    def test_github_first_runs_then_same_then_slower(self):
         self.github("regression")
         self.assertIn("is the baseline now", self.summary.read_text())
-        self.summary.unlink()
+        self.assertGreater(cases(self.reports / "junit.xml")[0], 0)
+        listed = self.baselines()
+        self.assertEqual(len(listed), 1)
         self.github("regression")
         self.assertIn("## Plumbline: equivalent", self.summary.read_text())
         self.stack("fake", SLOW)
@@ -113,108 +118,72 @@ class Pipelines(Command):
         self.assertTrue(annotations and len(annotations) <= 10)
         for name in ("comparison.html", "run.html", "junit.xml", "metrics.txt"):
             self.assertGreater((self.reports / name).stat().st_size, 100, name)
-        self.assertEqual(len(self.json("baseline", "list")["baselines"]), 1, "a regression never becomes the baseline by itself")
+        self.assertEqual(self.baselines(), listed, "a regression never becomes the baseline by itself")
 
-    def test_gitlab_regression_leaves_what_its_reports_name(self):
-        self.gitlab("regression")
+    def baselines(self):
+        return self.json("--store", self.settings["PLUMB_STORE"], "baseline", "list")["baselines"]
+
+    def test_the_first_baseline_is_the_middle_of_several_runs(self):
+        self.github("regression")
+        runs = self.json("--store", self.settings["PLUMB_STORE"], "runs")["runs"]
+        self.assertEqual(len(runs), 5)
+        self.assertEqual({run["state"] for run in runs}, {"finished"})
+
+    def test_gitlab_leaves_what_its_reports_name(self):
+        self.assertIsNone(self.gitlab("regression", event={**self.EVENT, "CI_COMMIT_BRANCH": "topic"}))
+        self.gitlab("regression", event=self.EVENT)
+        self.assertEqual(set(self.lab.reports), {"junit", "metrics"})
         self.stack("fake", SLOW)
-        reports = self.gitlab("regression", expect=1)
-        junit = xml.etree.ElementTree.parse(self.folder / reports["junit"])
-        self.assertGreater(len(list(junit.iter("failure"))), 0)
-        metrics = (self.folder / reports["metrics"]).read_text()
+        self.gitlab("regression", expect=1, event=self.EVENT)
+        self.assertGreater(cases(self.lab.reports["junit"])[1], 0)
+        metrics = self.lab.reports["metrics"].read_text()
         self.assertTrue(metrics.endswith("# EOF\n"))
         self.assertIn("plumb_", metrics)
 
-    def test_unlike_environments_fail_the_pipeline_by_their_own_status(self):
+    def test_two_stacks_are_compared_and_the_slower_one_is_rejected(self):
+        self.stack("slower", SLOW)
+        self.step("qualify fake fake tiny.toml")
+        self.assertEqual(cases(self.reports / "junit.xml")[1], 0)
+        self.assertIn("Approve", (self.reports / "summary.md").read_text())
+        self.environment["PLUMB_INCONCLUSIVE"] = "pass"
+        self.step("qualify fake slower tiny.toml", expect=1)
+        self.assertGreater(cases(self.reports / "junit.xml")[1], 0)
+        self.assertIn("Reject", (self.reports / "summary.md").read_text())
+        self.step("qualify fake slower tiny.toml --budget 1us")
+        self.environment["PLUMB_INCONCLUSIVE"] = "fail"
+        self.step("qualify fake slower tiny.toml --budget 1us", expect=75)
+        self.step("qualify fake nonesuch tiny.toml", expect=2)
+        self.assertRegex((self.reports / "summary.md").read_text(), "no verdict[\\s\\S]*exit status 2")
+        self.assertFalse((self.reports / "junit.xml").exists(), "of an earlier job")
+
+    def test_a_container_image_brings_plumbline(self):
+        self.settings |= {"PLUMB_BUNDLE": str(self.folder / "missing.tar.xz"), "PLUMB_HOME": str(self.shared / "plumb")}
+        self.github("regression")
+        self.gitlab("regression", event=self.EVENT)
+
+    def test_unlike_environments_fail_the_job_by_their_own_status(self):
         self.github("regression")
         self.stack("fake", '[identity]\nlibrary = "fake 2.0"\n')
         self.github("regression", expect=4)
+        self.assertRegex(self.summary.read_text(), "no verdict[\\s\\S]*exit status 4")
 
     def test_missing_evidence_fails_or_passes_as_it_is_told(self):
-        self.shell('ci/templates/steps/measure "$PLUMB_SUITE"')
-        self.shell('ci/templates/steps/measure "$PLUMB_SUITE" --vary suite --budget 1us', expect=75)
+        self.step('measure "$PLUMB_SUITE"')
+        self.step('measure "$PLUMB_SUITE" --vary suite --budget 1us', expect=75)
         self.environment["PLUMB_INCONCLUSIVE"] = "pass"
-        done = self.shell('ci/templates/steps/measure "$PLUMB_SUITE" --vary suite --budget 1us')
-        self.assertIn("not enough evidence", done.stderr)
+        self.assertIn("not enough evidence", self.step('measure "$PLUMB_SUITE" --vary suite --budget 1us'))
 
-    def library(self, *versions):
-        """Writes wheels of a library into a folder that stands in for the package index."""
-        folder = self.folder / "index"
-        folder.mkdir(exist_ok=True)
-        for version in versions:
-            info = f"plumb_test_library-{version}.dist-info"
-            with zipfile.ZipFile(folder / f"plumb_test_library-{version}-py3-none-any.whl", "w") as wheel:
-                wheel.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: plumb-test-library\nVersion: {version}\n")
-                wheel.writestr(f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: false\nTag: py3-none-any\n")
-                wheel.writestr(f"{info}/RECORD", "")
-        self.environment |= {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(folder), "PACKAGE": "plumb-test-library", "BASELINE_STACK": "fake"}
-        return folder
-
-    def test_the_newest_version_is_named_with_its_hash(self):
-        folder = self.library("1.0", "2.1", "2.0")
-        version, digest = self.shell("ci/templates/steps/newest-version plumb-test-library").stdout.split()
-        self.assertEqual(version, "2.1")
-        self.assertEqual(digest, hashlib.sha256((folder / "plumb_test_library-2.1-py3-none-any.whl").read_bytes()).hexdigest())
-        self.shell("ci/templates/steps/newest-version no-such-library", expect=1)
-
-    def test_upgrade_watch_ends_at_once_when_the_newest_version_was_decided(self):
-        self.library("2.1")
-        self.stack("plumb-test-library-2.1")
-        (self.folder / "plumb/stacks/plumb-test-library-2.1/decided").write_text("rejected\n")
-        self.assertIn("nothing new: plumb-test-library 2.1 was decided: rejected", self.github("upgrade-watch"))
-        self.assertIn("## Plumbline: nothing new", self.summary.read_text())
-        self.gitlab("upgrade-watch")
-
-    def test_upgrade_watch_refuses_a_stack_of_another_file(self):
-        self.library("2.1")
-        self.stack("plumb-test-library-2.1")
-        self.assertIn("does not hold the wheel with SHA-256", self.github("upgrade-watch", expect=3))
-
-    def test_upgrade_watch_qualifies_what_is_new(self):
-        folder = self.library("2.1")
-        digest = hashlib.sha256((folder / "plumb_test_library-2.1-py3-none-any.whl").read_bytes()).hexdigest()
-        self.stack("plumb-test-library-2.1", '[identity]\nlibrary = "fake 2.1"\n' + SLOW)  # as `stacks fetch` would leave it, with the fake worker
-        toml = self.folder / "plumb/stacks/plumb-test-library-2.1/stack.toml"
-        toml.write_text(f"# sha256 {digest}\n" + toml.read_text())
-        self.github("upgrade-watch", expect=1)
-        self.assertIn("Reject", self.summary.read_text())
-        self.assertEqual((toml.parent / "decided").read_text(), "rejected\n")
-        self.assertIn("nothing new", self.github("upgrade-watch"))
-
-    def cuda_stack(self, files=None):
-        """A new version as `stacks fetch` would leave it: a stack of real cuDNN's files, or of none."""
-        folder = self.library("2.1")
-        digest = hashlib.sha256((folder / "plumb_test_library-2.1-py3-none-any.whl").read_bytes()).hexdigest()
-        stack = self.folder / "plumb/stacks/plumb-test-library-2.1"
-        stack.mkdir(parents=True)
-        text = 'backend = "cuda"\n'
-        if files:
-            text = (files / "stack.toml").read_text()
-            (stack / "nvidia").symlink_to(files / "nvidia")
-        (stack / "stack.toml").write_text(f"# sha256 {digest}\n{text}")
-
-    def test_upgrade_watch_says_what_a_cuda_stack_lacks(self):
-        self.cuda_stack()
-        self.environment["PLUMB_GPU"] = "H200"
-        self.assertIn("plumb stacks fetch", self.github("upgrade-watch", expect=3), "a stack without its library")
-
-    @unittest.skipUnless((STACKS / OLD).exists() and (STACKS / NEW).exists(), "ci/fetch-cudnn fetches the two versions")
-    def test_upgrade_watch_previews_a_cudnn_version(self):
-        self.cuda_stack(STACKS / NEW)
-        (self.folder / "plumb/stacks" / OLD).symlink_to(STACKS / OLD)
-        self.environment |= {"BASELINE_STACK": OLD, "PLUMB_PREVIEW_ONLY": "1"}
-        self.assertIn("PLUMB_GPU=H200", self.github("upgrade-watch", expect=1))
-        self.environment["PLUMB_GPU"] = "H200"
-        self.github("upgrade-watch")
-        document = json.loads((self.reports / "preview.json").read_text())
-        self.assertGreater(document["summary"]["comparisons"], 0)
-        self.assertIn("libcudnn", (self.reports / "preview.txt").read_text())
-        self.assertFalse((self.folder / "plumb/stacks/plumb-test-library-2.1/decided").exists(), "a preview decides nothing")
+    def test_a_suite_that_is_wrong_leaves_no_old_report(self):
+        self.step('measure "$PLUMB_SUITE"')
+        self.assertTrue((self.reports / "junit.xml").exists())
+        self.step('measure "$PLUMB_SUITE" --threads none', expect=2)
+        self.assertEqual([path.name for path in self.reports.iterdir()], ["summary.md"])
+        self.assertIn("exit status 2", (self.reports / "summary.md").read_text())
 
     def test_a_summary_that_github_would_drop_is_an_error(self):
         self.reports.mkdir()
         (self.reports / "summary.md").write_text("x" * (1 << 20))
-        self.assertIn("::error title=summary too long", self.shell("ci/templates/steps/github-summary", expect=1).stdout)
+        self.assertIn("::error title=summary too long", self.step("github-summary", expect=1))
         self.assertFalse(self.summary.exists())
 
 

@@ -244,7 +244,7 @@ std::string floors_text(std::span<const MetricComparison> metrics) {
     parts.push_back(fmt::format("{} learned from earlier runs", learned));
   }
   if (assumed > 0) {
-    parts.push_back(fmt::format("{} assumed (plumb calibrate measures them)", assumed));
+    parts.push_back(fmt::format("{} assumed (their noise is not known yet)", assumed));
   }
   return parts.empty() ? "" : fmt::format("floors of layers: {}", fmt::join(parts, ", "));
 }

@@ -35,6 +35,8 @@ class BaselineCheck {
   /// runs would have one report. Keeps a reference to `options`.
   BaselineCheck(const BaselineOptions& options, const Store& store, std::size_t runs);
 
+  /// Returns the run to compare with. Absent: there is none.
+  [[nodiscard]] const std::optional<RunId>& baseline() const { return baseline_; }
   /// Compares a stored run, writes its reports, and stores the comparison. Absent: there is no
   /// baseline. Throws Error{kRefused} for unlike environments or suites.
   [[nodiscard]] std::optional<RunComparisonReport> check(Store& store,

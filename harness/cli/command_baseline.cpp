@@ -25,6 +25,7 @@ namespace {
 
 struct BaselineSetOptions {
   std::string run;       ///< or, with `runs`, the suite to measure
+  SuiteChoice choice;    ///< with `runs`: the models to measure
   std::size_t runs = 0;  ///< to measure; 0: accept one that there is
   std::string stack = "default";
   int threads = 1;
@@ -44,6 +45,7 @@ std::string user_name() {
 /// is not finished.
 RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& options, Store& store) {
   RunOptions run;
+  run.choice = options.choice;
   run.choice.suite = options.run;
   run.reuse = "never";
   run.threads = options.threads;
@@ -73,6 +75,10 @@ RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& option
 }
 
 void set_baseline(CommandContext& context, const BaselineSetOptions& options) {
+  if (options.runs == 0 && options.run.empty()) {
+    throw Error(Error::Kind::kUser,
+                "say which run is accepted: RUN, or --runs and a suite or --model to measure");
+  }
   const auto store = open_store(context.store_url());
   const RunRecord run =
       options.runs == 0 ? store->find_run(options.run) : measure_runs(context, options, *store);
@@ -98,14 +104,16 @@ void add_baseline(CLI::App& app, CommandContext& context) {
       baseline->add_subcommand("set", "accept a run as the baseline; who, when and why is kept");
   set->add_option("RUN",
                   options->run,
-                  "a finished run: id, unique prefix, tag or @latest; with --runs a suite")
-      ->required();
+                  "a finished run: id, unique prefix, tag or @latest; with --runs a suite, which "
+                  "may be left out with --model");
   CLI::Option* const runs =
       set->add_option("--runs",
                       options->runs,
                       "measure the suite so many times and accept the run in the middle: the "
                       "others teach the store the noise between runs")
           ->check(CLI::Range(1, 100));
+  add_model_choice(*set, options->choice);
+  set->get_option("--model")->needs(runs);
   set->add_option("--stack", options->stack, "to measure on")->needs(runs)->capture_default_str();
   set->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))

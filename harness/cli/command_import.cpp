@@ -18,7 +18,7 @@
 #include "harness/base/json_text.hpp"
 #include "harness/base/ulid.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/suite_choice.hpp"
+#include "harness/cli/run_options.hpp"
 #include "harness/importers/imported_run.hpp"
 #include "harness/importers/key_mapping.hpp"
 #include "harness/importers/result_files.hpp"

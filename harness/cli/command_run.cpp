@@ -63,6 +63,15 @@ void measure(CommandContext& context, RunOptions options) {
     options.stacks = {"default"};
   }
   const BaselineCheck baseline(options.baseline, *store, options.stacks.size());
+  if (const std::optional<RunId>& base = baseline.baseline()) {
+    for (const std::string& stack : options.stacks) {
+      refuse_unlike(store->find_run(*base),
+                    options.baseline.varied,
+                    suite_run_options(options, stack),
+                    suite,
+                    models);
+    }
+  }
   std::vector<RunReport> reports;
   bool cut = false;
   for (const std::string& stack : options.stacks) {

@@ -6,7 +6,7 @@
 
 #include "harness/base/json_text.hpp"
 #include "harness/cli/command.hpp"
-#include "harness/cli/suite_choice.hpp"
+#include "harness/cli/run_options.hpp"
 
 namespace plumb {
 

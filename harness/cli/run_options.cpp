@@ -2,15 +2,109 @@
 #include "harness/cli/run_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/base/path_text.hpp"
+#include "harness/session/host/user_paths.hpp"
+#include "harness/session/work/suite_models.hpp"
 
 namespace plumb {
 namespace {
+
+namespace fs = std::filesystem;
+
+/// Returns whether a model is meant as a file: as .onnx, or as a path of a file that is there.
+bool names_a_file(const std::string& model) {
+  const fs::path path = model;
+  std::error_code none;
+  return path.extension() == ".onnx" ||
+         ((path.has_parent_path() || path.has_extension()) && fs::is_regular_file(path, none));
+}
+
+std::vector<std::int64_t> batches_of(const std::string& option,
+                                     const std::vector<std::string>& values) {
+  std::vector<std::int64_t> batches;
+  for (const std::string& value : values) {
+    for (const ExtentRange& range : parse_ranges(value, option, kMaxBatch)) {
+      const std::vector<std::int64_t> more = expand(range, option);
+      batches.insert(batches.end(), more.begin(), more.end());
+    }
+  }
+  return batches;
+}
+
+std::map<std::string, std::vector<ExtentRange>> dims_of(const std::vector<std::string>& values) {
+  std::map<std::string, std::vector<ExtentRange>> dims;
+  for (const std::string& value : values) {
+    const std::size_t equals = value.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'--dim {}' is not NAME=VALUES, such as sequence=128,384", value));
+    }
+    const std::string name = value.substr(0, equals);
+    std::vector<ExtentRange>& ranges = dims[name];
+    for (ExtentRange& range :
+         parse_ranges(std::string_view(value).substr(equals + 1), "--dim " + name, kMaxExtent)) {
+      ranges.push_back(std::move(range));
+    }
+  }
+  return dims;
+}
+
+/// Returns the name of a suite of models: theirs, joined by '+'. It is short and has no spaces, so
+/// that the tag `baseline/NAME` can hold it.
+std::string name_of(const std::vector<SuiteSpec::ModelEntry>& models) {
+  constexpr std::size_t kMaxName = 80;
+  constexpr std::size_t kDigits = 8;
+  std::vector<std::string> names;
+  for (const SuiteSpec::ModelEntry& model : models) {
+    names.push_back(model.path ? path_text(model.path->stem()) : *model.name);
+  }
+  std::string name = fmt::format("{}", fmt::join(names, "+"));
+  std::replace_if(
+      name.begin(), name.end(), [](unsigned char c) { return c <= ' ' || c == 0x7F; }, '_');
+  if (name.size() > kMaxName) {
+    const std::string digest = sha256(name).substr(0, kDigits);
+    std::size_t end = kMaxName - kDigits - 1;
+    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xC0U) == 0x80U) {
+      --end;  // not inside of a UTF-8 character
+    }
+    name = name.substr(0, end) + "-" + digest;
+  }
+  return name;
+}
+
+/// Refuses what only models without a suite take.
+void refuse_beside_suite(const SuiteChoice& choice) {
+  struct Given {
+    const char* option;
+    const char* key;
+    const std::vector<std::string>& values;
+  };
+  for (const Given& given : std::array<Given, 4>{{{"--batch", "batch", choice.batches},
+                                                  {"--rebatch", "batch", choice.rebatches},
+                                                  {"--dtype", "dtype", choice.dtypes},
+                                                  {"--dim", "dim", choice.dims}}}) {
+    if (!given.values.empty()) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{}' is for models without a suite: set '{}' in suite '{}'",
+                              given.option,
+                              given.key,
+                              choice.suite));
+    }
+  }
+}
 
 /// Returns the layers that are chosen. Throws Error{kUser} where others than layers are measured.
 LayerSelection selection_of(const RunOptions& options) {
@@ -26,6 +120,92 @@ LayerSelection selection_of(const RunOptions& options) {
 }
 
 }  // namespace
+
+void add_suite_choice(CLI::App& command, SuiteChoice& choice) {
+  command.add_option("SUITE",
+                     choice.suite,
+                     "a path or an installed name, such as suites/quick.toml; may be left out with "
+                     "--model");
+  add_model_choice(command, choice);
+}
+
+void add_model_choice(CLI::App& command, SuiteChoice& choice) {
+  command.add_option(
+      "--model",
+      choice.models,
+      "only this model of the suite; without a suite, a built-in name or an .onnx file; may be "
+      "repeated");
+  CLI::Option* const batch =
+      command
+          .add_option("--batch",
+                      choice.batches,
+                      "batches of the models of --model, without a suite, such as 1,8 or 1..64; "
+                      "default: what a file fixes, and 1 where it is open, which is said")
+          ->allow_extra_args(false);
+  command
+      .add_option("--rebatch",
+                  choice.rebatches,
+                  "as --batch, and rewrites the first dimension of inputs that a file fixes")
+      ->allow_extra_args(false)
+      ->excludes(batch);
+  command
+      .add_option("--dtype",
+                  choice.dtypes,
+                  "element types of these models, such as f32,int8: f32, bf16, f16, f64 or int8; "
+                  "default: f32")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(std::vector<std::string>(kSuiteDtypes.begin(), kSuiteDtypes.end())));
+  command
+      .add_option("--dim",
+                  choice.dims,
+                  "NAME=VALUES sets an axis of these models, such as sequence=128,384 or "
+                  "sequence=128..1024:x2; may be repeated")
+      ->allow_extra_args(false);
+}
+
+SuiteSpec suite_of_models(const SuiteChoice& choice) {
+  SuiteSpec spec;
+  spec.file = fs::current_path() / "models.toml";
+  const bool rebatch = !choice.rebatches.empty();
+  if (rebatch) {
+    spec.defaults.batch = batches_of("--rebatch", choice.rebatches);
+  } else if (!choice.batches.empty()) {
+    spec.defaults.batch = batches_of("--batch", choice.batches);
+  }
+  if (!choice.dtypes.empty()) {
+    spec.defaults.dtype = choice.dtypes;
+  }
+  for (const std::string& model : choice.models) {
+    SuiteSpec::ModelEntry& entry = spec.models.emplace_back();
+    entry.dims = dims_of(choice.dims);
+    if (names_a_file(model)) {
+      entry.path = model;
+      entry.rebatch = rebatch;
+    } else {
+      entry.name = model;
+    }
+  }
+  spec.name = name_of(spec.models);
+  return spec;
+}
+
+ResolvedSuite chosen_suite(const ModelSource& models, const SuiteChoice& choice) {
+  if (choice.suite.empty()) {
+    if (choice.models.empty()) {
+      throw Error(Error::Kind::kUser,
+                  "say what to measure: a suite, such as suites/quick.toml, or --model and a "
+                  "built-in name or an .onnx file");
+    }
+    return resolve_suite(models, suite_of_models(choice));
+  }
+  refuse_beside_suite(choice);
+  ResolvedSuite suite = resolve_suite(models, read_suite(find_suite(choice.suite)));
+  if (!choice.models.empty()) {
+    keep_models(suite, choice.models);
+  }
+  return suite;
+}
 
 bool RunOptions::is_of_layers() const {
   return only == "layers" || !layers.empty() || !excluded.empty();

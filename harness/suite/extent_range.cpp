@@ -50,6 +50,9 @@ std::optional<ExtentRange> parse_range(std::string_view text, std::int64_t maxim
 std::vector<ExtentRange> parse_toml_ranges(std::string_view text,
                                            const std::string& name,
                                            std::int64_t maximum) {
+  if (text.find_first_of("\r\n") != std::string_view::npos) {
+    throw Error(Error::Kind::kUser, fmt::format("{}: give its value on one line", name));
+  }
   const bool list = text.starts_with('[');
   try {
     const toml::table table =

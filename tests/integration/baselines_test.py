@@ -7,6 +7,7 @@ Usage: baselines_test.py BUILD_FOLDER [unittest arguments].
 
 import json
 import pathlib
+import re
 import sys
 import unittest
 import xml.etree.ElementTree
@@ -152,15 +153,41 @@ class Baselines(Command):
         confirmed = [metric for metric in comparison["metrics"] if metric.get("confirmed")]
         self.assertGreater(len(confirmed), 0)
 
-    def test_an_unlike_run_is_kept_and_then_refused(self):
+    def test_an_unlike_run_is_refused_before_it_is_measured(self):
         base = self.measure()
         self.stack("fake", '[identity]\nlibrary = "fake 2.0"\n')
         done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--baseline", base, "--gate", expect=4)
         self.assertIn("--vary stack", done.stderr)
-        self.assertEqual(len(self.runs()), 2)
-        self.assertNotIn("comparison", self.run_tiny("--baseline", base, reuse="never", expect=4), "the run's document is printed all the same")
-        self.assertEqual(self.json("runs")["runs"][0]["state"], "finished")
+        self.assertNotIn("to measure", done.stderr)
+        self.stack("like")
+        for stacks in (["--stack", "fake"], ["--stack", "like", "--stack", "fake"]):
+            self.assertEqual(self.plumb("--json", "run", self.tiny("never"), *stacks, "--baseline", base, expect=4).stdout, "")
+        other = self.suite(pathlib.Path(self.tiny("never")).read_text() + 'batch = 2\n', "tiny")
+        self.assertIn("--vary suite", self.plumb("run", other, "--stack", "like", "--baseline", base, expect=4).stderr)
+        self.assertEqual(self.runs(), [base])
         self.measure("--baseline", base, "--vary", "stack", "--gate")
+
+    def test_variables_of_a_stack_are_the_stack_and_not_the_machine(self):
+        base = self.measure()
+        file = self.folder / "plumb/stacks/fake/stack.toml"
+        file.write_text(file.read_text().replace("variables = {", 'variables = { ONEDNN_DEFAULT_FPMATH_MODE = "BF16",'))
+        error = self.plumb("run", self.tiny("always"), "--stack", "fake", "--baseline", base, "--gate", expect=4).stderr
+        self.assertIn("ONEDNN_DEFAULT_FPMATH_MODE: '' and 'BF16'", error)
+        self.assertEqual(self.runs(), [base])
+        other = self.run_tiny("--baseline", base, "--vary", "stack", reuse="never")
+        self.assertEqual(other["comparison"]["verdict"], "equivalent")
+        self.assertNotIn("comparison", self.run_tiny())
+        rows = self.store_rows("select run, count(*) from reused_rows group by run")
+        self.assertEqual(len(rows), 1, "rows of another stack are not reused, and those of this one are")
+        systems = set()
+        for run in self.runs():
+            self.plumb("push", run, "--textfile", self.folder / "run.prom")
+            systems |= set(re.findall(r'system="([0-9a-f]+)"', (self.folder / "run.prom").read_text()))
+        self.assertEqual(len(systems), 1, systems)
+
+    def test_a_baseline_of_several_runs_gates_a_suite_that_reuses(self):
+        self.plumb("baseline", "set", self.tiny("always"), "--runs", 2, "--stack", "fake")
+        self.assertEqual(self.run_tiny("--baseline", "baseline/tiny")["comparison"]["verdict"], "equivalent")
 
     def test_what_cannot_work_is_refused_before_anything_is_measured(self):
         base = self.measure()

@@ -8,6 +8,7 @@ Usage: stacks_test.py BUILD_FOLDER [unittest arguments].
 import hashlib
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -120,6 +121,29 @@ class Stacks(Command):
             self.assertIn("unsupported isa", self.plumb("stacks", "diff", "default", "other", matmul).stdout)
         self.plumb("stacks", "diff", "default", "nonesuch", expect=2)
         self.assertIn("exists", self.plumb("stacks", "fetch", "plumb-test-library==1.0", "--name", "other", expect=2).stderr)
+
+    def test_the_stack_of_the_start_page_is_the_same_machine_with_another_stack(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/start/first-run.md").read_text()
+        (example,) = [block for block in re.findall(r"```toml\n(.*?)```", page, re.DOTALL) if "libraries" in block]
+        folder = self.folder / "plumb/stacks/limited"
+        folder.mkdir()
+        (folder / "stack.toml").write_text(example)
+        (probed,) = self.json("stacks", "probe", "limited")["stacks"]
+        self.assertEqual((probed["problems"], probed["libraries"][0]["path"]), ([], str(self.default_library())))
+        (self.folder / "one_layer.toml").write_text(f'[[layers]]\nkey = "{CONV}"\n')
+        suite = self.suite('[suite]\nname = "one"\nreuse = "never"\n[[layers]]\nfile = "one_layer.toml"\n', "one")
+        base = self.json("run", suite, "--processes", 1)["run"]
+        refused = self.plumb("run", suite, "--stack", "limited", "--baseline", base, expect=4).stderr
+        self.assertIn("ONEDNN_MAX_CPU_ISA: '' and 'AVX2'", refused)
+        self.assertEqual(len(self.json("runs")["runs"]), 1, "nothing was measured")
+        other = self.json("run", suite, "--stack", "limited", "--processes", 1, "--baseline", base, "--vary", "stack")
+        self.assertIn("comparison", other)
+        systems = {}
+        for run in (base, other["run"]):
+            self.plumb("push", run, "--textfile", self.folder / "run.prom")
+            systems[run] = set(re.findall(r'system="([0-9a-f]+)"', (self.folder / "run.prom").read_text()))
+        self.assertEqual(systems[base], systems[other["run"]])
+        self.assertEqual(len(systems[base]), 1)
 
     def test_a_stack_that_changes_while_in_use_invalidates_the_run(self):
         folder = self.folder / "plumb/stacks/mine"

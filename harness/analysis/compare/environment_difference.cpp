@@ -6,6 +6,8 @@
 #include <set>
 #include <string_view>
 
+#include "harness/results/stack_fact.hpp"
+
 namespace plumb {
 namespace {
 
@@ -58,8 +60,7 @@ std::vector<EnvironmentDifference> environment_diff(const Environment& baseline,
 
 bool is_varied(const std::string& fact, std::span<const std::string> varied) {
   return std::any_of(varied.begin(), varied.end(), [&](const std::string& name) {
-    const std::string prefix = name == "stack" ? "library" : name;
-    return fact == prefix || fact.rfind(prefix + ".", 0) == 0;
+    return (name == "stack" && is_of_stack(fact)) || fact == name || fact.starts_with(name + ".");
   });
 }
 

@@ -6,26 +6,29 @@
 #include <span>
 #include <string_view>
 
+#include "harness/results/stack_fact.hpp"
+
 namespace plumb {
 namespace {
 
-/// Returns whether a fact is one of `names` or below one ("library" covers "library.isa").
+/// Returns whether a fact is one of `names` or below one ("driver" covers "driver.model").
 bool is_among(const std::string& fact, std::span<const std::string_view> names) {
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
     return fact.starts_with(name) && (fact.size() == name.size() || fact[name.size()] == '.');
   });
 }
 
-constexpr std::array<std::string_view, 2> kUpgraded{"library", "driver"};
-constexpr std::array<std::string_view, 6> kNotTheMachine{
-    "library", "driver", "backend", "threads", "method", "cache"};
-constexpr std::array<std::string_view, 6> kNoDrift{
-    "library", "stack", "plumb", "boot", "worker", "backend"};
+// Beside what is of the stack.
+constexpr std::array<std::string_view, 1> kUpgraded{"driver"};
+constexpr std::array<std::string_view, 5> kNotTheMachine{
+    "driver", "backend", "threads", "method", "cache"};
+constexpr std::array<std::string_view, 5> kNoDrift{"stack", "plumb", "boot", "worker", "backend"};
 
-Environment without(const Environment& environment, std::span<const std::string_view> names) {
+/// Returns the identity without what is of the stack, and without these names.
+Environment without_stack(const Environment& environment, std::span<const std::string_view> names) {
   Environment rest;
   for (const auto& [name, value] : environment.identity) {
-    if (!is_among(name, names)) {
+    if (!is_of_stack(name) && !is_among(name, names)) {
       rest.identity.emplace(name, value);
     }
   }
@@ -35,7 +38,7 @@ Environment without(const Environment& environment, std::span<const std::string_
 }  // namespace
 
 std::string system_id(const Environment& environment) {
-  return without(environment, kNotTheMachine).id();
+  return without_stack(environment, kNotTheMachine).id();
 }
 
 RunSeries run_series_of(const RunHeader& header) {
@@ -49,14 +52,14 @@ RunSeries run_series_of(const RunHeader& header) {
 }
 
 bool are_comparable(const Environment& one, const Environment& other) {
-  return without(one, kUpgraded).identity == without(other, kUpgraded).identity;
+  return without_stack(one, kUpgraded).identity == without_stack(other, kUpgraded).identity;
 }
 
 std::vector<EnvironmentDifference> environment_drift(const Environment& before,
                                                      const Environment& after) {
   std::vector<EnvironmentDifference> drift = environment_changes(before, after);
   std::erase_if(drift, [](const EnvironmentDifference& difference) {
-    return is_among(difference.name, kNoDrift);
+    return is_of_stack(difference.name) || is_among(difference.name, kNoDrift);
   });
   return drift;
 }

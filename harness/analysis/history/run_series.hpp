@@ -24,11 +24,11 @@ struct RunSeries {
 [[nodiscard]] RunSeries run_series_of(const RunHeader& header);
 
 /// Returns the identity of the machine as 16 hex digits. It leaves out of the environment's
-/// identity the library, the driver, the backend, the thread count, the method and the cache.
+/// identity the stack, the driver, the backend, the thread count, the method and the cache.
 [[nodiscard]] std::string system_id(const Environment& environment);
 
 /// Returns whether two runs of one series may be compared. Their identities may differ only in the
-/// library and the driver, whose changes a series is meant to show.
+/// stack and the driver, whose changes a series is meant to show.
 [[nodiscard]] bool are_comparable(const Environment& one, const Environment& other);
 
 /// Lists the facts that changed between two runs, without those that environment_changes() leaves

@@ -17,6 +17,7 @@
 #include "harness/session/run/scenario_runs.hpp"
 #include "harness/session/stored/run_record.hpp"
 #include "harness/session/stored/run_session.hpp"
+#include "harness/session/stored/stored_comparison.hpp"
 #include "harness/session/work/executor.hpp"
 #include "harness/session/work/random_order.hpp"
 #include "harness/session/work/suite_models.hpp"
@@ -29,6 +30,24 @@ std::optional<Timestamp> oldest_reusable(const ReusePolicy& policy) {
     return current_time() - std::chrono::duration_cast<std::chrono::microseconds>(policy.max_age);
   }
   return std::nullopt;
+}
+
+/// Describes a run before it begins, with what its worker says of itself.
+RunHeader describe_run(const SuiteRunOptions& options,
+                       const ResolvedSuite& suite,
+                       std::span<const PlannedModel> models,
+                       const Stack& stack,
+                       const Environment& worker) {
+  RunHeader header;
+  header.suite = suite.name;
+  header.resolved_suite = suite_for_store(suite, models);
+  header.suite_hash = sha256(header.resolved_suite);
+  header.backend = stack.backend;
+  header.stack = options.stack;
+  header.environment = join_environment(read_system(), worker, options.threads, options.stack);
+  header.shard = options.shard;
+  header.command = options.command;
+  return header;
 }
 
 /// One run of the suite on one stack.
@@ -116,16 +135,8 @@ class SuiteRun {
 
   /// Begins a new run, or resumes an unfinished one.
   void begin() {
-    RunHeader header;
-    header.suite = suite_.name;
-    header.resolved_suite = suite_for_store(suite_, models_);
-    header.suite_hash = sha256(header.resolved_suite);
-    header.backend = executor_.options().worker.stack.backend;
-    header.stack = options_.stack;
-    header.environment =
-        join_environment(read_system(), executor_.describe(), options_.threads, options_.stack);
-    header.shard = options_.shard;
-    header.command = options_.command;
+    RunHeader header = describe_run(
+        options_, suite_, models_, executor_.options().worker.stack, executor_.describe());
     header.started = current_time();
     resumed_ = options_.resume && session_.resume(header);
     if (resumed_) {
@@ -318,6 +329,18 @@ class SuiteRun {
 };
 
 }  // namespace
+
+void refuse_unlike(const RunRecord& baseline,
+                   std::span<const std::string> varied,
+                   const SuiteRunOptions& options,
+                   const ResolvedSuite& suite,
+                   std::span<const PlannedModel> models) {
+  const WorkerOptions worker = worker_options(options.stack, options.threads);
+  RunRecord candidate;
+  candidate.header =
+      describe_run(options, suite, models, worker.stack, WorkerProcess(worker).describe());
+  check_alike(baseline, candidate, varied);
+}
 
 SuiteRunOutcome run_suite(const SessionContext& context,
                           const SuiteRunOptions& options,

@@ -48,6 +48,15 @@ struct SuiteRunOutcome {
   std::string device_fault;               ///< empty: the device is sound
 };
 
+/// Refuses a run that could not be compared with a baseline, before anything is measured: a worker
+/// is started and describes itself. Throws Error{kRefused} if they differ in more than `varied`
+/// names.
+void refuse_unlike(const RunRecord& baseline,
+                   std::span<const std::string> varied,
+                   const SuiteRunOptions& options,
+                   const ResolvedSuite& suite,
+                   std::span<const PlannedModel> models);
+
 /// Measures a suite on one stack to the end, or until the user stops it or its budget ends. What
 /// looks slower than a baseline is measured again, if that is asked for. `models` are all of the
 /// suite's, in its order.

@@ -20,6 +20,7 @@
 #include "harness/session/stored/stored_confirmation.hpp"
 #include "harness/session/stored/stored_exclusions.hpp"
 #include "harness/session/stored/stored_noise.hpp"
+#include "harness/session/work/suite_models.hpp"
 
 namespace plumb {
 namespace {
@@ -264,7 +265,8 @@ void check_alike(const RunRecord& baseline,
                 "the runs were measured in unlike environments:" + unlike +
                     " name what differs on purpose: --vary stack, --vary driver, --vary FACT");
   }
-  if (left.suite_hash != right.suite_hash && !is_varied("suite", varied)) {
+  if (left.suite_hash != right.suite_hash && !is_varied("suite", varied) &&
+      !measure_the_same(left.resolved_suite, right.resolved_suite)) {
     throw Error(Error::Kind::kRefused,
                 fmt::format("the runs are of different suites: '{}' ({:.12}) and '{}' ({:.12}); "
                             "--vary suite compares what both have",

@@ -184,6 +184,35 @@ std::string suite_for_store(const ResolvedSuite& suite, std::span<const PlannedM
 
 namespace {
 
+/// Returns what a stored suite says, without what measure_the_same() allows to differ. Discarded if
+/// it is no suite with digests.
+nlohmann::json measured_part(const std::string& resolved_suite) {
+  using Json = nlohmann::json;
+  Json suite = Json::parse(resolved_suite, nullptr, false);
+  if (!suite.is_object() || !suite.contains("graphs") || !suite.contains("models")) {
+    return Json(Json::value_t::discarded);
+  }
+  suite.erase("reuse");
+  for (const char* const list : {"models", "graphs"}) {
+    for (Json& model : suite[list]) {
+      if (model.is_object()) {
+        model.erase("path");
+      }
+    }
+  }
+  return suite;
+}
+
+}  // namespace
+
+bool measure_the_same(const std::string& one, const std::string& other) {
+  const nlohmann::json left = measured_part(one);
+  const nlohmann::json right = measured_part(other);
+  return one == other || (!left.is_discarded() && !right.is_discarded() && left == right);
+}
+
+namespace {
+
 /// Reads a model of a run. Empty if its graph is not that of the digest. A run may have rewritten
 /// the batch that a file fixes, which earlier versions did without being asked.
 std::optional<PlannedModel> load_if_same(const ModelSource& source,

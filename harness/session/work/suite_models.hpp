@@ -44,6 +44,10 @@ void keep_models(ResolvedSuite& suite, const std::vector<std::string>& names);
 [[nodiscard]] std::string suite_for_store(const ResolvedSuite& suite,
                                           std::span<const PlannedModel> models);
 
+/// Returns whether two suites, as they are stored, measure the same. They may differ in when rows
+/// are reused, and in where the files of models lie: digests identify their content.
+[[nodiscard]] bool measure_the_same(const std::string& one, const std::string& other);
+
 /// Reads back the models that a stored run measured, built in or from their files. Throws
 /// Error{kUser} if a file is gone or a graph has changed since, naming it.
 [[nodiscard]] std::vector<PlannedModel> models_of_run(const ModelSource& source,

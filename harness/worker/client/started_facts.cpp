@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/base/digest.hpp"
+#include "harness/results/stack_fact.hpp"
 #include "harness/worker/client/worker_finder.hpp"
 
 namespace plumb {
@@ -29,7 +30,10 @@ std::string joined(std::vector<std::string> entries) {
 /// content.
 std::string content_of(const std::string& value) {
   std::error_code none;
-  return std::filesystem::is_regular_file(value, none) ? "sha256:" + sha256_of_file(value) : value;
+  const std::filesystem::path path = value;
+  return path.is_absolute() && std::filesystem::is_regular_file(path, none)
+             ? "sha256:" + sha256_of_file(value)
+             : value;
 }
 
 bool starts_with_any(std::string_view entry) {
@@ -39,6 +43,16 @@ bool starts_with_any(std::string_view entry) {
 }
 
 }  // namespace
+
+Facts stack_identity(const Stack& stack) {
+  Facts identity;
+  for (const auto& [name, value] : stack.variables) {
+    if (is_variable(name) && !name.ends_with("PATH") && !name.starts_with("PLUMB_")) {
+      identity.emplace(name, content_of(value));
+    }
+  }
+  return identity;
+}
 
 Facts started_facts(const WorkerOptions& options, const char* const* surroundings) {
   std::vector<std::string> of_stack;

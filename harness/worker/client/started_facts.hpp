@@ -8,6 +8,11 @@ namespace plumb {
 
 inline constexpr const char* kWorkerDigest = "worker.sha256";
 
+/// Returns the variables of a stack that are part of an environment's identity, each by its name.
+/// They are named in capitals. Paths are left out, since the files behind them identify themselves,
+/// and so are settings of the harness (PLUMB_*). A digest stands for a file that a value names.
+[[nodiscard]] Facts stack_identity(const Stack& stack);
+
 /// Returns the facts with which a worker is started:
 /// - `worker.sha256`: the digest of its file;
 /// - `stack.variables`: the stack's variables, with a digest in place of each file that one names;

@@ -90,6 +90,7 @@ class WorkerProcess::Implementation {
     Environment environment =
         read(reply, reply.has_environment(), [&] { return from_protocol(reply.environment()); });
     environment.facts.merge(started_facts(options_, ::environ));
+    environment.identity.merge(stack_identity(options_.stack));
     return environment;
   }
 

@@ -43,6 +43,24 @@ std::vector<std::string> stack_names(const fs::path& stacks_folder) {
   return names;
 }
 
+/// Returns where a bundle (ci/package) has its library. Elsewhere that path does not exist.
+fs::path bundled_library() {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return program.parent_path().parent_path() / "lib/plumb/libdnnl.so.3";
+}
+
+/// Returns where the default stack's library should be: PLUMB_ONEDNN_LIBRARY, else the bundle's,
+/// else what the build found.
+fs::path default_library() {
+  const char* const asked = std::getenv("PLUMB_ONEDNN_LIBRARY");
+  if (asked != nullptr && *asked != '\0') {
+    return asked;
+  }
+  const fs::path bundled = bundled_library();
+  return is_there(bundled) ? bundled : fs::path(PLUMB_ONEDNN_LIBRARY);
+}
+
 /// Reader of one stack.toml. Every message names the file and the line.
 class StackReader {
  public:
@@ -55,6 +73,9 @@ class StackReader {
     const toml::table table = parse();
     for (const auto& [key, node] : table) {
       read_entry(key.str(), node);
+    }
+    if (const toml::node* const libraries = table.get("libraries")) {  // after the folders
+      stack_.libraries = read_list("libraries", *libraries, &StackReader::library);
     }
     return std::move(stack_);
   }
@@ -99,15 +120,13 @@ class StackReader {
              fmt::format("backend '{}' is no name; use lower-case letters and digits",
                          stack_.backend));
       }
-    } else if (key == "libraries") {
-      stack_.libraries = paths(key, node);
     } else if (key == "folders") {
-      stack_.folders = paths(key, node);
+      stack_.folders = read_list(key, node, &StackReader::path);
     } else if (key == "loader") {
       stack_.loader = path(key, node);
     } else if (key == "variables") {
       read_variables(node);
-    } else {
+    } else if (key != "libraries") {
       fail(node.source(),
            fmt::format("unknown key '{}'; known are {}", key, fmt::join(kKeys, ", ")));
     }
@@ -124,26 +143,58 @@ class StackReader {
   fs::path path(std::string_view key, const toml::node& node) const {
     fs::path full = (folder_ / text(key, node)).lexically_normal();
     if (!is_there(full)) {
-      throw Error(
-          Error::Kind::kEnvironment,
-          fmt::format("stack '{}' names '{}' (line {} of '{}'), which does not exist; correct the "
-                      "path or install what is missing",
-                      stack_.name,
-                      full.string(),
-                      node.source().begin.line,
-                      file_.string()));
+      fail_missing(node, full.string(), "does not exist; correct the path or");
     }
     return full;
   }
 
-  std::vector<fs::path> paths(std::string_view key, const toml::node& node) const {
+  [[noreturn]] void fail_missing(const toml::node& node,
+                                 const std::string& name,
+                                 const std::string& problem) const {
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("stack '{}' names '{}' (line {} of '{}'), which {} install what is "
+                            "missing",
+                            stack_.name,
+                            name,
+                            node.source().begin.line,
+                            file_.string(),
+                            problem));
+  }
+
+  /// Finds a library by its path, or one without a folder also in the stack's folders and in that
+  /// of the default stack's library.
+  fs::path library(std::string_view key, const toml::node& node) const {
+    const fs::path name = text(key, node);
+    if (name.has_parent_path() || is_there(folder_ / name)) {
+      return path(key, node);
+    }
+    std::vector<fs::path> places{folder_};
+    places.insert(places.end(), stack_.folders.begin(), stack_.folders.end());
+    places.push_back(default_library().parent_path());
+    std::vector<std::string> looked;
+    for (const fs::path& place : places) {
+      if (is_there(place / name)) {
+        return place / name;
+      }
+      looked.push_back(fmt::format("'{}'", place.string()));
+    }
+    fail_missing(node,
+                 name.string(),
+                 fmt::format("is in none of {}; correct the name, give a path, or",
+                             fmt::join(looked, ", ")));
+  }
+
+  using PathReader = fs::path (StackReader::*)(std::string_view, const toml::node&) const;
+  std::vector<fs::path> read_list(std::string_view key,
+                                  const toml::node& node,
+                                  PathReader read_path) const {
     const toml::array* list = node.as_array();
     if (list == nullptr) {
       fail(node.source(), fmt::format("'{}' must be a list of paths", key));
     }
     std::vector<fs::path> result;
     for (const toml::node& entry : *list) {
-      result.push_back(path(key, entry));
+      result.push_back((this->*read_path)(key, entry));
     }
     return result;
   }
@@ -167,23 +218,10 @@ class StackReader {
   Stack stack_;
 };
 
-/// Returns where a bundle (ci/package) has its library. Elsewhere that path does not exist.
-fs::path bundled_library() {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return program.parent_path().parent_path() / "lib/plumb/libdnnl.so.3";
-}
-
 }  // namespace
 
 Stack default_stack() {
-  const char* asked = std::getenv("PLUMB_ONEDNN_LIBRARY");
-  fs::path library = bundled_library();
-  if (asked != nullptr && *asked != '\0') {
-    library = asked;
-  } else if (!is_there(library)) {
-    library = PLUMB_ONEDNN_LIBRARY;
-  }
+  const fs::path library = default_library();
   if (!is_there(library)) {
     throw Error(
         Error::Kind::kEnvironment,

@@ -30,7 +30,7 @@ struct Stack {
 
 /// Loads a stack by name. `default` is default_stack(). Other stacks are in
 /// `stacks_folder/NAME/stack.toml`, with the keys `backend`, `libraries`, `folders`, `variables`
-/// and `loader`. Relative paths start at the stack's folder.
+/// and `loader`. Paths start at its folder. A bare name may also be beside the default's library.
 ///
 /// Throws Error{kUser} that lists the stacks there are, or names the wrong line of the file. Throws
 /// Error{kEnvironment} if a file or folder that the stack names is missing.

@@ -23,6 +23,9 @@ TEST(EnvironmentDifference, lists_facts_and_knows_what_is_varied) {
   EXPECT_FALSE(is_varied("cpu.model", stack));
   EXPECT_TRUE(is_varied("cpu.model", std::vector<std::string>{"cpu"}));
   EXPECT_FALSE(is_varied("librarything", stack));
+  EXPECT_TRUE(is_varied("ONEDNN_MAX_CPU_ISA", stack));
+  EXPECT_FALSE(is_varied("ONEDNN_MAX_CPU_ISA", std::vector<std::string>{"driver"}));
+  EXPECT_TRUE(is_varied("OMP_PLACES", std::vector<std::string>{"OMP_PLACES"}));
 }
 
 Environment measured_with(const std::string& fact, const std::string& value) {

@@ -35,6 +35,16 @@ TEST(RunSeries, the_system_is_the_machine_alone) {
   EXPECT_NE(system_id(with("cpu.model", "EPYC")), system);
 }
 
+TEST(RunSeries, a_stack_s_variables_are_not_the_machine) {
+  Environment limited = with("library.isa", "SSE41");
+  limited.identity["ONEDNN_MAX_CPU_ISA"] = "SSE41";
+  EXPECT_EQ(system_id(limited), system_id(kMachine));
+  EXPECT_TRUE(are_comparable(kMachine, limited));
+  EXPECT_THAT(environment_drift(kMachine, limited), IsEmpty());
+  // What this machine was called before stacks had variables of their own.
+  EXPECT_EQ(system_id(kMachine), "45736846d79a0e7d");
+}
+
 TEST(RunSeries, an_upgrade_stays_comparable_and_another_method_does_not) {
   EXPECT_TRUE(are_comparable(kMachine, with("library", "onednn-3.3")));
   EXPECT_TRUE(are_comparable(kMachine, with("kernel", "6.2")));

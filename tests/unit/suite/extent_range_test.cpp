@@ -72,7 +72,7 @@ TEST(ExtentRange, refuses_everything_else_by_the_option_s_name) {
   EXPECT_THAT(error_of("{form = 8, to = 4}"), HasSubstr("did you mean 'from'?"));
   EXPECT_THAT(error_of("{from = 8"), HasSubstr("--dim s"));
   EXPECT_THAT(error_of("[]"), HasSubstr("empty list"));
-  EXPECT_THAT(error_of("[1]\nother = [2]"), HasSubstr("--dim s"));
+  EXPECT_THAT(error_of("[1]\nother = [2]"), HasSubstr("one line"));
   EXPECT_THAT(error_of("1..1000000:+1"), HasSubstr("more than 10000 entries"));
 }
 

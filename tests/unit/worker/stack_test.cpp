@@ -59,6 +59,27 @@ TEST_F(StackTest, reads_every_key_with_paths_relative_to_its_folder) {
   EXPECT_EQ(stack.variables, (std::map<std::string, std::string>{{"ONEDNN_MAX_CPU_ISA", "AVX2"}}));
 }
 
+TEST_F(StackTest, finds_a_library_s_name_beside_the_default_stack_s) {
+  write("elsewhere/libdnnl.so.3", "");
+  write("s/stack.toml", "libraries = [\"libdnnl.so.3\"]\nfolders = [\"lib\"]");
+  write("s/lib/other.so", "");
+  const std::filesystem::path library = folder_.path() / "elsewhere/libdnnl.so.3";
+  ::setenv("PLUMB_ONEDNN_LIBRARY", library.c_str(), 1);
+  EXPECT_EQ(load_stack("s", folder_.path()).libraries, std::vector{library});
+  write("s/lib/libdnnl.so.3", "");
+  EXPECT_EQ(load_stack("s", folder_.path()).libraries,
+            std::vector{folder_.path() / "s/lib/libdnnl.so.3"})
+      << "the stack's own folders come first";
+  write("s/stack.toml", "\nlibraries = [\"libnone.so\"]");
+  const Error error = error_of("s");
+  ::unsetenv("PLUMB_ONEDNN_LIBRARY");
+  EXPECT_EQ(error.kind(), Error::Kind::kEnvironment);
+  EXPECT_THAT(error.what(),
+              AllOf(HasSubstr("'libnone.so' (line 2"),
+                    HasSubstr((folder_.path() / "s").string()),
+                    HasSubstr((folder_.path() / "elsewhere").string())));
+}
+
 TEST_F(StackTest, names_the_stacks_there_are) {
   write("b/stack.toml", "");
   write("a/stack.toml", "");

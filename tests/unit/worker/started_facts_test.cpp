@@ -45,6 +45,18 @@ TEST(StartedFacts, take_a_file_by_its_content) {
   }
 }
 
+TEST(StackIdentity, has_the_variables_that_the_stack_sets) {
+  Stack stack;
+  EXPECT_TRUE(stack_identity(stack).empty()) << "the default stack's identity stays as it is";
+  stack.variables = {{"ONEDNN_MAX_CPU_ISA", "AVX2"},
+                     {"KMP_BLOCKTIME", "0"},
+                     {"CUDA_CACHE_PATH", "/somewhere"},
+                     {"LD_LIBRARY_PATH", "/elsewhere"},
+                     {"PLUMB_FAKE_SCRIPT", "/script.toml"},
+                     {"small", "letters"}};
+  EXPECT_EQ(stack_identity(stack), (Facts{{"ONEDNN_MAX_CPU_ISA", "AVX2"}, {"KMP_BLOCKTIME", "0"}}));
+}
+
 TEST(StartedFacts, need_a_worker) {
   WorkerOptions options;
   options.stack.backend = "nonesuch";
@@ -55,7 +67,9 @@ TEST(StartedFacts, are_part_of_what_a_worker_describes) {
   WorkerOptions options;
   options.stack.backend = "fake";
   options.stack.variables = {{"A", "1"}};
-  EXPECT_EQ(WorkerProcess(options).describe().facts.at("stack.variables"), "A=1");
+  const Environment environment = WorkerProcess(options).describe();
+  EXPECT_EQ(environment.facts.at("stack.variables"), "A=1");
+  EXPECT_EQ(environment.identity.at("A"), "1");
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "harness/cli/suite_choice.hpp"
+#include "harness/cli/run_options.hpp"
 
 #include <gmock/gmock.h>
 
@@ -37,7 +37,7 @@ std::string error_of(const std::vector<std::string>& arguments) {
   return "";
 }
 
-TEST(SuiteChoice, expands_batches_types_and_dimensions_of_own_models) {
+TEST(RunOptions, expands_batches_types_and_dimensions_of_own_models) {
   const ResolvedSuite suite = suite_of({"--model",
                                         "folder/mine.onnx",
                                         "--batch",
@@ -63,7 +63,7 @@ TEST(SuiteChoice, expands_batches_types_and_dimensions_of_own_models) {
   EXPECT_EQ(last.dims.at("sequence"), 384);
 }
 
-TEST(SuiteChoice, leaves_the_batch_open_where_nobody_asks_for_one) {
+TEST(RunOptions, leaves_the_batch_open_where_nobody_asks_for_one) {
   EXPECT_TRUE(suite_of({"--model", "a.onnx"}).models.at(0).open_batch);
   EXPECT_FALSE(suite_of({"--model", "lenet"}).models.at(0).open_batch);
   const ResolvedSuite rewritten = suite_of({"--model", "a.onnx", "--rebatch", "2..8"});
@@ -72,7 +72,7 @@ TEST(SuiteChoice, leaves_the_batch_open_where_nobody_asks_for_one) {
   EXPECT_EQ(rewritten.models[2].batch, 8);
 }
 
-TEST(SuiteChoice, names_a_suite_by_its_models) {
+TEST(RunOptions, names_a_suite_by_its_models) {
   EXPECT_EQ(suite_of({"--model", "a/mine.onnx"}).name, "mine");
   EXPECT_EQ(suite_of({"--model", "resnet50-v1"}).name, "resnet50-v1");
   EXPECT_EQ(suite_of({"--model", "b.onnx", "--model", "a.onnx"}).name, "b+a");
@@ -85,7 +85,7 @@ TEST(SuiteChoice, names_a_suite_by_its_models) {
   EXPECT_NE(suite_of({"--model", other + ".onnx"}).name, name);
 }
 
-TEST(SuiteChoice, names_the_option_that_is_wrong_and_no_file) {
+TEST(RunOptions, names_the_option_that_is_wrong_and_no_file) {
   EXPECT_THAT(error_of({"--model", "a.onnx", "--batch", "0"}), HasSubstr("--batch: '0'"));
   EXPECT_THAT(error_of({"--model", "a.onnx", "--rebatch", "x"}), HasSubstr("--rebatch: 'x'"));
   EXPECT_THAT(error_of({"--model", "a.onnx", "--dim", "s"}), HasSubstr("'--dim s' is not NAME="));
@@ -97,7 +97,7 @@ TEST(SuiteChoice, names_the_option_that_is_wrong_and_no_file) {
   EXPECT_THROW((void)parsed({"--batch", "1", "--rebatch", "1"}), CLI::ExcludesError);
 }
 
-TEST(SuiteChoice, takes_one_value_an_option_so_that_a_suite_may_follow) {
+TEST(RunOptions, takes_one_value_an_option_so_that_a_suite_may_follow) {
   EXPECT_EQ(parsed({"--dtype", "f32", "quick.toml"}).suite, "quick.toml");
   EXPECT_THAT(parsed({"--batch", "1,8", "quick.toml"}).batches, ElementsAre("1,8"));
 }

@@ -37,7 +37,7 @@ void warn_of_missing(const RunReport& report) {
   }
 }
 
-/// Says what a selection of layers leaves. Throws Error{kUser} if that is nothing.
+/// Prints what a selection of layers leaves. Throws Error{kUser} if that is nothing.
 void check_selection(const ResolvedSuite& suite, std::span<const PlannedModel> models) {
   if (!suite.selection.empty()) {
     const SelectedLayers count = selected_layers(models, suite);

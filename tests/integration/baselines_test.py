@@ -120,7 +120,7 @@ class Baselines(Command):
         comparison = self.run_tiny("--baseline", "noisy", reuse="never")["comparison"]
         self.assertEqual(comparison["verdict"], "equivalent")
         self.plumb("baseline", "set", self.tiny("never"), "--runs", 2, "--stack", "fake", "--threads", 2, "--name", "two-threads")
-        self.run_tiny("--baseline", "two-threads", reuse="never", expect=4)
+        self.plumb("run", self.tiny("never"), "--stack", "fake", "--baseline", "two-threads", expect=4)
         self.run_tiny("--baseline", "two-threads", "--threads", 2, "--gate", reuse="never")
         self.plumb("baseline", "set", "nonsense.toml", "--runs", 3, expect=2)
         self.plumb("baseline", "set", self.tiny(), "--stack", "fake", expect=2)

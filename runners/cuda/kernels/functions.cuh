@@ -82,18 +82,27 @@ PLUMB_UNARY(same, x)
     }                                                        \
   };
 
+/// Returns the quotient of integers, and 0 where the divisor is 0: CUDA leaves that undefined.
+__device__ inline Index quotient_of(Index x, Index y) {
+  return y == 0 ? 0 : x / y;
+}
+template <class C>
+__device__ inline C quotient_of(C x, C y) {
+  return x / y;
+}
+/// Returns the remainder with the sign of the dividend, and 0 where the divisor is 0.
+__device__ inline Index cut_remainder(Index x, Index y) {
+  return y == 0 ? 0 : x % y;
+}
 /// Returns the remainder with the sign of the divisor, as Python's %.
 __device__ inline Index floored_remainder(Index x, Index y) {
-  const Index remainder = x % y;
+  const Index remainder = cut_remainder(x, y);
   return remainder != 0 && (remainder < 0) != (y < 0) ? remainder + y : remainder;
 }
 template <class C>
 __device__ inline C floored_remainder(C x, C y) {
   const C remainder = fmod(x, y);
   return remainder != C(0) && (remainder < C(0)) != (y < C(0)) ? remainder + y : remainder;
-}
-__device__ inline Index cut_remainder(Index x, Index y) {
-  return x % y;
 }
 template <class C>
 __device__ inline C cut_remainder(C x, C y) {
@@ -110,7 +119,7 @@ __device__ inline C power_of(C x, C y) {
 PLUMB_BINARY(add, x + y)
 PLUMB_BINARY(sub, x - y)
 PLUMB_BINARY(mul, x * y)
-PLUMB_BINARY(div, x / y)
+PLUMB_BINARY(div, quotient_of(x, y))
 PLUMB_BINARY(max, x != x || x > y ? x : y)
 PLUMB_BINARY(min, x != x || x < y ? x : y)
 PLUMB_BINARY(pow, power_of(x, y))

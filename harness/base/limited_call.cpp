@@ -37,6 +37,8 @@ class ThreadTimer {
   ~ThreadTimer() { ::timer_delete(timer_); }
   ThreadTimer(const ThreadTimer&) = delete;
   ThreadTimer& operator=(const ThreadTimer&) = delete;
+  ThreadTimer(ThreadTimer&&) = delete;
+  ThreadTimer& operator=(ThreadTimer&&) = delete;
 
   void begin(std::string_view what, std::int64_t limit) {
     // The message is written by a signal handler, which can neither allocate nor format.

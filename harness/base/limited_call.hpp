@@ -15,6 +15,8 @@ class LimitedCall {
   ~LimitedCall();
   LimitedCall(const LimitedCall&) = delete;
   LimitedCall& operator=(const LimitedCall&) = delete;
+  LimitedCall(LimitedCall&&) = delete;
+  LimitedCall& operator=(LimitedCall&&) = delete;
 };
 
 /// Gives every LimitedCall from now on a limit of its thread's processor time. A call beyond it

@@ -68,6 +68,7 @@ std::string name_of(const std::vector<SuiteSpec::ModelEntry>& models) {
   constexpr std::size_t kMaxName = 80;
   constexpr std::size_t kDigits = 8;
   std::vector<std::string> names;
+  names.reserve(models.size());
   for (const SuiteSpec::ModelEntry& model : models) {
     names.push_back(model.path ? path_text(model.path->stem()) : *model.name);
   }

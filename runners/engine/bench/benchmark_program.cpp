@@ -157,6 +157,7 @@ std::vector<LayerKey> read_layer_keys(std::span<const std::string> texts) {
 int run_benchmark_program(const OpenBackend& open, std::span<const char* const> arguments) {
   std::vector<std::string> texts(arguments.begin(), arguments.end());
   std::vector<char*> list;
+  list.reserve(texts.size() + 1);
   for (std::string& text : texts) {
     list.push_back(text.data());
   }

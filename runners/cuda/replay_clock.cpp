@@ -79,8 +79,7 @@ ReplayClock::Replay ReplayClock::prepared(std::span<const std::size_t> slots) {
 
 void ReplayClock::capture(std::span<const std::size_t> slots, Replay& replay) {
   const auto recapture = [&](std::optional<DeviceGraph>& graph, std::size_t executions) {
-    std::optional<DeviceGraph> before = std::move(graph);
-    graph.reset();
+    std::optional<DeviceGraph> before = std::exchange(graph, std::nullopt);
     graph.emplace(
         driver_, stream_, [&] { enqueue_in_turn(slots, executions); }, std::move(before));
   };

@@ -5,7 +5,7 @@
 For each folder with sources modules.toml has a table: its purpose and what it sees. A right to see a folder covers the
 folders below it. Refused are an include without such a right, a right that no include uses, a cycle between folders,
 a header of another module that its CMakeLists.txt lists neither under HEADERS nor PROJECT_HEADERS, a target that links less or more than
-its folders see, and a folder with more than 40 sources at one level.
+its folders see, a folder with more than 40 sources at one level, and two types of one name in one namespace.
 
 ci/check_layers.py [--edges]: --edges prints who sees whom, with the number of includes."""
 
@@ -19,6 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 HOUSE = ("harness", "runners", "reporting", "suites")
 SOURCES = (".cpp", ".hpp", ".cuh")
 MAX_FILES = 40
+ANONYMOUS = re.compile(r"^namespace \{\n.*?^\}  // namespace$", re.DOTALL | re.MULTILINE)
+TYPE = re.compile(r"^(?:struct|class|enum class) (\w+)(?: final)?(?: :(?!:)[^;{]*)? \{", re.MULTILINE)
 # Heavy or foreign headers stay where they belong: the pattern, and the folders that may include it.
 FOREIGN = [
     (r"(oneapi/)?dnnl", ("runners/onednn",)),
@@ -157,6 +159,18 @@ def faults_of_headers(texts, modules):
                 yield f"{path}: '{include}' is too heavy for a public header; keep it in a .cpp"
 
 
+def faults_of_types(texts):
+    defined = collections.defaultdict(set)
+    for path, text in texts.items():
+        named = ANONYMOUS.sub("", text)
+        namespace = "::".join(re.findall(r"^namespace ([\w:]+) \{", named, re.MULTILINE))
+        for name in TYPE.findall(named):
+            defined[f"{namespace}::{name}"].add(path)
+    for name, paths in sorted(defined.items()):
+        if len(paths) > 1:
+            yield f"{name} is defined in {' and '.join(sorted(paths))}: whatever links both mixes them up"
+
+
 def faults_of_links(edges, modules):
     seen = collections.defaultdict(set)
     for folder, target in edges:
@@ -196,6 +210,7 @@ def main() -> int:
         *(f"a cycle of folders: {' '.join(part)}" for part in cycles(graph)),
         *faults_of_headers(texts, modules),
         *faults_of_links(edges, modules),
+        *faults_of_types(texts),
     ]
     print("\n".join(faults) if faults else f"order of folders: {len(table)} folders, {len(texts)} files, no fault")
     return 1 if faults or not texts else 0

@@ -17,7 +17,7 @@ KeyMapping read_key_mapping(std::string_view text) {
   for (const auto& [name, key] : JsonObject(document).facts("keys")) {
     try {
       check_imported_name(name);
-      MappedLayer& layer = mapping[name];
+      MappedKey& layer = mapping[name];
       layer.key = to_key(parse_key({key}));
       ++uses[layer.key];
     } catch (const Error& error) {

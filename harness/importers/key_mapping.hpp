@@ -10,13 +10,13 @@
 namespace plumb {
 
 /// Layer that a benchmark of another harness executes.
-struct MappedLayer {
+struct MappedKey {
   LayerKey key;
   bool alone = true;  ///< no other benchmark executes it: its time is what a user gets
 };
 
 /// Layers by the names of the benchmarks.
-using KeyMapping = std::map<std::string, MappedLayer>;
+using KeyMapping = std::map<std::string, MappedKey>;
 
 /// Reads `{"keys":{"NAME":"LAYER KEY"}}`. Throws Error{kUser} with the name, if the text is no such
 /// document, a name cannot be one (check_imported_name()) or a layer key is none. Pure.

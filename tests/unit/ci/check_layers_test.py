@@ -99,6 +99,17 @@ class CheckLayers(unittest.TestCase):
             self.write(f"harness/lower/deep/file{number}.hpp", "\n")
         self.assertEqual(self.faults(), ["harness/lower/deep: 41 sources at one level, at most 40"])
 
+    def test_two_types_of_one_name_are_refused(self):
+        row = "namespace plumb {\nstruct Row {\n};\n}\n"
+        self.write("harness/lower/hidden.hpp", row)
+        self.write("harness/upper/a.cpp", "namespace plumb {\nnamespace {\n" + row.split("\n", 1)[1].replace("}\n", "}  // namespace\n}\n", 1))
+        self.write("harness/upper/b.cpp", "namespace plumb {\nstruct Row;\n}\n")
+        self.assertEqual(self.faults(), [])
+        self.write("harness/upper/b.cpp", row)
+        self.assertEqual(
+            self.faults(),
+            ["plumb::Row is defined in harness/lower/hidden.hpp and harness/upper/b.cpp: whatever links both mixes them up"])
+
     def test_a_foreign_header_stays_in_its_place(self):
         self.write("harness/upper/a.cpp", "#include <sqlite3.h>\n")
         self.assertEqual(self.faults(), ["harness/upper/a.cpp: 'sqlite3.h' is only for harness/store/sqlite"])

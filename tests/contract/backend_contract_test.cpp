@@ -239,11 +239,11 @@ TEST_P(BackendContract, repeats_its_results) {
 }
 
 TEST_P(BackendContract, passes_onnx_operator_tests) {
-  const std::filesystem::path folder = testing::node_test_folder();
+  const std::filesystem::path folder = test_support::node_test_folder();
   if (folder.empty()) {
     GTEST_SKIP() << "ONNX's operator tests are not here: install libonnx-testdata";
   }
-  const testing::NodeTestTally tally = testing::run_node_tests(
+  const test_support::NodeTestTally tally = test_support::run_node_tests(
       folder,
       {[&](const LayerSpec& spec,
            const std::vector<Tensor>& operands,
@@ -266,7 +266,7 @@ TEST_P(BackendContract, passes_onnx_operator_tests) {
            std::vector<Tensor> operands;
            for (const ValueId operand : prepared.operands) {
              if (!values.contains(operand)) {
-               return testing::unknown(graph, operand);
+               return test_support::unknown(graph, operand);
              }
              operands.push_back(values.at(operand));
            }
@@ -276,7 +276,7 @@ TEST_P(BackendContract, passes_onnx_operator_tests) {
          return prepared.outcome;
        },
        library_limits()});
-  std::cout << testing::to_text(tally);
+  std::cout << test_support::to_text(tally);
   EXPECT_THAT(tally.failed, IsEmpty());
 }
 

@@ -78,7 +78,7 @@ std::vector<plumb::Tensor> reference_outputs(plumb::Backend& backend,
     values[ids[i]] = std::move(operands[i]);
   }
   std::vector<plumb::Tensor> outputs;
-  require(plumb::testing::reference_model_outputs(graph, values, outputs));
+  require(plumb::test_support::reference_model_outputs(graph, values, outputs));
   return outputs;
 }
 

@@ -14,7 +14,7 @@
 #include "runners/engine/exec/constant_folding.hpp"
 #include "tests/support/onnx_test_files.hpp"
 
-namespace plumb::testing {
+namespace plumb::test_support {
 namespace {
 
 namespace fs = std::filesystem;
@@ -281,4 +281,4 @@ std::string to_text(const NodeTestTally& tally) {
                      lines);
 }
 
-}  // namespace plumb::testing
+}  // namespace plumb::test_support

@@ -11,7 +11,7 @@
 #include "harness/model/key/layer_spec.hpp"
 #include "harness/results/outcome.hpp"
 
-namespace plumb::testing {
+namespace plumb::test_support {
 
 /// Computes one layer; an outcome that is not ok means it was not computed.
 using LayerExecutor = std::function<Outcome(
@@ -49,4 +49,4 @@ struct NodeTestTally {
 /// Writes the tally for people: totals, then unsupported tests by operator, then failures.
 [[nodiscard]] std::string to_text(const NodeTestTally& tally);
 
-}  // namespace plumb::testing
+}  // namespace plumb::test_support

@@ -13,7 +13,7 @@
 #include "harness/model/onnx/values/constant_value.hpp"
 #include "runners/engine/number_formats.hpp"
 
-namespace plumb::testing {
+namespace plumb::test_support {
 namespace {
 
 namespace fs = std::filesystem;
@@ -129,4 +129,4 @@ std::string difference(const std::vector<Tensor>& expected,
   return {};
 }
 
-}  // namespace plumb::testing
+}  // namespace plumb::test_support

@@ -10,7 +10,7 @@
 
 #include "harness/model/key/tensor.hpp"
 
-namespace plumb::testing {
+namespace plumb::test_support {
 
 /// Says why a test cannot be executed.
 struct Unsupported {
@@ -34,4 +34,4 @@ struct Unsupported {
                                      const std::vector<Tensor>& actual,
                                      const std::function<double(std::size_t)>& allowed);
 
-}  // namespace plumb::testing
+}  // namespace plumb::test_support

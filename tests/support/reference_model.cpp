@@ -5,7 +5,7 @@
 
 #include "runners/engine/reference/reference.hpp"
 
-namespace plumb::testing {
+namespace plumb::test_support {
 
 Outcome unknown(const Graph& graph, ValueId value) {
   return {Outcome::Kind::kUnsupported,
@@ -47,4 +47,4 @@ Outcome reference_model_outputs(const Graph& graph,
   return {};
 }
 
-}  // namespace plumb::testing
+}  // namespace plumb::test_support

@@ -8,7 +8,7 @@
 #include "harness/model/key/tensor.hpp"
 #include "harness/results/outcome.hpp"
 
-namespace plumb::testing {
+namespace plumb::test_support {
 
 /// Says that the elements of a value, which a model needs, are not known.
 [[nodiscard]] Outcome unknown(const Graph& graph, ValueId value);
@@ -20,4 +20,4 @@ namespace plumb::testing {
                                               std::map<ValueId, Tensor>& values,
                                               std::vector<Tensor>& outputs);
 
-}  // namespace plumb::testing
+}  // namespace plumb::test_support

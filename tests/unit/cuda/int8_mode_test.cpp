@@ -38,7 +38,8 @@ TEST_P(Int8Mode, of_a_plan_computes_what_the_reference_makes_of_the_quantised_gr
     values[ready.prepared.operands[i]] = operands[i];
   }
   std::vector<Tensor> expected;
-  const Outcome computed = plumb::testing::reference_model_outputs(lower.graph, values, expected);
+  const Outcome computed =
+      plumb::test_support::reference_model_outputs(lower.graph, values, expected);
   ASSERT_TRUE(computed.ok()) << computed.reason;
   // Only what lay in the middle between two integers may be rounded the other way.
   EXPECT_LT(largest_difference(ready.outputs, expected), 0.01);

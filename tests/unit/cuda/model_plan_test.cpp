@@ -105,7 +105,7 @@ std::vector<Tensor> executed(const DeviceModelPlan& model, const LoadedSample& s
 
 void expect_right(const std::vector<Tensor>& outputs, LoadedSample sample) {
   std::vector<Tensor> expected;
-  ASSERT_TRUE(testing::reference_model_outputs(sample.graph, sample.values, expected).ok());
+  ASSERT_TRUE(test_support::reference_model_outputs(sample.graph, sample.values, expected).ok());
   ASSERT_EQ(outputs.size(), expected.size());
   const auto count = static_cast<std::size_t>(element_count(expected[0].type));
   for (std::size_t i = 0; i < count; ++i) {

@@ -68,7 +68,7 @@ std::vector<Tensor> expected(const ExecuteRequest& request) {
     values[loaded.graph.inputs[i]] = inputs[i];
   }
   std::vector<Tensor> outputs;
-  const Outcome outcome = testing::reference_model_outputs(loaded.graph, values, outputs);
+  const Outcome outcome = test_support::reference_model_outputs(loaded.graph, values, outputs);
   EXPECT_TRUE(outcome.ok()) << outcome.reason;
   return outputs;
 }

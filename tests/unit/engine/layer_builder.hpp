@@ -8,7 +8,7 @@
 #include "runners/engine/number_formats.hpp"
 #include "runners/engine/reference/reference.hpp"
 
-namespace plumb::testing {
+namespace plumb::test_support {
 
 /// Reads a key written without its version, its accumulation type and its math class.
 inline LayerSpec layer(const std::string& op_in_out, const std::string& attributes = "") {
@@ -32,4 +32,4 @@ inline std::vector<double> outputs(const LayerSpec& spec,
   return numbers_of(reference_outputs(spec, operands(spec, numbers)).at(0));
 }
 
-}  // namespace plumb::testing
+}  // namespace plumb::test_support

@@ -10,24 +10,24 @@ namespace plumb {
 namespace {
 
 TEST(OnnxNodeTests, agree_with_the_reference) {
-  const std::filesystem::path folder = testing::node_test_folder();
+  const std::filesystem::path folder = test_support::node_test_folder();
   if (folder.empty()) {
     GTEST_SKIP() << "ONNX's operator tests are not here: install libonnx-testdata, or name their "
                     "folder in PLUMB_ONNX_NODE_TESTS";
   }
-  const testing::NodeTestTally tally =
-      testing::run_node_tests(folder,
-                              {[](const LayerSpec& spec,
-                                  const std::vector<Tensor>& operands,
-                                  std::vector<Tensor>& outputs) {
-                                 const Outcome support = reference_support(spec);
-                                 if (support.ok()) {
-                                   outputs = reference_outputs(spec, operands);
-                                 }
-                                 return support;
-                               },
-                               testing::reference_model_outputs});
-  std::cout << testing::to_text(tally);
+  const test_support::NodeTestTally tally =
+      test_support::run_node_tests(folder,
+                                   {[](const LayerSpec& spec,
+                                       const std::vector<Tensor>& operands,
+                                       std::vector<Tensor>& outputs) {
+                                      const Outcome support = reference_support(spec);
+                                      if (support.ok()) {
+                                        outputs = reference_outputs(spec, operands);
+                                      }
+                                      return support;
+                                    },
+                                    test_support::reference_model_outputs});
+  std::cout << test_support::to_text(tally);
   EXPECT_TRUE(tally.failed.empty());
   // Of the 932 of Debian 12's libonnx-testdata 1.12: guards against a reader that suddenly refuses
   // most.

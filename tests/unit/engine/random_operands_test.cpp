@@ -10,10 +10,10 @@
 namespace plumb {
 namespace {
 
+using test_support::layer;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::Ge;
-using testing::layer;
 using ::testing::Le;
 using ::testing::Lt;
 using ::testing::Ne;

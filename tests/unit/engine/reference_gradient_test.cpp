@@ -30,7 +30,7 @@ Numbers random_numbers(const LayerSpec& spec, std::uint64_t seed) {
 }
 
 double weighted(const LayerSpec& layer, const Numbers& operands, const std::vector<double>& dy) {
-  const std::vector<double> y = testing::outputs(layer, operands);
+  const std::vector<double> y = test_support::outputs(layer, operands);
   double sum = 0.0;
   for (std::size_t i = 0; i < y.size(); ++i) {
     sum += dy.at(i) * y[i];
@@ -56,7 +56,7 @@ std::vector<double> slopes(const LayerSpec& layer,
 
 std::vector<std::vector<double>> gradients(const LayerSpec& spec, const Numbers& operands) {
   std::vector<std::vector<double>> results;
-  for (const Tensor& output : reference_outputs(spec, testing::operands(spec, operands))) {
+  for (const Tensor& output : reference_outputs(spec, test_support::operands(spec, operands))) {
     results.push_back(numbers_of(output));
   }
   return results;
@@ -201,7 +201,7 @@ TEST(ReferenceGradient, of_a_softmax_is_taken_from_its_result) {
         exact("softmax_backward;in=f64[2,3,5],f64[2,3,5];out=f64[2,3,5]" + rest);
     const Numbers x = random_numbers(layer, 3);
     const std::vector<double> dy = random_numbers(gradient, 4).at(0);
-    EXPECT_THAT(gradients(gradient, {dy, testing::outputs(layer, x)}).at(0),
+    EXPECT_THAT(gradients(gradient, {dy, test_support::outputs(layer, x)}).at(0),
                 Pointwise(DoubleNear(1e-6), slopes(layer, x, 0, dy)))
         << attributes;
   }
@@ -287,7 +287,7 @@ TEST(ReferenceGradient, of_attention_is_of_its_queries_keys_and_values) {
                                   operands[0],
                                   operands[1],
                                   operands[2],
-                                  testing::outputs(layer, operands),
+                                  test_support::outputs(layer, operands),
                                   attention_statistics(gradient, operands)});
     for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_THAT(found.at(i), Pointwise(DoubleNear(1e-6), slopes(layer, operands, i, dy)))
@@ -322,7 +322,7 @@ TEST(ReferenceGradient, of_attention_is_the_same_with_heads_together_and_sampled
   EXPECT_THAT(found.at(1), Pointwise(DoubleNear(1e-12), expected.at(1)));
   EXPECT_THAT(found.at(2), Pointwise(DoubleNear(1e-12), expected.at(2)));
   ASSERT_TRUE(has_sampled_reference(apart));
-  const std::vector<Tensor> operands = testing::operands(apart, of);
+  const std::vector<Tensor> operands = test_support::operands(apart, of);
   std::set<std::size_t> outputs;
   for (const SampledElement& sample : sampled_reference(apart, operands, 24, 1)) {
     EXPECT_DOUBLE_EQ(sample.value, expected.at(sample.output).at(sample.element));
@@ -369,8 +369,8 @@ TEST(ReferenceGradient, of_a_batch_norm_counts_that_its_statistics_move) {
 
 TEST(ReferenceGradient, of_a_bias_is_summed_from_what_the_key_says) {
   const auto product = [](const std::string& of, const std::string& transposed) {
-    return testing::layer("gemm_bias_gradient;in=f32[2,2],f32[2,2];out=f32[2,2],f32[2]",
-                          "alpha=2.0;of=" + of + ";trans_a=" + transposed + ";trans_b=0");
+    return test_support::layer("gemm_bias_gradient;in=f32[2,2],f32[2,2];out=f32[2,2],f32[2]",
+                               "alpha=2.0;of=" + of + ";trans_a=" + transposed + ";trans_b=0");
   };
   const Numbers numbers{{1, 2, 3, 4}, {5, 6, 7, 8}};
   EXPECT_THAT(gradients(product("a", "0"), numbers).at(1), ElementsAre(3, 7));
@@ -382,8 +382,8 @@ TEST(ReferenceGradient, of_a_bias_is_summed_from_what_the_key_says) {
 
 TEST(ReferenceGradient, behind_a_product_is_taken_at_the_saved_operand_and_then_summed) {
   const LayerSpec spec =
-      testing::layer("gemm_bias_gradient;in=f32[2,2],f32[2,2],f32[2,2];out=f32[2,2],f32[2]",
-                     "alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=relu_backward@2");
+      test_support::layer("gemm_bias_gradient;in=f32[2,2],f32[2,2],f32[2,2];out=f32[2,2],f32[2]",
+                          "alpha=1.0;of=y;trans_a=0;trans_b=0;epilogue=relu_backward@2");
   const auto found = gradients(spec, {{1, 2, 3, 4}, {5, 6, 7, 8}, {1, -1, -1, 1}});
   EXPECT_THAT(found.at(0), ElementsAre(19, 0, 0, 50));
   EXPECT_THAT(found.at(1), ElementsAre(19, 50));
@@ -391,13 +391,13 @@ TEST(ReferenceGradient, behind_a_product_is_taken_at_the_saved_operand_and_then_
 
 TEST(ReferenceGradient, a_mask_of_bits_counts_from_the_lowest_and_begins_rows_at_a_byte) {
   const LayerSpec spec =
-      testing::layer("gemm;in=f32[2,1],f32[1,9],-,u8[2,16];out=f32[2,9]",
-                     "alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=bit_mask@3");
+      test_support::layer("gemm;in=f32[2,1],f32[1,9],-,u8[2,16];out=f32[2,9]",
+                          "alpha=1.0;beta=1.0;trans_a=0;trans_b=0;epilogue=bit_mask@3");
   std::vector<double> bits(32, 0.0);
   bits[0] = 0b10000010;
   bits[1] = 0b1;
   bits[16] = 0b1;
-  EXPECT_THAT(testing::outputs(spec, {{1, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9}, {}, bits}),
+  EXPECT_THAT(test_support::outputs(spec, {{1, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9}, {}, bits}),
               ElementsAre(0, 2, 0, 0, 0, 0, 0, 8, 9, 2, 0, 0, 0, 0, 0, 0, 0, 0));
 }
 

@@ -8,11 +8,11 @@
 namespace plumb {
 namespace {
 
+using test_support::layer;
+using test_support::operands;
+using test_support::outputs;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
-using testing::layer;
-using testing::operands;
-using testing::outputs;
 using ::testing::Pointwise;
 
 const std::vector<double> kSix{1, 2, 3, 4, 5, 6};

@@ -10,12 +10,12 @@
 namespace plumb {
 namespace {
 
+using test_support::layer;
+using test_support::operands;
+using test_support::outputs;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::FloatEq;
-using testing::layer;
-using testing::operands;
-using testing::outputs;
 using ::testing::Pointwise;
 
 const std::string kPlainConv = "dilations=[1,1];group=1;pads=[0,0,0,0];strides=[1,1]";

@@ -11,8 +11,8 @@
 namespace plumb {
 namespace {
 
+using test_support::layer;
 using ::testing::HasSubstr;
-using testing::layer;
 
 LayerSpec matmul(const std::string& type) {
   return layer("matmul;in=" + type + "[4,25]," + type + "[25,6];out=" + type + "[4,6]");
@@ -136,7 +136,7 @@ TEST(Verification, rejects_nan_infinity_and_other_shapes) {
 
 TEST(Verification, agrees_on_nan_where_the_reference_has_it) {
   const LayerSpec spec = layer("eltwise;in=f32[2];out=f32[2]", "fn=sqrt;parameters=[]");
-  const std::vector<Tensor> operands = testing::operands(spec, {{-1, 4}});
+  const std::vector<Tensor> operands = test_support::operands(spec, {{-1, 4}});
   const TensorType type{DataType::kF32, {2}};
   EXPECT_TRUE(verify(spec, operands, std::vector{tensor_from(type, std::vector{std::nan(""), 2.0})})
                   .outcome.ok());
@@ -176,7 +176,7 @@ TEST(Verification, allows_8_bit_floats_what_their_digits_are) {
 
 TEST(Verification, finds_an_8_bit_float_that_was_cut_off_instead_of_rounded) {
   const LayerSpec spec = layer("cast;in=f32[3];out=f8e4m3[3]");
-  const std::vector<Tensor> operands = testing::operands(spec, {{1.0, 1.1, 240.0}});
+  const std::vector<Tensor> operands = test_support::operands(spec, {{1.0, 1.1, 240.0}});
   std::vector<Tensor> outputs = reference_outputs(spec, operands);
   EXPECT_TRUE(verify(spec, operands, outputs).outcome.ok());
   outputs[0].data[1] = std::byte{0x38};  // 1, where 1.125 is nearer

@@ -41,7 +41,7 @@ TEST_F(Int8Mode, computes_what_the_reference_makes_of_the_quantised_graph) {
     values[ready.prepared.operands[i]] = operands[i];
   }
   std::vector<Tensor> expected;
-  const Outcome computed = testing::reference_model_outputs(lower.graph, values, expected);
+  const Outcome computed = test_support::reference_model_outputs(lower.graph, values, expected);
   ASSERT_TRUE(computed.ok()) << computed.reason;
   // Only what lay in the middle between two integers may be rounded the other way.
   EXPECT_LT(largest_difference(ready.outputs, expected), 0.01);

@@ -30,7 +30,7 @@ std::vector<Tensor> expected(const Sample& sample) {
     values[graph.inputs[i]] = inputs[i];
   }
   std::vector<Tensor> outputs;
-  EXPECT_TRUE(testing::reference_model_outputs(graph, values, outputs).ok());
+  EXPECT_TRUE(test_support::reference_model_outputs(graph, values, outputs).ok());
   return outputs;
 }
 

@@ -261,7 +261,7 @@ TEST(ResolvedSuite, writes_canonical_json) {
 TEST(ResolvedSuite, accepts_the_suites_that_are_shipped) {
   const std::filesystem::path suites = PLUMB_SUITES;
   for (const char* name :
-       {"mlperf-inference", "mlperf-training", "nightly", "quick", "smoke", "vision30"}) {
+       {"first", "mlperf-inference", "mlperf-training", "nightly", "quick", "smoke", "vision30"}) {
     SCOPED_TRACE(name);
     const ResolvedSuite suite = resolve(read_suite(suites / (std::string(name) + ".toml")));
     EXPECT_EQ(suite.name, name);

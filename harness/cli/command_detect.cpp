@@ -98,12 +98,25 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+/// Returns the command that measures once more what a run did: its suite or models, on its stack.
 std::string measure_again(const RunHeader& newest) {
   std::vector<std::string> words;
-  std::transform(
-      newest.command.begin(), newest.command.end(), std::back_inserter(words), shell_word);
-  const bool runs = newest.command.size() > 1 && newest.command[1] == "run";
-  return fmt::format("{}{}", fmt::join(words, " "), runs ? " --reuse never" : "");
+  for (const std::string& word : newest.command) {
+    if (!word.empty()) {  // a run of models has no suite
+      words.push_back(shell_word(word));
+    }
+  }
+  if (words.size() > 1 && words[1] == "run") {
+    if (newest.stack != "default") {
+      words.insert(words.end(), {"--stack", shell_word(newest.stack)});
+    }
+    const auto threads = newest.environment.identity.find("threads");
+    if (threads != newest.environment.identity.end() && threads->second != "1") {
+      words.insert(words.end(), {"--threads", shell_word(threads->second)});
+    }
+    words.insert(words.end(), {"--reuse", "never"});
+  }
+  return fmt::format("{}", fmt::join(words, " "));
 }
 
 std::vector<SeriesFinding> judge(const StoredHistory& history,

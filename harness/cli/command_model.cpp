@@ -21,7 +21,7 @@
 namespace plumb {
 namespace {
 
-struct ModelOptions {
+struct ModelChoice {
   std::string model;
   std::int64_t batch = 0;
   std::int64_t rebatch = 0;
@@ -34,7 +34,7 @@ struct ModelOptions {
 constexpr const char* kDimHelp =
     "NAME=VALUE sets an axis of a built-in model, or a file's dynamic dimension; may be repeated";
 
-ReadOptions read_options(const ModelOptions& options) {
+ReadOptions read_options(const ModelChoice& options) {
   ReadOptions read;
   if (options.batch > 0) {
     read.batch = options.batch;
@@ -59,7 +59,7 @@ ReadOptions read_options(const ModelOptions& options) {
   return read;
 }
 
-void export_model(const ModelOptions& options) {
+void export_model(const ModelChoice& options) {
   onnx::ModelProto model = build_zoo_model(options.model, read_options(options));
   if (options.weights) {
     fill_weights(model, options.seed);
@@ -97,7 +97,7 @@ void add_model(CLI::App& app, CommandContext& context) {
     write_model_list(listings, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   });
 
-  const auto options = std::make_shared<ModelOptions>();
+  const auto options = std::make_shared<ModelChoice>();
   CLI::App* const show =
       model->add_subcommand("show", "layers, keys, arithmetic and bytes of one model");
   show->add_option("MODEL", options->model, "a built-in name or a path to an .onnx file")

@@ -9,6 +9,7 @@
 #include <ostream>
 #include <vector>
 
+#include "harness/analysis/report/run_kind.hpp"
 #include "harness/base/error.hpp"
 #include "harness/base/whole_file.hpp"
 #include "harness/cli/command.hpp"
@@ -37,6 +38,13 @@ SuiteMetrics state_after(const Archive& archive, const std::string& name, std::s
                 fmt::format("run {} is not finished, so there is nothing to push: go on with plumb "
                             "run --resume",
                             run.header.id));
+  }
+  if (is_side_of_pairs(run.header)) {
+    throw Error(Error::Kind::kUser,
+                fmt::format("run {} is one side of a comparison in pairs ({}) and has no series; "
+                            "push a run of `plumb run`",
+                            run.header.id,
+                            run_kind(run.header)));
   }
   const RunSeries series = run_series_of(run.header);
   std::vector<RunRecord> runs = store.runs();

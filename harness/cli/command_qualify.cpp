@@ -10,7 +10,7 @@
 #include "harness/base/error.hpp"
 #include "harness/cli/command.hpp"
 #include "harness/cli/report_files.hpp"
-#include "harness/session/host/user_paths.hpp"
+#include "harness/cli/run_options.hpp"
 #include "harness/session/stored/stored_qualification.hpp"
 #include "harness/session/study/criteria_file.hpp"
 #include "harness/session/study/qualification_session.hpp"
@@ -22,12 +22,11 @@ namespace plumb {
 namespace {
 
 struct QualifyOptions {
-  std::string suite;
+  SuiteChoice choice;
   std::string criteria;
   std::string budget;
   std::string row_timeout = "60s";
   std::string only;
-  std::vector<std::string> models;
   std::vector<std::string> outputs;
   UpgradeOptions upgrade;
   bool gate = false;
@@ -46,18 +45,9 @@ int gate_status(QualificationVerdict verdict) {
   return 0;
 }
 
-ResolvedSuite wanted_suite(const ModelSource& models, const QualifyOptions& options) {
-  ResolvedSuite suite = resolve_suite(models, read_suite(find_suite(options.suite)));
-  if (!options.models.empty()) {
-    keep_models(suite, options.models);
-  }
-  return suite;
-}
-
 std::vector<std::string> command_of(const QualifyOptions& options) {
   std::vector<std::string> command{"plumb",
                                    "qualify",
-                                   options.suite,
                                    "--baseline",
                                    options.upgrade.baseline,
                                    "--candidate",
@@ -74,9 +64,9 @@ std::vector<std::string> command_of(const QualifyOptions& options) {
   add("--criteria", options.criteria);
   add("--budget", options.budget);
   add("--only", options.only);
-  for (const std::string& model : options.models) {
-    add("--model", model);
-  }
+  const std::vector<std::string> chosen = words_of(options.choice);
+  command.insert(
+      command.begin() + 2, chosen.begin() + (chosen.front().empty() ? 1 : 0), chosen.end());
   return command;
 }
 
@@ -91,7 +81,7 @@ void qualify(CommandContext& context, QualifyOptions options) {
   options.upgrade.row_timeout = parse_duration(options.row_timeout);
   options.upgrade.models = options.only != "layers";
   options.upgrade.command = command_of(options);
-  ResolvedSuite suite = wanted_suite(context.models, options);
+  ResolvedSuite suite = chosen_suite(context.models, options.choice);
   const std::string today = to_text(current_time()).substr(0, 10);
   for (const Exclusion& each : suite.exclusions) {
     criteria.waivers.push_back({.match = each.match,
@@ -125,7 +115,7 @@ void add_qualify(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<QualifyOptions>();
   CLI::App* const command = app.add_subcommand(
       "qualify", "measure two stacks in turns and say whether the upgrade is safe, and why");
-  command->add_option("SUITE", options->suite, "a path or an installed name")->required();
+  add_suite_choice(*command, options->choice);
   command->add_option("--baseline", options->upgrade.baseline, "the stack in use")->required();
   command->add_option("--candidate", options->upgrade.candidate, "the stack to change to")
       ->required();
@@ -140,7 +130,6 @@ void add_qualify(CLI::App& app, CommandContext& context) {
       ->check(CLI::Range(kMinDesign, std::size_t{200}))
       ->capture_default_str();
   command->add_option("--budget", options->budget, "no pair begins after this time, such as 30m");
-  command->add_option("--model", options->models, "only this model of the suite; may be repeated");
   command->add_option("--only", options->only, "layers: leave the models end to end out")
       ->check(CLI::IsMember({"layers"}));
   command->add_option("--threads", options->upgrade.threads, "threads of the workers")

@@ -11,6 +11,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/base/digest.hpp"
@@ -86,6 +87,22 @@ std::string name_of(const std::vector<SuiteSpec::ModelEntry>& models) {
   return name;
 }
 
+/// Returns the choice with a model in the place of a suite as one of the models without a suite.
+/// Throws Error{kUser} if further models are named beside it: none of them is a part of it.
+SuiteChoice with_model_file(SuiteChoice choice) {
+  if (fs::path(choice.suite).extension() == ".onnx") {
+    if (!choice.models.empty()) {
+      throw Error(Error::Kind::kUser,
+                  fmt::format("'{0}' is a model and has no model '{1}': write --model {0} to "
+                              "measure both",
+                              choice.suite,
+                              choice.models.front()));
+    }
+    choice.models = {std::exchange(choice.suite, "")};
+  }
+  return choice;
+}
+
 /// Refuses what only models without a suite take.
 void refuse_beside_suite(const SuiteChoice& choice) {
   struct Given {
@@ -123,10 +140,11 @@ LayerSelection selection_of(const RunOptions& options) {
 }  // namespace
 
 void add_suite_choice(CLI::App& command, SuiteChoice& choice) {
-  command.add_option("SUITE",
-                     choice.suite,
-                     "a path or an installed name, such as suites/quick.toml; may be left out with "
-                     "--model");
+  command.add_option(
+      "SUITE",
+      choice.suite,
+      "a path or an installed name, such as suites/quick.toml, or an .onnx file; may "
+      "be left out with --model");
   add_model_choice(command, choice);
 }
 
@@ -191,7 +209,8 @@ SuiteSpec suite_of_models(const SuiteChoice& choice) {
   return spec;
 }
 
-ResolvedSuite chosen_suite(const ModelSource& models, const SuiteChoice& choice) {
+ResolvedSuite chosen_suite(const ModelSource& models, const SuiteChoice& written) {
+  const SuiteChoice choice = with_model_file(written);
   if (choice.suite.empty()) {
     if (choice.models.empty()) {
       throw Error(Error::Kind::kUser,
@@ -206,6 +225,22 @@ ResolvedSuite chosen_suite(const ModelSource& models, const SuiteChoice& choice)
     keep_models(suite, choice.models);
   }
   return suite;
+}
+
+std::vector<std::string> words_of(const SuiteChoice& written) {
+  const SuiteChoice choice = with_model_file(written);
+  std::vector<std::string> words{choice.suite};
+  const auto add = [&](const char* option, const std::vector<std::string>& values) {
+    for (const std::string& value : values) {
+      words.insert(words.end(), {option, value});
+    }
+  };
+  add("--model", choice.models);
+  add("--batch", choice.batches);
+  add("--rebatch", choice.rebatches);
+  add("--dtype", choice.dtypes);
+  add("--dim", choice.dims);
+  return words;
 }
 
 bool RunOptions::is_of_layers() const {
@@ -236,7 +271,9 @@ ResolvedSuite requested_suite(const ModelSource& models, const RunOptions& optio
 SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& stack) {
   SuiteRunOptions run;
   run.stack = stack;
-  run.command = {"plumb", "run", options.choice.suite};
+  run.command = {"plumb", "run"};
+  const std::vector<std::string> words = words_of(options.choice);
+  run.command.insert(run.command.end(), words.begin(), words.end());
   run.shard = options.shard;
   run.layers = options.only != "models";
   // If scenarios were asked for, models are not executed by themselves.

@@ -20,7 +20,7 @@ namespace plumb {
 /// Choice of what is measured: a suite, models of it, or models without a suite. Texts are as given
 /// on the command line; empty: not given.
 struct SuiteChoice {
-  std::string suite{};
+  std::string suite{};  ///< or an .onnx file, which is a model without a suite
   std::vector<std::string> models{};
   std::vector<std::string> batches{};    ///< of models without a suite
   std::vector<std::string> rebatches{};  ///< likewise, and of what a file fixes
@@ -42,6 +42,9 @@ void add_suite_choice(CLI::App& command, SuiteChoice& choice);
 /// Reads the chosen suite, or makes one of the chosen models. Throws Error{kUser} if the choice is
 /// empty or contradicts itself, or what it names cannot be read.
 [[nodiscard]] ResolvedSuite chosen_suite(const ModelSource& models, const SuiteChoice& choice);
+
+/// Returns the choice as words of a command. The first is the suite, empty if there is none.
+[[nodiscard]] std::vector<std::string> words_of(const SuiteChoice& choice);
 
 /// Options of `plumb run`. Texts are as given on the command line; empty: not given.
 struct RunOptions {

@@ -7,6 +7,7 @@
 #include <exception>
 #include <optional>
 
+#include "harness/analysis/report/run_kind.hpp"
 #include "harness/session/stored/run_analysis.hpp"
 
 namespace plumb {
@@ -105,7 +106,9 @@ std::vector<SuiteMetrics> RunHistory::suites(const Archive& archive,
   }
   std::map<RunSeries, std::vector<const RunRecord*>> series;
   for (const RunRecord& run : runs) {
-    series[run_series_of(run.header)].push_back(&run);
+    if (!is_side_of_pairs(run.header)) {
+      series[run_series_of(run.header)].push_back(&run);
+    }
   }
   std::vector<SuiteMetrics> suites;
   suites.reserve(series.size());

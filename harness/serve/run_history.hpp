@@ -22,7 +22,8 @@ class RunHistory {
 
   explicit RunHistory(std::size_t slowest_layers) : slowest_layers_(slowest_layers) {}
 
-  /// Returns the state after `runs`, which are newest first as Store::runs() gives them. The
+  /// Returns the state after `runs`, which are newest first as Store::runs() gives them. Runs that
+  /// were measured in pairs belong to their comparison, and are left out. The
   /// baseline of a series is the newest comparable run of its suite tagged `baseline/SUITE`, else
   /// `baseline`. A run that cannot be analysed any more (its models changed) has its row counts
   /// only. Throws what the store throws.

@@ -16,5 +16,6 @@ int main(int argc, char** argv) {
     }
     return std::make_unique<plumb::fake::FakeService>(std::move(what), setup.observe);
   };
-  return plumb::run_worker("fake", make_service, argc, argv);
+  const char* const backend = std::getenv("PLUMB_FAKE_BACKEND");
+  return plumb::run_worker(backend == nullptr ? "fake" : backend, make_service, argc, argv);
 }

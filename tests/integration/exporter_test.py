@@ -141,6 +141,20 @@ class Exporter(Command):
         self.assertGreater(self.value("plumb_run_rows", outcome="crashed"), 0)
         self.assertEqual(self.value("plumb_run_models", state="incomplete"), 1)
 
+    def test_a_qualification_takes_the_place_of_no_run(self):
+        self.run_tiny(reuse="never")
+        self.run_tiny(reuse="never")
+        self.serve()
+        served = self.value("plumb_model_latency_seconds", mode="plain", stat="median")
+        self.assertGreater(served, 0)
+        verdict = self.json("qualify", self.tiny("never"), "--baseline", "fake", "--candidate", "fake", "--pairs", 6)
+        self.wait_for(lambda: self.value("plumb_store_runs") == 4)
+        self.wait_for(lambda: not self.metrics().get("plumb_run_unfinished_timestamp_seconds"))
+        self.assertEqual(self.value("plumb_model_latency_seconds", mode="plain", stat="median"), served)
+        self.assertEqual(self.states("latency"), {"equivalent"})
+        side = verdict["baseline"]["run"]
+        self.assertIn("one side", self.plumb("push", side, "--textfile", self.folder / "side.prom", expect=2).stderr)
+
     def test_baseline_tag_decides(self):
         first = self.run_tiny(reuse="never")["run"]
         self.stack("fake", SLOW)

@@ -8,6 +8,7 @@ Usage: history_test.py BUILD_FOLDER [unittest arguments].
 import datetime
 import json
 import pathlib
+import shlex
 import sys
 import unittest
 
@@ -93,6 +94,17 @@ class History(Command):
         self.assertEqual(states, ["fixed", "detected"])
         book = self.store_rows("select json_extract(payload, '$.state') from derived where kind = 'change' order by id")
         self.assertEqual([row[0] for row in book], ["detected", "confirmed", "detected", "fixed"])
+
+    def test_what_measures_again_is_a_command_for_the_same_history(self):
+        own = self.folder / "own model.onnx"
+        self.plumb("model", "export", "lenet", "-o", own)
+        self.plumb("run", "--model", own, "--batch", 1, "--stack", "fake", "--threads", 2)
+        again = self.json("detect")["measure_again"]
+        self.assertEqual(again, f"plumb run --model '{own}' --batch 1 --stack fake --threads 2 --reuse never")
+        self.plumb(*shlex.split(again)[1:])
+        self.assertEqual({row["points"] for row in self.json("detect")["series"]}, {2})
+        self.run_tiny("--model", "lenet")
+        self.assertIn("mine.toml --model lenet --stack fake --reuse never", self.json("detect")["measure_again"])
 
     def test_decisions_hold_while_history_grows(self):
         runs = self.days([1.0] * 12 + [1.2] * 8)

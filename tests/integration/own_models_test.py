@@ -113,6 +113,28 @@ class Baselines(OwnModels):
         self.assertIn("--vary suite", self.plumb("run", "--model", other, *options, "--stack", "fake", "--baseline", "baseline/mine", expect=4).stderr)
 
 
+class InPlaceOfASuite(OwnModels):
+    """An .onnx file where a suite is expected."""
+
+    def setUp(self):
+        super().setUp()
+        self.own = self.folder / "own.onnx"
+        self.plumb("model", "export", "lenet", "-o", self.own)
+
+    def test_a_file_is_measured_and_has_its_baseline(self):
+        self.assertEqual(self.json("suite", "show", self.own), self.json("suite", "show", "--model", self.own))
+        self.plumb("baseline", "set", self.own, "--runs", 2, "--stack", "fake")
+        document = self.measure(self.own, "--batch", 1, "--baseline", "baseline/own", "--gate")
+        self.assertEqual(document["comparison"]["verdict"], "equivalent")
+        self.measure("--model", self.own, "--baseline", "baseline/own", "--gate")
+
+    def test_what_is_no_model_or_two_is_refused(self):
+        self.assertIn(f"--model {self.own}", self.plumb("run", self.own, "--model", "lenet", expect=2).stderr)
+        missing = self.plumb("run", self.folder / "none.onnx", "--stack", "fake", expect=2).stderr
+        self.assertIn("none.onnx", missing)
+        self.assertNotIn("there is no suite", missing)
+
+
 class Layers(OwnModels):
     def setUp(self):
         super().setUp()

@@ -56,6 +56,17 @@ class Qualify(Command):
         self.assertEqual(self.run_tiny()["models"][0]["measured_layers"], self.run_tiny()["models"][0]["total_layers"])
         self.assertNotEqual(self.json("runs")["runs"][0]["environment"], document["baseline"]["environment"])
 
+    def test_an_own_model_needs_no_suite(self):
+        own = self.folder / "own.onnx"
+        self.plumb("model", "export", "lenet", "-o", own)
+        sides = ("--baseline", "fake", "--candidate", "fake", "--pairs", 6)
+        for chosen in ((own,), ("--model", own), ("--model", own, "--dtype", "bf16", "--batch", 1)):
+            document = self.json("qualify", *chosen, *sides, "--gate")
+            self.assertEqual((document["verdict"], document["suite"]), ("approve", "own"))
+        self.assertEqual({model["subject"] for model in document["models"]}, {"own|1|bf16"})
+        self.assertIn("say what to measure", self.plumb("qualify", *sides, expect=2).stderr)
+        self.assertIn("'--batch'", self.plumb("qualify", self.tiny(), *sides, "--batch", 2, expect=2).stderr)
+
     def test_a_device_that_errs_decides_nothing(self):
         self.stack("new", '[[rule]]\nmatch = "v1:matmul;*"\nvariant = "algorithm=direct"\noutcome = "crashed"\nreason = "Xid 48"\n'
                    'attributes = { device_fault = "the driver reported Xid 48" }\n' + control(1))

@@ -29,4 +29,11 @@ namespace plumb {
   return "pairs";
 }
 
+/// Returns whether a run is one side of pairs. Such runs belong to their comparison, and are no
+/// points of a history.
+[[nodiscard]] inline bool is_side_of_pairs(const RunHeader& header) {
+  const std::string_view kind = run_kind(header);
+  return kind != "run" && kind != "import";
+}
+
 }  // namespace plumb

@@ -18,6 +18,35 @@ namespace plumb {
 namespace {
 
 constexpr std::size_t kQuietDetails = 10;
+constexpr std::size_t kShownCauses = 3;  ///< of a metric
+constexpr double kShownShare = 0.01;     ///< of a metric's change
+
+/// Writes the largest causes of each metric, and how many are left out.
+void write_causes(std::span<const MetricComparison> metrics, std::ostream& out) {
+  std::size_t left_out = 0;
+  for (const MetricComparison& metric : metrics) {
+    std::vector<Cause> causes = metric.causes;
+    std::stable_sort(causes.begin(), causes.end(), [](const Cause& left, const Cause& right) {
+      return std::abs(left.share) > std::abs(right.share);
+    });
+    std::size_t shown = 0;
+    for (const Cause& cause : causes) {
+      if (shown == kShownCauses || std::abs(cause.share) < kShownShare) {
+        ++left_out;
+        continue;
+      }
+      ++shown;
+      out << fmt::format("  {}: {} ({:.0f} %): {}\n",
+                         sanitize_utf8(metric.series),
+                         cause.cause,
+                         100.0 * cause.share,
+                         sanitize_utf8(cause.evidence));
+    }
+  }
+  if (left_out > 0) {
+    out << fmt::format("  and {} smaller causes, all of them with --json\n", left_out);
+  }
+}
 
 double size_of_change(const MetricComparison& metric) {
   return metric.ratio ? std::abs(std::log(*metric.ratio)) : 0.0;
@@ -307,15 +336,7 @@ void write_metrics(std::span<const MetricComparison> metrics, std::ostream& out)
         "  and {} more metrics of layers without a change, all of them with --json\n",
         quiet - kQuietDetails);
   }
-  for (const MetricComparison& metric : metrics) {
-    for (const Cause& cause : metric.causes) {
-      out << fmt::format("  {}: {} ({:.0f} %): {}\n",
-                         sanitize_utf8(metric.series),
-                         cause.cause,
-                         100.0 * cause.share,
-                         sanitize_utf8(cause.evidence));
-    }
-  }
+  write_causes(metrics, out);
   if (const std::string outputs = outputs_text(metrics); !outputs.empty()) {
     out << fmt::format("  outputs: {}\n", outputs);
   }

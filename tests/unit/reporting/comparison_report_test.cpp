@@ -95,6 +95,22 @@ std::string text_of(const RunComparisonReport& report, const std::string& extens
   return out.str();
 }
 
+TEST(ComparisonReport, text_shows_the_largest_causes_of_a_metric_and_counts_the_others) {
+  RunComparisonReport report = sample_comparison();
+  report.comparison.metrics[0].causes = {{"first", 0.3, "a"},
+                                         {"none", 0.001, "b"},
+                                         {"largest", 0.5, "c"},
+                                         {"against", -0.2, "d"},
+                                         {"fourth", 0.1, "e"}};
+  const std::string text = text_of(report, ".txt");
+  EXPECT_THAT(text, HasSubstr("largest (50 %): c\n"));
+  EXPECT_LT(text.find("largest (50 %)"), text.find("first (30 %)"));
+  EXPECT_LT(text.find("first (30 %)"), text.find("against (-20 %)"));
+  EXPECT_THAT(text, Not(HasSubstr("fourth")));
+  EXPECT_THAT(text, HasSubstr("  and 2 smaller causes, all of them with --json\n"));
+  EXPECT_THAT(text_of(sample_comparison(), ".txt"), Not(HasSubstr("smaller causes")));
+}
+
 TEST(ComparisonReport, the_page_shows_changes_models_layers_samples_outputs_and_the_command) {
   const std::string page = text_of(sample_comparison(), ".html");
   for (const char* heading : {"What changed",

@@ -29,19 +29,35 @@ constexpr std::array kReasons{
     Reason{abi::kReasonPowerBrake, "power_brake", true},
 };
 
-void add_reading(MonitoredBlock& block,
-                 const char* name,
-                 std::span<const HealthSample> samples,
-                 std::optional<double> HealthSample::*member) {
+constexpr double kMostMoved = 0.03;  // of the clock within a block: more is another speed
+
+std::vector<double> known_values(std::span<const HealthSample> samples,
+                                 std::optional<double> HealthSample::*member) {
   std::vector<double> values;
   for (const HealthSample& sample : samples) {
     if (sample.*member) {
       values.push_back(*(sample.*member));
     }
   }
+  return values;
+}
+
+void add_reading(MonitoredBlock& block, const char* name, std::span<const double> values) {
   if (const std::optional<Reading> reading = reading_of(values)) {
     block.readings[name] = *reading;
   }
+}
+
+/// Judges the clock by its lowest and highest sample: a reading's ends are an interval.
+void judge_clock(MonitoredBlock& block, std::span<const double> hertz) {
+  const std::optional<Reading> clock = reading_of(hertz);
+  if (!clock || clock->n < 2 || clock->median <= 0.0) {
+    return;
+  }
+  const auto [lowest, highest] = std::minmax_element(hertz.begin(), hertz.end());
+  const double moved = (*highest - *lowest) / clock->median;
+  block.readings["sm_clock_moved_ratio"] = {moved, moved, moved, clock->n};
+  block.disturbed = block.disturbed || moved > kMostMoved;
 }
 
 void add_reasons(MonitoredBlock& block, std::span<const HealthSample> samples) {
@@ -74,10 +90,14 @@ MonitoredBlock judged_block(std::span<const HealthSample> samples,
                             const HealthErrors& before,
                             const HealthErrors& after) {
   MonitoredBlock block;
-  add_reading(block, "sm_clock_hertz", samples, &HealthSample::sm_clock_hertz);
-  add_reading(block, "memory_clock_hertz", samples, &HealthSample::memory_clock_hertz);
-  add_reading(block, "power_watts", samples, &HealthSample::power_watts);
-  add_reading(block, "temperature_celsius", samples, &HealthSample::temperature_celsius);
+  const std::vector<double> hertz = known_values(samples, &HealthSample::sm_clock_hertz);
+  add_reading(block, "sm_clock_hertz", hertz);
+  judge_clock(block, hertz);
+  add_reading(
+      block, "memory_clock_hertz", known_values(samples, &HealthSample::memory_clock_hertz));
+  add_reading(block, "power_watts", known_values(samples, &HealthSample::power_watts));
+  add_reading(
+      block, "temperature_celsius", known_values(samples, &HealthSample::temperature_celsius));
   add_reasons(block, samples);
   if (before.uncorrected && after.uncorrected && *after.uncorrected > *before.uncorrected) {
     block.fault = fmt::format("uncorrected errors of the GPU's memory: {}",

@@ -27,9 +27,10 @@ struct HealthErrors {
 };
 
 /// Summarises what was sampled beside a block, and judges the block. It is disturbed if the
-/// hardware, heat or the power brake slowed it down. A power cap by software is only reported,
-/// because large products always meet it. An uncorrected memory error, or an Xid that no program
-/// causes, is a fault. Pure.
+/// hardware, heat or the power brake slowed it down, or if the SMs' clock moved by more than 3%
+/// (highest less lowest, against the median: "sm_clock_moved_ratio"). A power cap by software is
+/// only reported, because large products always meet it. An uncorrected memory error, or an Xid
+/// that no program causes, is a fault. Pure.
 [[nodiscard]] MonitoredBlock judged_block(std::span<const HealthSample> samples,
                                           const HealthErrors& before,
                                           const HealthErrors& after);

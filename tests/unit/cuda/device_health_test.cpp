@@ -68,6 +68,29 @@ TEST(DeviceHealth, hardware_and_heat_disturb_and_a_power_cap_is_said) {
   EXPECT_THAT(block.readings, Not(Contains(Key("throttled.hardware_slowdown_ratio"))));
 }
 
+TEST(DeviceHealth, a_clock_that_moved_by_more_than_three_percent_disturbs) {
+  const auto block_of = [](std::initializer_list<double> clocks) {
+    std::vector<HealthSample> samples;
+    for (const double hertz : clocks) {
+      samples.push_back(sample(600, 0));
+      samples.back().sm_clock_hertz = hertz;
+    }
+    return judged_block(samples, {}, {});
+  };
+  const MonitoredBlock steady = block_of({1.980e9, 1.965e9, 1.950e9, 1.965e9});
+  EXPECT_FALSE(steady.disturbed);
+  EXPECT_NEAR(steady.readings.at("sm_clock_moved_ratio").median, 30.0 / 1965.0, 1e-12);
+  EXPECT_EQ(steady.readings.at("sm_clock_moved_ratio").n, 4);
+  const MonitoredBlock ramp = block_of({1.410e9, 1.755e9, 1.980e9, 1.980e9, 1.980e9});
+  EXPECT_TRUE(ramp.disturbed);
+  EXPECT_NEAR(ramp.readings.at("sm_clock_moved_ratio").median, 570.0 / 1980.0, 1e-12);
+  EXPECT_TRUE(block_of({2.0e9, 2.0e9, 2.0e9, 1.9e9}).disturbed) << "one of many, too";
+  const MonitoredBlock once = block_of({1.410e9});
+  EXPECT_FALSE(once.disturbed);
+  EXPECT_THAT(once.readings, Not(Contains(Key("sm_clock_moved_ratio"))))
+      << "one look says nothing of a movement";
+}
+
 TEST(DeviceHealth, memory_errors_and_xids_of_the_device_are_faults) {
   EXPECT_THAT(judged_block({}, {3, {}}, {3, {}}).fault, IsEmpty());
   EXPECT_THAT(judged_block({}, {3, {}}, {5, {}}).fault, HasSubstr("errors of the GPU's memory: 2"));

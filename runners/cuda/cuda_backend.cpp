@@ -150,8 +150,12 @@ Prepared CudaBackend::prepare(const LayerKey& key, const std::string& variant) {
     }
     plan.attributes.merge(Attributes(builder->attributes));
     plan.listing = listing_;
-    auto program =
-        std::make_unique<LayerProgram>(context_, parse_key(key), std::move(plan), observers_);
+    auto program = std::make_unique<LayerProgram>(
+        context_,
+        parse_key(key),
+        std::move(plan),
+        observers_,
+        [this](Bytes bytes, const DeviceStream& stream) { enqueue_sweep(bytes, stream); });
     program->rehearse();
     prepared.program = std::move(program);
   });
@@ -201,15 +205,19 @@ PreparedModel CudaBackend::prepare_model(const Graph& graph, const ModelOptions&
 }
 
 void CudaBackend::sweep(Bytes bytes) {
+  enqueue_sweep(bytes, stream_);
+  stream_.synchronize();
+}
+
+void CudaBackend::enqueue_sweep(Bytes bytes, const DeviceStream& stream) {
   const auto size = static_cast<std::size_t>(bytes.value);
+  const Driver& driver = context_.driver();
   if (swept_.size() < size) {
+    driver.check(driver.calls().context_synchronize(), "the end of earlier sweeps");
     swept_ = {};
     swept_ = DeviceMemory(context_.driver(), size);
   }
-  const Driver& driver = context_.driver();
-  driver.check(driver.calls().memset_bytes(swept_.address(), 0, size, stream_.get()),
-               "writing over the caches");
-  stream_.synchronize();
+  set_bytes(driver, swept_.address(), 0, size, stream.get());
 }
 
 BytesPerSecond CudaBackend::copy_rate(Bytes bytes) {

@@ -36,6 +36,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] const DeviceContext& context() const { return context_; }
 
   [[nodiscard]] Environment describe() const override;
+  [[nodiscard]] std::optional<Bytes> free_memory() const override { return context_.free_memory(); }
   [[nodiscard]] Outcome supports(const LayerKey& key) const override;
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) const override;
   [[nodiscard]] Prepared prepare(const LayerKey& key, const std::string& variant) override;
@@ -55,6 +56,7 @@ class CudaBackend final : public Backend {
   [[nodiscard]] BuilderSources sources() const;
   [[nodiscard]] const std::vector<VariantBuilder>& builders(const LayerKey& key) const;
   [[nodiscard]] Outcome outcome_of(const std::function<void()>& attempt) const;
+  void enqueue_sweep(Bytes bytes, const DeviceStream& stream);
 
   const CudnnLibrary& library_;
   DeviceContext context_;
@@ -68,7 +70,7 @@ class CudaBackend final : public Backend {
   std::optional<BlasHandle> plain_products_;
   mutable KernelLibrary kernels_;
   DeviceStream stream_;
-  DeviceMemory swept_;
+  DeviceMemory swept_;                      // any stream may still write to it
   mutable std::optional<LayerKey> listed_;  // the key that `builders_` is of
   mutable std::vector<VariantBuilder> builders_;
   mutable Seconds listing_{};  // time that the list took

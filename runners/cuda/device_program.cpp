@@ -25,13 +25,6 @@ constexpr std::size_t kEnergySteps = 5;
 constexpr double kEnergyBudgets = 10.0;
 constexpr std::size_t kTraced = 50;  // executions under the profiler
 
-void clear(const Driver& driver, const DeviceMemory& memory, const DeviceStream& stream) {
-  if (memory.size() > 0) {
-    driver.check(driver.calls().memset_bytes(memory.address(), 0, memory.size(), stream.get()),
-                 "clearing memory of the GPU");
-  }
-}
-
 }  // namespace
 
 std::vector<std::byte> laid_out(const TensorType& type,
@@ -169,7 +162,7 @@ void DeviceProgram::rehearse() {
   try {
     give_memory(slot, nullptr);
     for (const DeviceMemory& memory : slot.owned) {
-      clear(context_.driver(), memory, stream_);
+      set_bytes(context_.driver(), memory.address(), 0, memory.size(), stream_.get());
     }
     make_launches(slot);
     for (const DeviceLaunch& launch : slot.launches) {
@@ -205,21 +198,11 @@ std::vector<Tensor> DeviceProgram::outputs(std::size_t slot) {
 }
 
 std::vector<Seconds> DeviceProgram::profile(std::size_t slot) {
-  std::vector<DeviceEvent> events;
-  events.reserve(plan_.steps.size() + 1);
-  events.emplace_back(context_.driver(), true);
-  events.back().record(stream_.get());
-  for (const DeviceLaunch& launch : slots_.at(slot)->launches) {
-    launch(stream_.get());
-    events.emplace_back(context_.driver(), true);
-    events.back().record(stream_.get());
+  Slot& bound = *slots_.at(slot);
+  if (!bound.steps) {
+    bound.steps.emplace(context_.driver(), stream_, bound.launches);
   }
-  synchronize();
-  std::vector<Seconds> times;
-  for (std::size_t i = 0; i + 1 < events.size(); ++i) {
-    times.push_back(time_between(context_.driver(), events[i], events[i + 1]));
-  }
-  return times;
+  return bound.steps->sample();
 }
 
 std::size_t DeviceProgram::repeat(std::size_t slot) {
@@ -311,8 +294,10 @@ Observation DeviceProgram::collect_counters(std::size_t slot, Seconds budget) {
 LayerProgram::LayerProgram(const DeviceContext& context,
                            LayerSpec spec,
                            ExecutionPlan plan,
-                           Observers observers)
+                           Observers observers,
+                           Sweep sweep)
     : DeviceProgram(context, std::move(spec), std::move(plan), observers),
+      sweep_(std::move(sweep)),
       clock_(context.driver(), stream(), [this](std::size_t slot) { enqueue(slot); }) {}
 
 void LayerProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool shared) {
@@ -320,8 +305,19 @@ void LayerProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool
   DeviceProgram::bind(slot, operands, shared);
 }
 
-DeviceSample LayerProgram::sample(std::span<const std::size_t> slots, bool again) {
-  return again ? clock_.sample(slots) : clock_.sample_once(slots.front());
+DeviceSample LayerProgram::sample(std::span<const std::size_t> slots) {
+  return clock_.sample(slots);
+}
+
+DeviceSample LayerProgram::sample_cold(std::size_t slot,
+                                       Bytes swept,
+                                       std::optional<std::size_t> warm) {
+  return clock_.sample_once(slot, [&] {
+    sweep_(swept, stream());
+    if (warm) {
+      enqueue(*warm);
+    }
+  });
 }
 
 }  // namespace plumb::cuda

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "runners/cuda/observe/counter_reader.hpp"
 #include "runners/cuda/observe/kernel_tracer.hpp"
 #include "runners/cuda/replay_clock.hpp"
+#include "runners/cuda/step_clock.hpp"
 
 namespace plumb::cuda {
 
@@ -54,6 +57,7 @@ class DeviceProgram : public Program {
   void enqueue(std::size_t slot) override;
   void synchronize() override;
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override;
+  /// Times the steps within one graph (StepClock). Empty: they cannot be captured.
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override;
   /// Observes one execution beside its time. Without tracer and counters, it captures the execution
   /// as a graph, which is not executed, and reads the launches (graph_attributes()). It then also
@@ -76,6 +80,7 @@ class DeviceProgram : public Program {
     std::vector<DeviceMemory> owned;
     std::vector<abi::DevicePointer> buffers;  ///< one per buffer of the plan, owned or slot 0's
     std::vector<DeviceLaunch> launches;
+    std::optional<StepClock> steps;  ///< made when the steps are first timed
   };
 
   [[nodiscard]] const DeviceContext& context() const { return context_; }
@@ -102,21 +107,29 @@ class DeviceProgram : public Program {
   std::vector<std::unique_ptr<Slot>> slots_;
 };
 
+/// Function that puts a write over so many bytes of the GPU's caches into a stream.
+using Sweep = std::function<void(Bytes, const DeviceStream&)>;
+
 /// Program that runs the plan of a layer and times it by the GPU's own clock.
 class LayerProgram final : public DeviceProgram, public DeviceClock {
  public:
   LayerProgram(const DeviceContext& context,
                LayerSpec spec,
                ExecutionPlan plan,
-               Observers observers);
+               Observers observers,
+               Sweep sweep);
 
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
-  [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots, bool again) override;
+  [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots) override;
+  [[nodiscard]] DeviceSample sample_cold(std::size_t slot,
+                                         Bytes swept,
+                                         std::optional<std::size_t> warm) override;
 
  protected:
   std::size_t repeat(std::size_t slot) override { return clock_.replay(std::span(&slot, 1)); }
 
  private:
+  Sweep sweep_;
   ReplayClock clock_;
 };
 

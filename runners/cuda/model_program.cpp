@@ -77,6 +77,28 @@ void ModelProgram::bind(std::size_t slot, std::span<const Tensor> operands, bool
   if (!refusal_.empty()) {
     fmt::print(stderr, "the model is executed launch after launch: {}\n", refusal_);
   }
+  spoil(slot);
+}
+
+void ModelProgram::spoil(std::size_t slot) {
+  constexpr unsigned char kNotANumber = 0xFF;  // in each byte of a floating type
+  for (std::size_t i = 0; i < plan().buffers.size(); ++i) {
+    const DeviceBuffer& buffer = plan().buffers[i];
+    if (buffer.role != DeviceBuffer::Role::kInput && !buffer.weight) {
+      set_bytes(
+          context().driver(), slot_at(slot).buffers[i], kNotANumber, buffer.bytes, stream().get());
+    }
+  }
+  synchronize();
+}
+
+std::vector<Tensor> ModelProgram::outputs_launch_by_launch(std::size_t slot) {
+  if (!graphs_.at(slot)) {
+    return {};
+  }
+  DeviceProgram::enqueue(slot);
+  synchronize();
+  return outputs(slot);
 }
 
 void ModelProgram::put(std::size_t slot) {

@@ -39,6 +39,8 @@ class ModelProgram final : public DeviceProgram {
   [[nodiscard]] ProgramFacts facts() const override;
   void bind(std::size_t slot, std::span<const Tensor> operands, bool shared_activations) override;
   void enqueue(std::size_t slot) override;
+  /// Empty unless a graph was captured.
+  [[nodiscard]] std::vector<Tensor> outputs_launch_by_launch(std::size_t slot) override;
   /// Returns the host memory from which every later execution of slot 0 copies its input. Empty for
   /// other slots, and for inputs that are not dense in a single buffer.
   [[nodiscard]] std::span<std::byte> input_bytes(std::size_t slot, std::size_t operand) override;
@@ -53,6 +55,8 @@ class ModelProgram final : public DeviceProgram {
 
  private:
   void enqueue_branches(std::size_t slot);
+  /// Overwrites what the launches write, so that it cannot pass for a result of the graph.
+  void spoil(std::size_t slot);
   void enqueue_model(std::size_t slot);
   /// Returns the mirror of a buffer of slot 0, and makes it at the first call.
   [[nodiscard]] std::span<std::byte> mirror(std::size_t buffer,

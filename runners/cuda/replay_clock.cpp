@@ -149,7 +149,8 @@ DeviceSample ReplayClock::timed_replay(std::span<const std::size_t> slots, const
   return {twice > once ? (twice - once) / count : at_most, at_most, replay.executions};
 }
 
-DeviceSample ReplayClock::sample_once(std::size_t slot) {
+DeviceSample ReplayClock::sample_once(std::size_t slot, const std::function<void()>& before) {
+  before();
   const Seconds time = timed([&] { enqueue_(slot); });
   return {time, time, 1};
 }

@@ -31,8 +31,10 @@ class ReplayClock {
   /// says why.
   [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots);
 
-  /// Times one execution between two events, for caches that are cold only once.
-  [[nodiscard]] DeviceSample sample_once(std::size_t slot);
+  /// Times one execution between two events, for caches that are cold only once. `before` puts
+  /// work into the stream that is not timed. While the GPU does it, the execution is put behind it,
+  /// so that waiting for a launch is not timed either.
+  [[nodiscard]] DeviceSample sample_once(std::size_t slot, const std::function<void()>& before);
 
   /// Executes the slots in turn as a sample does, without timing. Returns the number of executions.
   [[nodiscard]] std::size_t replay(std::span<const std::size_t> slots);

@@ -14,6 +14,7 @@
 #include "runners/engine/bench/model_benchmark.hpp"
 #include "runners/engine/bench/random_operands.hpp"
 #include "runners/engine/bench/verification.hpp"
+#include "runners/engine/exec/reference_model.hpp"
 #include "runners/engine/load/model_load.hpp"
 #include "runners/engine/number_formats.hpp"
 #include "suites/zoo/zoo.hpp"
@@ -21,7 +22,6 @@
 #include "tests/contract/layer_cases.hpp"
 #include "tests/contract/small_operands.hpp"
 #include "tests/support/onnx_node_tests.hpp"
-#include "tests/support/reference_model.hpp"
 
 namespace plumb::contract {
 namespace {
@@ -266,7 +266,7 @@ TEST_P(BackendContract, passes_onnx_operator_tests) {
            std::vector<Tensor> operands;
            for (const ValueId operand : prepared.operands) {
              if (!values.contains(operand)) {
-               return test_support::unknown(graph, operand);
+               return unknown_value(graph, operand);
              }
              operands.push_back(values.at(operand));
            }

@@ -16,8 +16,8 @@
 #include "harness/measure/sampler.hpp"
 #include "runners/engine/exec/quantized_constants.hpp"
 #include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/exec/reference_model.hpp"
 #include "runners/onednn/library_loader.hpp"
-#include "tests/support/reference_model.hpp"
 
 namespace {
 
@@ -78,7 +78,7 @@ std::vector<plumb::Tensor> reference_outputs(plumb::Backend& backend,
     values[ids[i]] = std::move(operands[i]);
   }
   std::vector<plumb::Tensor> outputs;
-  require(plumb::test_support::reference_model_outputs(graph, values, outputs));
+  require(plumb::reference_model_outputs(graph, values, outputs));
   return outputs;
 }
 

@@ -146,9 +146,12 @@ class PairedRounds::Process {
       std::string mode = execution.mode;
       result_.models.emplace(ModelMode{model.subject, std::move(mode)}, std::move(execution));
     };
+    ExecuteRequest request = model.request;
+    request.verify = side_.verified_models.insert(model.subject).second;
     try {
-      worker().execute(model.request, silence, keep, [](const ExecuteProgress&) { return true; });
+      worker().execute(request, silence, keep, [](const ExecuteProgress&) { return true; });
     } catch (const WorkerDied& death) {
+      side_.verified_models.erase(model.subject);
       note(death, "model " + model.request.name);
       for (const ModeRequest& mode : model.request.modes) {
         if (!result_.models.contains({model.subject, to_text(mode.mode)})) {

@@ -64,6 +64,7 @@ class PairedRounds {
   struct Side {
     PairedSide side;
     std::set<LayerKey> verified = {};
+    std::set<std::string> verified_models = {};  ///< subjects
   };
   class Process;
 

@@ -104,6 +104,7 @@ ExecuteRequest ModelRuns::request_for(std::size_t index, bool first) {
   ExecuteRequest request = execute_request_of(context_.models, suite_.models[index]);
   request.modes = requests_.at(index);
   request.profile = first;
+  request.verify = first;
   request.sampling = first ? kFirstSampling : kRepeatedSampling;
   return request;
 }

@@ -75,6 +75,13 @@ class Program {
   /// Returns a copy of a slot's outputs, dense, in the key's types.
   [[nodiscard]] virtual std::vector<Tensor> outputs(std::size_t slot) = 0;
 
+  /// Executes a slot once, launch after launch, and returns its outputs as outputs() does. Empty:
+  /// enqueue() itself does so, and there is nothing to compare it with.
+  [[nodiscard]] virtual std::vector<Tensor> outputs_launch_by_launch(std::size_t slot) {
+    static_cast<void>(slot);
+    return {};
+  }
+
   /// Executes a slot once, step by step, and returns the time of each step in order. Steps run one
   /// after the other even where the program has them side by side. The sum is not a time of the
   /// whole. Empty: the program has no steps.
@@ -171,6 +178,9 @@ class Backend {
   /// not mix ("backend", "library", "device"…). Facts: versions, paths and hashes of the libraries
   /// really mapped.
   [[nodiscard]] virtual Environment describe() const = 0;
+
+  /// Returns the memory that programs can still take, where it is not the host's. Absent: it is.
+  [[nodiscard]] virtual std::optional<Bytes> free_memory() const { return std::nullopt; }
 
   /// Returns whether the backend can execute the key, and if not, why.
   [[nodiscard]] virtual Outcome supports(const LayerKey& key) const = 0;

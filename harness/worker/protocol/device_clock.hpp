@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "harness/base/units.hpp"
@@ -21,9 +22,15 @@ struct DeviceSample {
 class DeviceClock {
  public:
   virtual ~DeviceClock() = default;
-  /// Takes one sample over the slots in turn, without the time to launch and wait. Unless `again`,
-  /// it is of one execution of the first slot.
-  [[nodiscard]] virtual DeviceSample sample(std::span<const std::size_t> slots, bool again) = 0;
+  /// Takes one sample over the slots in turn, without the time to launch and wait.
+  [[nodiscard]] virtual DeviceSample sample(std::span<const std::size_t> slots) = 0;
+
+  /// Takes one sample of one execution of a slot. Just before it the device writes over `swept`
+  /// bytes, so that its caches hold nothing else, and then executes slot `warm`, if there is one.
+  /// The device is busy with that while the execution is launched.
+  [[nodiscard]] virtual DeviceSample sample_cold(std::size_t slot,
+                                                 Bytes swept,
+                                                 std::optional<std::size_t> warm) = 0;
 };
 
 }  // namespace plumb

@@ -121,6 +121,7 @@ protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
     message.set_host_pace_seconds(request.host_pace->count());
   }
   message.set_profile(request.profile);
+  message.set_verify(request.verify);
   return message;
 }
 
@@ -155,6 +156,7 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
     request.host_pace = time_of("host_pace_seconds", message.host_pace_seconds());
   }
   request.profile = !message.has_profile() || message.profile();
+  request.verify = !message.has_verify() || message.verify();
   return request;
 }
 

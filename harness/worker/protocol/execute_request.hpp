@@ -49,6 +49,7 @@ struct ExecuteRequest {
   std::uint64_t seed = 1;  ///< of the inputs, and of weights that the model does not hold
   std::int64_t disturbed_attempts = 2;
   std::optional<Seconds> host_pace;  ///< the fastest that other processes saw (kHostPace)
+  bool verify = true;                ///< compare with the float64 reference, unless too large
   bool profile = true;               ///< time the plan's steps beside the model, for its prediction
 };
 

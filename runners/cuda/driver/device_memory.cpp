@@ -30,6 +30,16 @@ DeviceMemory& DeviceMemory::operator=(DeviceMemory&& other) noexcept {
   return *this;
 }
 
+void set_bytes(const Driver& driver,
+               abi::DevicePointer to,
+               unsigned char value,
+               std::size_t bytes,
+               abi::Stream stream) {
+  if (bytes > 0) {
+    driver.check(driver.calls().memset_bytes(to, value, bytes, stream), "setting the GPU's memory");
+  }
+}
+
 void upload(const Driver& driver, abi::DevicePointer to, std::span<const std::byte> bytes) {
   if (!bytes.empty()) {
     driver.check(driver.calls().memcpy_to_device(to, bytes.data(), bytes.size()),

@@ -30,6 +30,12 @@ class DeviceMemory {
   std::size_t bytes_ = 0;
 };
 
+/// Puts into a stream that each of `bytes` bytes becomes `value`. Throws DriverRefusal.
+void set_bytes(const Driver& driver,
+               abi::DevicePointer to,
+               unsigned char value,
+               std::size_t bytes,
+               abi::Stream stream);
 /// Copies to the GPU and waits for it. Throws DriverRefusal.
 void upload(const Driver& driver, abi::DevicePointer to, std::span<const std::byte> bytes);
 /// Copies from the GPU and waits for it. Throws DriverRefusal.

@@ -24,6 +24,11 @@ void DeviceEvent::record(abi::Stream stream) const {
   driver_.check(driver_.calls().event_record(event_, stream), "recording an event");
 }
 
+void DeviceEvent::record_in_graph(abi::Stream stream) const {
+  driver_.check(driver_.calls().event_record_with_flags(event_, stream, abi::kEventRecordExternal),
+                "recording an event in a graph");
+}
+
 void DeviceEvent::synchronize() const {
   driver_.check(driver_.calls().event_synchronize(event_), "waiting for the GPU");
 }

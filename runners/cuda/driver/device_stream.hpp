@@ -18,6 +18,8 @@ class DeviceEvent {
 
   [[nodiscard]] abi::Event get() const { return event_; }
   void record(abi::Stream stream) const;
+  /// Adds a node to the graph that the stream captures. Each launch of it records the event there.
+  void record_in_graph(abi::Stream stream) const;
   /// Waits until the GPU has reached it.
   void synchronize() const;
 

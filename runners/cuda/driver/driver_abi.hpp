@@ -51,6 +51,7 @@ enum class DeviceAttribute : int {
 inline constexpr unsigned kStreamNonBlocking = 1;
 inline constexpr unsigned kEventDefault = 0;
 inline constexpr unsigned kEventNoTiming = 2;
+inline constexpr unsigned kEventRecordExternal = 1;
 inline constexpr int kCaptureThreadLocal = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 
 /// Entry points of the driver, found by name by Driver.
@@ -89,6 +90,7 @@ struct DriverCalls {
   int (*event_create)(Event*, unsigned) = nullptr;
   int (*event_destroy)(Event) = nullptr;
   int (*event_record)(Event, Stream) = nullptr;
+  int (*event_record_with_flags)(Event, Stream, unsigned) = nullptr;
   int (*event_synchronize)(Event) = nullptr;
   int (*event_elapsed_time)(float*, Event, Event) = nullptr;  // milliseconds
   int (*graph_instantiate)(GraphExecutable*, Graph, unsigned long long) = nullptr;
@@ -151,6 +153,7 @@ void for_each_driver_call(Calls& calls, Visit visit) {
   visit(calls.event_create, "cuEventCreate");
   visit(calls.event_destroy, "cuEventDestroy_v2");
   visit(calls.event_record, "cuEventRecord");
+  visit(calls.event_record_with_flags, "cuEventRecordWithFlags");
   visit(calls.event_synchronize, "cuEventSynchronize");
   visit(calls.event_elapsed_time, "cuEventElapsedTime");
   visit(calls.graph_instantiate, "cuGraphInstantiateWithFlags");

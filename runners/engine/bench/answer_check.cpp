@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "harness/base/error.hpp"
-#include "runners/engine/bench/output_difference.hpp"
+#include "runners/engine/exec/output_difference.hpp"
 
 namespace plumb {
 

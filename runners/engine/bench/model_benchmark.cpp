@@ -13,10 +13,11 @@
 #include "harness/measure/section_interval.hpp"
 #include "harness/results/reading_sum.hpp"
 #include "runners/engine/bench/candidate.hpp"
-#include "runners/engine/bench/output_difference.hpp"
 #include "runners/engine/bench/program_region.hpp"
 #include "runners/engine/bench/verification.hpp"
 #include "runners/engine/exec/memory_limit.hpp"
+#include "runners/engine/exec/output_difference.hpp"
+#include "runners/engine/exec/reference_comparison.hpp"
 
 namespace plumb {
 namespace {
@@ -137,8 +138,30 @@ void ModelBenchmark::finish(const RequestedModel& model, std::size_t index) {
   }
   row.first_call = mode.ready.first_call;
   row.output_hash = output_hash(mode.ready.outputs);
-  compare(mode);
+  check(model, mode);
+  if (row.outcome.ok()) {
+    compare(mode);
+  }
   mode.ready.outputs.clear();
+}
+
+void ModelBenchmark::check(const RequestedModel& model, Mode& mode) {
+  if (!request_.verify) {
+    return;
+  }
+  const auto compared = compare_with_reference(model, mode.ready, macs_left_);
+  if (!compared) {
+    return;
+  }
+  mode.execution.row.maximum_error = compared->error;
+  if (compared->error > compared->most) {
+    mode.execution.row.outcome = {
+        Outcome::Kind::kWrongResult,
+        fmt::format("an output differs from the float64 reference by {:.3g} of its largest "
+                    "magnitude; up to {:g} is taken for rounding",
+                    compared->error,
+                    compared->most)};
+  }
 }
 
 void ModelBenchmark::compare(Mode& mode) {
@@ -169,7 +192,8 @@ bool ModelBenchmark::fit_together() const {
   for (const Mode& mode : modes_) {
     needed += mode.execution.memory;
   }
-  const std::optional<Bytes> available = available_memory();
+  const std::optional<Bytes> of_device = backend_.free_memory();
+  const std::optional<Bytes> available = of_device ? of_device : available_memory();
   return !available || static_cast<double>(needed.value) <=
                            kShareOfMemory * static_cast<double>(available->value);
 }
@@ -335,9 +359,12 @@ void ModelBenchmark::run(const std::function<void(Execution)>& emit, const Execu
     const bool any = std::any_of(modes_.begin(), modes_.end(), [](const Mode& mode) {
       return mode.execution.row.outcome.ok();
     });
-    if (any && for_all([&] { model->fill(); })) {
+    std::size_t together = 1;
+    if (any && for_all([&] {
+          model->fill();
+          together = fit_together() ? modes_.size() : 1;
+        })) {
       began_ = timing_.clock()();
-      const std::size_t together = fit_together() ? modes_.size() : 1;
       for (std::size_t first = 0; first < modes_.size(); first += together) {
         const std::size_t last = std::min(first + together, modes_.size());
         for (std::size_t i = first; i < last; ++i) {

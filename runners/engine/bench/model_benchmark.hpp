@@ -19,7 +19,7 @@ namespace plumb {
 /// All modes are prepared before any is timed, and are timed in turns, so that changes of the
 /// machine affect all of them alike. Modes that do not fit into memory together are timed one after
 /// the other. A failure of a mode is its outcome. A mode is not timed if its result is not finite,
-/// or differs from the first mode's by more than rounding (tolerated_difference()).
+/// or differs from the reference or the first mode's by more than rounding.
 class ModelBenchmark {
  public:
   /// Keeps references to all arguments except the size.
@@ -45,6 +45,10 @@ class ModelBenchmark {
   void guard(Mode& mode, const std::function<void()>& step);
   void prepare(const RequestedModel& model, std::size_t index);
   void finish(const RequestedModel& model, std::size_t index);
+  /// Compares a mode's outputs with the float64 reference, in the order of the modes and as long as
+  /// that is affordable.
+  void check(const RequestedModel& model, Mode& mode);
+  /// Compares a mode's outputs with the first mode's.
   void compare(Mode& mode);
   /// Times one block of executions of a mode, then the next parts of a pass over its steps. A pass
   /// has `parts` parts. The sampling budget is divided over `rounds` rounds of `parts` turns.
@@ -66,8 +70,10 @@ class ModelBenchmark {
   const ExecuteRequest& request_;
   std::vector<Mode> modes_;
   std::vector<Tensor> expected_;  // the first mode's outputs
-  Seconds began_{};               // of the first turn
-  Seconds reported_{};            // of the last report
+  /// Multiply-accumulates that the reference may still compute: some seconds.
+  std::int64_t macs_left_ = 20'000'000'000;
+  Seconds began_{};     // of the first turn
+  Seconds reported_{};  // of the last report
 };
 
 }  // namespace plumb

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/bench/program_region.hpp"
 
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -17,7 +18,7 @@ OwnSample own(const DeviceSample& sample) {
 
 OwnSample HotRegion::own_sample() {
   const std::size_t slot = 0;
-  return own(device_->sample(std::span(&slot, 1), true));
+  return own(device_->sample(std::span(&slot, 1)));
 }
 
 void HotRegion::run(std::size_t repetitions) {
@@ -40,6 +41,9 @@ RotatingRegion::RotatingRegion(Program& program,
 }
 
 void RotatingRegion::before_sample() {
+  if (device_ != nullptr && flush_ != nullptr) {
+    return;  // the sample itself makes its slot cold
+  }
   if (next_ == 0 && flush_ != nullptr) {
     flush_->run();
     if (warm_) {
@@ -54,11 +58,12 @@ void RotatingRegion::before_sample() {
 
 OwnSample RotatingRegion::own_sample() {
   if (flush_ == nullptr) {
-    return own(device_->sample(slots_, true));
+    return own(device_->sample(slots_));
   }
   const std::size_t slot = slots_[next_];
   next_ = next_ + 1 == slots_.size() ? 0 : next_ + 1;
-  return own(device_->sample(std::span(&slot, 1), false));
+  const auto shared = warm_ ? std::optional<std::size_t>(0) : std::nullopt;
+  return own(device_->sample_cold(slot, Bytes{2 * flush_->cache().value}, shared));
 }
 
 void RotatingRegion::run(std::size_t repetitions) {

@@ -32,7 +32,7 @@ class RotatingRegion final : public TimedRegion, public OwnClock {
   /// Keeps references to `program` and `flush`. `flush` may be null if the slots are a ring large
   /// enough by themselves. Otherwise it runs before each pass over the slots. With `warm`, slot 0
   /// is executed once after each flush to warm what the slots share. Activations are then refreshed
-  /// before every sample.
+  /// before every sample. A device with a clock of its own does both before each sample.
   RotatingRegion(Program& program, std::vector<std::size_t> slots, CacheFlush* flush, bool warm);
   void run(std::size_t repetitions) override;
   void before_sample() override;

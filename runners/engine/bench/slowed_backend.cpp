@@ -39,6 +39,9 @@ class SlowedProgram final : public Program {
   [[nodiscard]] std::vector<Tensor> outputs(std::size_t slot) override {
     return program_->outputs(slot);
   }
+  [[nodiscard]] std::vector<Tensor> outputs_launch_by_launch(std::size_t slot) override {
+    return program_->outputs_launch_by_launch(slot);
+  }
   [[nodiscard]] std::optional<Seconds> reorder_time() override { return program_->reorder_time(); }
   [[nodiscard]] std::vector<Seconds> profile(std::size_t slot) override {
     return program_->profile(slot);

@@ -24,6 +24,7 @@ class SlowedBackend final : public Backend {
   SlowedBackend(Backend& backend, std::string_view slowing, Clock clock = steady_clock());
 
   [[nodiscard]] Environment describe() const override;
+  [[nodiscard]] std::optional<Bytes> free_memory() const override { return backend_.free_memory(); }
   [[nodiscard]] Outcome supports(const LayerKey& key) const override {
     return backend_.supports(key);
   }

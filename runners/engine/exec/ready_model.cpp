@@ -7,11 +7,15 @@
 
 #include "harness/base/error.hpp"
 #include "runners/engine/exec/finite_check.hpp"
+#include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/variant_search.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb {
 namespace {
+
+/// The same kernels compute the same; only sums in no fixed order (atomics) may round differently.
+constexpr double kLaunchesDiffer = 1e-3;
 
 Outcome checked(const Graph& graph, const std::vector<Tensor>& outputs) {
   for (std::size_t index = 0; index < outputs.size(); ++index) {
@@ -25,6 +29,18 @@ Outcome checked(const Graph& graph, const std::vector<Tensor>& outputs) {
     }
   }
   return {};
+}
+
+/// Compares a program's outputs with those of the same launches one by one.
+Outcome compared(const std::vector<Tensor>& outputs, const std::vector<Tensor>& launched) {
+  const double error = launched.empty() ? 0.0 : largest_difference(outputs, launched);
+  if (error <= kLaunchesDiffer) {
+    return {};
+  }
+  return {Outcome::Kind::kWrongResult,
+          fmt::format("an output differs by {:.3g} of its largest magnitude from that of the same "
+                      "launches one after the other",
+                      error)};
 }
 
 /// Executes the model before quantisation once and stores the largest magnitudes of its values.
@@ -88,6 +104,9 @@ void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& rea
   ready.first_call = clock() - begin;
   ready.outputs = program.outputs(0);
   ready.outcome = checked(ready.plan.fused.graph, ready.outputs);
+  if (ready.outcome.ok()) {
+    ready.outcome = compared(ready.outputs, program.outputs_launch_by_launch(0));
+  }
 }
 
 }  // namespace plumb

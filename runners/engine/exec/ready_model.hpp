@@ -28,7 +28,8 @@ struct ReadyModel {
                                       const ModeRequest& mode);
 
 /// Binds weights and inputs of a filled model to slot 0 and executes it once. An output that is
-/// infinite or not a number is kWrongResult. Throws std::bad_alloc.
+/// infinite or not a number is kWrongResult, and so is one that differs from that of the same
+/// launches one by one (Program::outputs_launch_by_launch()). Throws std::bad_alloc.
 void make_ready(const RequestedModel& model, const Clock& clock, ReadyModel& ready);
 
 }  // namespace plumb

@@ -13,6 +13,7 @@
 #include "runners/engine/exec/channel_folding.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/model_inputs.hpp"
+#include "runners/engine/exec/reference_model.hpp"
 #include "runners/engine/number_formats.hpp"
 
 namespace plumb {
@@ -38,13 +39,6 @@ std::filesystem::path folder_of(const ExecuteRequest& request) {
 
 ReadOptions options_of(const ExecuteRequest& request) {
   return {.batch = request.batch, .dims = request.dims, .rebatch = request.rebatch};
-}
-
-Outcome unknown(const Graph& graph, ValueId id) {
-  return {Outcome::Kind::kUnsupported,
-          fmt::format("the elements of constant '{}' are not known: the model gives none and "
-                      "nothing here computes them",
-                      graph.values[id].name)};
 }
 
 }  // namespace
@@ -82,7 +76,7 @@ Outcome RequestedModel::operands(const FusedGraph& graph,
   std::map<ValueId, Tensor> folded;
   for (const ChannelFolding& folding : graph.foldings) {
     if (!fold_channels(folding, graph.graph, values_, folded)) {
-      return unknown(graph.graph, folding.weights);
+      return unknown_value(graph.graph, folding.weights);
     }
   }
   for (const ActivationGrid& grid : graph.quantization.activations) {
@@ -98,7 +92,7 @@ Outcome RequestedModel::operands(const FusedGraph& graph,
     return made != folded.end() ? &made->second : given != values_.end() ? &given->second : nullptr;
   };
   if (const auto missing = quantize_constants(graph, find, magnitudes, folded)) {
-    return unknown(graph.graph, *missing);
+    return unknown_value(graph.graph, *missing);
   }
   operands.reserve(operands.size() + wanted.size());
   for (const ValueId id : wanted) {
@@ -108,7 +102,7 @@ Outcome RequestedModel::operands(const FusedGraph& graph,
     }
     const auto found = values_.find(id);
     if (found == values_.end()) {
-      return unknown(graph.graph, id);
+      return unknown_value(graph.graph, id);
     }
     const TensorType& type = graph.graph.values[id].type;
     operands.push_back(found->second.type.dtype == type.dtype

@@ -27,6 +27,9 @@ Executable* executable_of(Machine& device, void* handle) {
 }
 
 abi::NodeType type_of(const Operation& operation) {
+  if (operation.event != nullptr) {
+    return static_cast<abi::NodeType>(7);  // CU_GRAPH_NODE_TYPE_EVENT_RECORD
+  }
   switch (operation.kind) {
     case WorkKind::kKernel:
       return abi::NodeType::kKernel;

@@ -101,6 +101,23 @@ PLUMB_EXPORT int cuEventRecord(void* event, void* stream) {
   return target == nullptr || source == nullptr ? kInvalidHandle : device.record(*target, *source);
 }
 
+PLUMB_EXPORT int cuEventRecordWithFlags(void* event, void* stream, unsigned flags) {
+  PLUMB_CALL("cuEventRecordWithFlags");
+  Event* const target = device.event_of(event);
+  Stream* const source = device.stream_of(stream);
+  if (target == nullptr || source == nullptr) {
+    return kInvalidHandle;
+  }
+  switch (flags) {
+    case 0:
+      return device.record(*target, *source);
+    case 1:  // CU_EVENT_RECORD_EXTERNAL
+      return device.record_in_graph(*target, *source);
+    default:
+      return kInvalidValue;
+  }
+}
+
 PLUMB_EXPORT int cuEventSynchronize(void* event) {
   PLUMB_CALL("cuEventSynchronize");
   Event* const target = device.event_of(event);

@@ -147,13 +147,23 @@ int Machine::launch(Executable& executable, Stream& stream) {
     queued.time.join(executable.last->time);
   }
   executable.last = queued.mark;
-  for (const Node& node : program.nodes) {
-    if (node.operation.host != nullptr) {
-      const std::size_t index = static_cast<std::size_t>(&node - program.nodes.data());
-      const std::size_t chain = program.chain[index];
-      host_memory.guard(node.operation.host,
-                        {queued.lanes[chain], queued.bases[chain] + program.place[index]},
-                        node.operation.writes_host);
+  for (std::size_t index = 0; index < program.nodes.size(); ++index) {
+    const Operation& operation = program.nodes[index].operation;
+    const std::size_t chain = program.chain[index];
+    const Epoch epoch{queued.lanes[chain], queued.bases[chain] + program.place[index]};
+    if (operation.host != nullptr) {
+      host_memory.guard(operation.host, epoch, operation.writes_host);
+    }
+    if (operation.event != nullptr) {
+      if (event_of(operation.event) == nullptr) {
+        return kInvalidValue;
+      }
+      // Who waits for the event alone knows of no other work of the graph: stricter than the GPU.
+      const auto mark = std::make_shared<Mark>();
+      mark->time.join(epoch);
+      operation.event->capture = nullptr;
+      operation.event->mark = mark;
+      queued.recorded.emplace(index, mark);
     }
   }
   push(stream, std::move(queued));

@@ -83,7 +83,9 @@ struct Queued {
   std::vector<std::shared_ptr<Mark>> waits;
   std::shared_ptr<Mark> mark;
   Epoch epoch;
-  VectorTime time;  ///< of its beginning, with its own epoch
+  VectorTime time;           ///< of its beginning, with its own epoch
+  std::uint64_t issued = 0;  ///< by the scripted clock; it begins no earlier
+  std::map<std::size_t, std::shared_ptr<Mark>> recorded;  ///< by node of a graph: its event's mark
   std::shared_ptr<const Program> program;
   std::vector<Lane> lanes;
   std::vector<std::uint32_t> bases;
@@ -153,6 +155,8 @@ class Machine {
   void wait(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Mark>& mark);
   [[nodiscard]] Event* event_of(void* handle);
   [[nodiscard]] int record(Event& event, Stream& stream);
+  /// Adds a node that records the event whenever the captured graph is launched.
+  [[nodiscard]] int record_in_graph(Event& event, Stream& stream);
   [[nodiscard]] int stream_wait(Stream& stream, Event& event);
 
   // Captures.
@@ -205,6 +209,7 @@ class Machine {
 
   Lane lanes_ = 0;
   VectorTime host_;
+  std::uint64_t host_clock_ = 0;  // nanoseconds of the scripted clock
   std::size_t pending_ = 0;
   std::thread::id current_;
 };

@@ -15,11 +15,12 @@ namespace plumb::stand_in {
 
 /// Kinds of work. The scripted clock has one duration for each.
 enum class WorkKind { kKernel, kCopy, kSet, kEvent, kGraph };
-/// Durations of the scripted clock: of each kind of work, and before a kernel outside of graphs.
+/// Durations of the scripted clock: of each kind of work, and of putting a kernel into a stream.
 inline constexpr std::size_t kDurations = 6;
 inline constexpr std::size_t kEagerLaunch = 5;
 
 struct KernelFunction;
+struct Event;
 
 /// One launch of a kernel, with a copy of its parameters.
 struct Launch {
@@ -41,6 +42,7 @@ struct Operation {
   /// Page-locked memory that a copy uses, which the program must not touch meanwhile.
   const void* host = nullptr;
   bool writes_host = false;
+  Event* event = nullptr;  ///< that a node of a graph records; events are never freed
 };
 
 }  // namespace plumb::stand_in

@@ -85,6 +85,10 @@ int Machine::enqueue(Stream& stream, Operation operation) {
 }
 
 void Machine::push(Stream& stream, Queued queued) {
+  if (queued.operation.kind == WorkKind::kKernel) {
+    host_clock_ += cost[kEagerLaunch];
+  }
+  queued.issued = host_clock_;
   queued.time.join(host_);
   queued.time.join(stream.time);
   // "Stream synchronization behavior": the legacy stream and the blocking ones wait for each other.
@@ -141,13 +145,16 @@ void Machine::serve(Stream& stream) {
       execute(lock, stream, queued);
     }
     queued.mark->done = true;
+    for (const auto& [node, mark] : queued.recorded) {
+      mark->done = true;
+    }
     pending_ -= 1;
     changed.notify_all();
   }
 }
 
 void Machine::execute(std::unique_lock<std::mutex>& lock, Stream& stream, Queued& queued) {
-  std::uint64_t clock = stream.clock;
+  std::uint64_t clock = std::max(stream.clock, queued.issued);
   for (const auto& mark : queued.waits) {
     clock = std::max(clock, mark->clock);
   }
@@ -163,9 +170,6 @@ void Machine::execute(std::unique_lock<std::mutex>& lock, Stream& stream, Queued
   } else {
     run_one(lock, queued.operation, queued.epoch, queued.time);
     queued.mark->clock += cost.at(static_cast<std::size_t>(queued.operation.kind));
-    if (queued.operation.kind == WorkKind::kKernel) {
-      queued.mark->clock += cost[kEagerLaunch];
-    }
   }
   stream.clock = queued.mark->clock;
 }
@@ -234,6 +238,9 @@ void Machine::run_program(std::unique_lock<std::mutex>& lock, Queued& queued) {
     run_one(lock, operation, epoch, times[node]);
     clocks[node] += cost.at(static_cast<std::size_t>(operation.kind));
     queued.mark->clock = std::max(queued.mark->clock, clocks[node]);
+    if (operation.event != nullptr) {
+      queued.recorded.at(node)->clock = clocks[node];
+    }
     for (const std::size_t next : behind[node]) {
       if (behind[node].size() == 1 && program.nodes[next].before.size() == 1) {
         times[next] = std::move(times[node]);
@@ -259,6 +266,7 @@ void Machine::host_reached(const VectorTime& time) {
 void Machine::wait(std::unique_lock<std::mutex>& lock, const std::shared_ptr<Mark>& mark) {
   if (mark != nullptr) {
     changed.wait(lock, [&] { return mark->done; });
+    host_clock_ = std::max(host_clock_, mark->clock);
     host_reached(mark->time);
   }
 }
@@ -319,6 +327,15 @@ int Machine::record(Event& event, Stream& stream) {
   }
   event.mark = stream.last;
   return kSuccess;
+}
+
+int Machine::record_in_graph(Event& event, Stream& stream) {
+  if (stream.capture == nullptr) {
+    return kInvalidValue;  // "This flag is invalid when used outside of capture"
+  }
+  Operation operation{WorkKind::kEvent, "an event in a graph", nullptr, nullptr};
+  operation.event = &event;
+  return enqueue(stream, std::move(operation));
 }
 
 int Machine::stream_wait(Stream& stream, Event& event) {

@@ -47,6 +47,7 @@ static_assert(same(DeviceAttribute::kComputeMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_C
 static_assert(same(kStreamNonBlocking, CU_STREAM_NON_BLOCKING));
 static_assert(same(kEventDefault, CU_EVENT_DEFAULT));
 static_assert(same(kEventNoTiming, CU_EVENT_DISABLE_TIMING));
+static_assert(same(kEventRecordExternal, CU_EVENT_RECORD_EXTERNAL));
 static_assert(same(kCaptureThreadLocal, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
 
 static_assert(sizeof(GraphEdge) == sizeof(CUgraphEdgeData));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A whole model in 8-bit integers, planned for a GPU and executed on the host: quantised by the
 // engine with scales from an execution in f32, then by the plan's layouts, buffers and kernels.
-#include "runners/engine/bench/output_difference.hpp"
+#include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/ready_model.hpp"
-#include "tests/support/reference_model.hpp"
+#include "runners/engine/exec/reference_model.hpp"
 #include "tests/support/sample_model.hpp"
 #include "tests/unit/cuda/host_backend.hpp"
 #include "tests/unit/cuda/host_plan.hpp"
@@ -38,8 +38,7 @@ TEST_P(Int8Mode, of_a_plan_computes_what_the_reference_makes_of_the_quantised_gr
     values[ready.prepared.operands[i]] = operands[i];
   }
   std::vector<Tensor> expected;
-  const Outcome computed =
-      plumb::test_support::reference_model_outputs(lower.graph, values, expected);
+  const Outcome computed = reference_model_outputs(lower.graph, values, expected);
   ASSERT_TRUE(computed.ok()) << computed.reason;
   // Only what lay in the middle between two integers may be rounded the other way.
   EXPECT_LT(largest_difference(ready.outputs, expected), 0.01);

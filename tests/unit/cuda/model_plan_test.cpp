@@ -13,7 +13,7 @@
 #include "runners/cuda/exec/index_space.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/model_inputs.hpp"
-#include "tests/support/reference_model.hpp"
+#include "runners/engine/exec/reference_model.hpp"
 #include "tests/unit/cuda/host_plan.hpp"
 
 namespace plumb::cuda {
@@ -105,7 +105,7 @@ std::vector<Tensor> executed(const DeviceModelPlan& model, const LoadedSample& s
 
 void expect_right(const std::vector<Tensor>& outputs, LoadedSample sample) {
   std::vector<Tensor> expected;
-  ASSERT_TRUE(test_support::reference_model_outputs(sample.graph, sample.values, expected).ok());
+  ASSERT_TRUE(reference_model_outputs(sample.graph, sample.values, expected).ok());
   ASSERT_EQ(outputs.size(), expected.size());
   const auto count = static_cast<std::size_t>(element_count(expected[0].type));
   for (std::size_t i = 0; i < count; ++i) {

@@ -60,7 +60,7 @@ std::string measured() {
       }
       const std::size_t slot = 0;
       auto& clock = dynamic_cast<DeviceClock&>(*prepared.program);
-      static_cast<void>(clock.sample(std::span(&slot, 1), true));
+      static_cast<void>(clock.sample(std::span(&slot, 1)));
     }
     static_cast<void>(prepared.program->collect_counters(0, Seconds(1e-3)));
     return "";

@@ -5,12 +5,12 @@
 
 #include "harness/model/onnx/onnx_reader.hpp"
 #include "harness/model/onnx/weights.hpp"
-#include "runners/engine/bench/output_difference.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/model_inputs.hpp"
+#include "runners/engine/exec/output_difference.hpp"
 #include "runners/engine/exec/ready_model.hpp"
+#include "runners/engine/exec/reference_model.hpp"
 #include "suites/zoo/zoo.hpp"
-#include "tests/support/reference_model.hpp"
 #include "tests/support/sample_model.hpp"
 #include "tests/unit/cuda_driver/stand_in_backend.hpp"
 
@@ -68,7 +68,7 @@ std::vector<Tensor> expected(const ExecuteRequest& request) {
     values[loaded.graph.inputs[i]] = inputs[i];
   }
   std::vector<Tensor> outputs;
-  const Outcome outcome = test_support::reference_model_outputs(loaded.graph, values, outputs);
+  const Outcome outcome = reference_model_outputs(loaded.graph, values, outputs);
   EXPECT_TRUE(outcome.ok()) << outcome.reason;
   return outputs;
 }

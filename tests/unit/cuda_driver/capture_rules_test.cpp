@@ -2,6 +2,7 @@
 // Rules of captures and graphs, as the driver's manual states them.
 #include <thread>
 
+#include "tests/support/cuda_driver/status.hpp"
 #include "tests/unit/cuda_driver/stand_in_device.hpp"
 
 namespace plumb::stand_in {
@@ -40,6 +41,38 @@ TEST_F(StandInCaptures, execute_nothing_until_the_graph_is_launched) {
   graph.launch(stream.get());
   stream.synchronize();
   EXPECT_EQ(runs, 22);
+}
+
+TEST_F(StandInCaptures, record_events_at_each_launch) {
+  const cuda::DeviceStream stream(driver());
+  const cuda::DeviceEvent begin(driver(), true);
+  const cuda::DeviceEvent end(driver(), true);
+  EXPECT_EQ(cu().event_record_with_flags(begin.get(), stream.get(), 1), kInvalidValue)
+      << "the flag is for captures";
+  const cuda::DeviceGraph graph(driver(), stream, [&] {
+    begin.record_in_graph(stream.get());
+    ASSERT_EQ(work(stream.get(), {}), 0);
+    end.record_in_graph(stream.get());
+  });
+  EXPECT_EQ(graph.nodes(), 3U);
+  float milliseconds = 0.0F;
+  EXPECT_EQ(cu().event_elapsed_time(&milliseconds, begin.get(), end.get()), kInvalidHandle)
+      << "not recorded yet";
+  graph.launch(stream.get());
+  EXPECT_EQ(cu().event_elapsed_time(&milliseconds, begin.get(), end.get()), kNotReady);
+  stream.synchronize();
+  EXPECT_GT(cuda::time_between(driver(), begin, end), Seconds(0.0));
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(StandInCaptures, find_an_event_that_was_destroyed_before_the_launch) {
+  const cuda::DeviceStream stream(driver());
+  std::optional<cuda::DeviceEvent> event;
+  event.emplace(driver(), true);
+  const cuda::DeviceGraph graph(driver(), stream, [&] { event->record_in_graph(stream.get()); });
+  event.reset();
+  EXPECT_THROW(graph.launch(stream.get()), cuda::DriverRefusal);
+  EXPECT_THAT(findings(), HasSubstr("event"));
 }
 
 TEST_F(StandInCaptures, refuse_to_allocate_and_become_invalid) {

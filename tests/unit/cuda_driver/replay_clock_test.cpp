@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the clock that replays graphs chooses what it replays, by the stand-in's scripted clock.
+// The clocks of layers and of a model's steps, by the stand-in's scripted clock.
 #include "runners/cuda/replay_clock.hpp"
 
+#include "runners/cuda/step_clock.hpp"
 #include "tests/unit/cuda_driver/stand_in_device.hpp"
 
 namespace plumb::stand_in {
 namespace {
 
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 class ReplayClockOnStandIn : public StandInTest {
@@ -44,6 +46,52 @@ TEST_F(ReplayClockOnStandIn, replays_few_executions_of_a_long_kernel) {
   const DeviceSample sample = clock.sample(slots);
   EXPECT_EQ(sample.executions, 3U);
   EXPECT_NEAR(sample.each.count(), 3e-3, 1e-6);
+}
+
+// The kernel takes 2 us and its launch 8; a sweep takes 20.
+TEST_F(ReplayClockOnStandIn, one_execution_behind_other_work_does_not_contain_its_launch) {
+  const cuda::DeviceStream stream(driver());
+  const cuda::DeviceMemory memory(driver(), 64);
+  cuda::ReplayClock clock(driver(), stream, [&](std::size_t) { work(stream.get(), {}); });
+  EXPECT_NEAR(clock.sample_once(0, [] {}).each.count(), 10e-6, 1e-6) << "on an idle stream";
+  const DeviceSample behind = clock.sample_once(
+      0, [&] { cuda::set_bytes(driver(), memory.address(), 0, memory.size(), stream.get()); });
+  EXPECT_NEAR(behind.each.count(), 2e-6, 1e-6);
+  EXPECT_EQ(behind.executions, 1U);
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+class StepClockOnStandIn : public ReplayClockOnStandIn {};
+
+TEST_F(StepClockOnStandIn, times_steps_without_their_launches) {
+  const cuda::DeviceStream stream(driver());
+  const auto launches_of = [](int kernels) {
+    return cuda::DeviceLaunch([kernels](cuda::abi::Stream into) {
+      for (int i = 0; i < kernels; ++i) {
+        work(into, {});
+      }
+    });
+  };
+  const std::vector<cuda::DeviceLaunch> launches{launches_of(1), launches_of(0), launches_of(5)};
+  cuda::StepClock clock(driver(), stream, launches);
+  for (int i = 0; i < 2; ++i) {
+    const std::vector<Seconds> times = clock.sample();
+    ASSERT_EQ(times.size(), 3U);
+    EXPECT_NEAR(times[0].count(), 2e-6, 1e-9);
+    EXPECT_NEAR(times[1].count(), 0.0, 1e-9);
+    EXPECT_NEAR(times[2].count(), 10e-6, 1e-9);
+  }
+  EXPECT_THAT(clock.refusal(), IsEmpty());
+  EXPECT_THAT(findings(), IsEmpty());
+}
+
+TEST_F(StepClockOnStandIn, knows_nothing_of_steps_that_cannot_be_captured) {
+  const cuda::DeviceStream stream(driver());
+  const std::vector<cuda::DeviceLaunch> launches{
+      [&](cuda::abi::Stream) { driver().check(cu().context_synchronize(), "a step that waits"); }};
+  cuda::StepClock clock(driver(), stream, launches);
+  EXPECT_THAT(clock.sample(), IsEmpty());
+  EXPECT_THAT(clock.refusal(), HasSubstr("a step that waits"));
 }
 
 }  // namespace

@@ -32,8 +32,11 @@ TEST(Calibration, peak_is_the_fastest_product_of_any_variant) {
 /// A device that speeds up between the two runs of a sample: their difference is too short.
 class SpeedingProgram final : public Program, public DeviceClock {
  public:
-  [[nodiscard]] DeviceSample sample(std::span<const std::size_t>, bool) override {
+  [[nodiscard]] DeviceSample sample(std::span<const std::size_t>) override {
     return {Seconds(0.05), Seconds(0.1), 4};
+  }
+  [[nodiscard]] DeviceSample sample_cold(std::size_t, Bytes, std::optional<std::size_t>) override {
+    return {Seconds(0.1), Seconds(0.1), 1};
   }
   [[nodiscard]] ProgramFacts facts() const override { return {}; }
   void bind(std::size_t, std::span<const Tensor>, bool) override {}

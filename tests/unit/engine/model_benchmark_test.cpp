@@ -117,6 +117,56 @@ TEST_F(Models, have_an_interval_as_wide_as_their_rounds_differ) {
   }
 }
 
+// The first mode has nothing but the reference to be compared with.
+TEST_F(Models, are_compared_with_the_reference) {
+  ListedMonitor monitor({{{}, false, ""}});
+  for (const Execution& execution : executed(monitor)) {
+    EXPECT_TRUE(execution.row.outcome.timed()) << execution.row.outcome.reason;
+    EXPECT_EQ(execution.row.maximum_error, 0.0);
+  }
+  variant_.wrong = true;
+  for (const Execution& execution : executed(monitor)) {
+    EXPECT_EQ(execution.row.outcome.kind, Outcome::Kind::kWrongResult);
+    EXPECT_THAT(execution.row.outcome.reason, ::testing::HasSubstr("float64 reference"));
+  }
+  request_.verify = false;
+  const std::vector<Execution> later = executed(monitor);
+  EXPECT_TRUE(later.front().row.outcome.timed()) << "a later process does not compare again";
+  EXPECT_FALSE(later.front().row.maximum_error);
+}
+
+TEST_F(Models, are_wrong_if_they_compute_something_else_launch_by_launch) {
+  variant_.wrong_at_once = true;
+  ListedMonitor monitor({{{}, false, ""}});
+  for (const Execution& execution : executed(monitor)) {
+    EXPECT_EQ(execution.row.outcome.kind, Outcome::Kind::kWrongResult);
+    EXPECT_THAT(execution.row.outcome.reason, ::testing::HasSubstr("one after the other"));
+    EXPECT_TRUE(execution.row.samples.empty()) << "never timed";
+  }
+}
+
+// 40 MiB each: together they fit into 100 MiB, not into 95, of which a fifth stays free.
+TEST_F(Models, are_timed_one_after_the_other_where_the_devices_memory_is_short) {
+  constexpr Bytes kEach{std::int64_t{40} << 20};
+  const auto in_turns = [&](std::optional<Bytes> free) {
+    ListedMonitor monitor({{{}, false, ""}});
+    ScriptedBackend backend({variant_});
+    backend.model_memory = kEach;
+    backend.free = free;
+    LayerTiming timing(
+        backend.script.clock(), [] { return DisturbanceReading{}; }, &monitor);
+    ModelBenchmark(backend, timing, Bytes{1 << 20}, request_).run([](const Execution& execution) {
+      EXPECT_TRUE(execution.row.outcome.timed()) << execution.row.outcome.reason;
+    });
+    const std::vector<std::string>& log = backend.script.log;
+    const auto dropped = std::find(log.begin(), log.end(), "drop impl=scripted");
+    return std::count(log.begin(), dropped, "bind impl=scripted 0") == 2;
+  };
+  EXPECT_TRUE(in_turns(Bytes{std::int64_t{100} << 20}));
+  EXPECT_FALSE(in_turns(Bytes{std::int64_t{95} << 20}));
+  EXPECT_TRUE(in_turns(std::nullopt)) << "the host has gigabytes";
+}
+
 TEST_F(Models, tell_once_a_second_how_far_they_are) {
   variant_.hot = Seconds(0.5);  // three in a round and mode: longer than the budget
   ListedMonitor monitor({{{}, false, ""}});

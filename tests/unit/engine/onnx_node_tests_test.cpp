@@ -3,8 +3,8 @@
 
 #include <iostream>
 
+#include "runners/engine/exec/reference_model.hpp"
 #include "runners/engine/reference/reference.hpp"
-#include "tests/support/reference_model.hpp"
 
 namespace plumb {
 namespace {
@@ -26,7 +26,7 @@ TEST(OnnxNodeTests, agree_with_the_reference) {
                                       }
                                       return support;
                                     },
-                                    test_support::reference_model_outputs});
+                                    reference_model_outputs});
   std::cout << test_support::to_text(tally);
   EXPECT_TRUE(tally.failed.empty());
   // Of the 932 of Debian 12's libonnx-testdata 1.12: guards against a reader that suddenly refuses

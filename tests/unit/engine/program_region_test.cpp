@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runners/engine/bench/program_region.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "tests/unit/engine/scripted_backend.hpp"
@@ -53,6 +54,57 @@ TEST_F(Regions, nothing_is_warm_when_everything_rotates) {
   region.before_sample();
   region.run(1);
   EXPECT_THAT(backend_.script.enqueued["a"], ElementsAre(1));
+}
+
+/// A program of a device with a clock of its own.
+class ClockedProgram final : public Program, public DeviceClock {
+ public:
+  [[nodiscard]] DeviceSample sample(std::span<const std::size_t> slots) override {
+    log.push_back(fmt::format("sample of {}", slots.size()));
+    return {Seconds(1.0), Seconds(1.0), 4};
+  }
+  [[nodiscard]] DeviceSample sample_cold(std::size_t slot,
+                                         Bytes swept,
+                                         std::optional<std::size_t> warm) override {
+    log.push_back(
+        fmt::format("slot {} behind {} bytes{}", slot, swept.value, warm ? ", warm" : ""));
+    return {Seconds(2.0), Seconds(2.0), 1};
+  }
+  [[nodiscard]] ProgramFacts facts() const override { return {}; }
+  void bind(std::size_t, std::span<const Tensor>, bool) override {}
+  void enqueue(std::size_t) override { log.push_back("an execution of its own"); }
+  void synchronize() override {}
+  [[nodiscard]] std::vector<Tensor> outputs(std::size_t) override { return {}; }
+
+  std::vector<std::string> log;
+};
+
+// Work in other streams, or waiting for it, would leave the device idle while it is launched.
+TEST(ClockedRegions, a_device_makes_its_slots_cold_itself) {
+  ClockedProgram program;
+  CacheFlush flush(Bytes{4096}, [&](Bytes) { program.log.push_back("a sweep of its own"); });
+  for (const bool warm : {true, false}) {
+    RotatingRegion region(program, {1, 2}, &flush, warm);
+    for (int i = 0; i < 3; ++i) {
+      region.before_sample();
+      EXPECT_EQ(region.own_sample().each, Seconds(2.0));
+    }
+  }
+  EXPECT_THAT(program.log,
+              ElementsAre("slot 1 behind 8192 bytes, warm",
+                          "slot 2 behind 8192 bytes, warm",
+                          "slot 1 behind 8192 bytes, warm",
+                          "slot 1 behind 8192 bytes",
+                          "slot 2 behind 8192 bytes",
+                          "slot 1 behind 8192 bytes"));
+}
+
+TEST(ClockedRegions, a_ring_is_sampled_as_a_whole) {
+  ClockedProgram program;
+  RotatingRegion region(program, {1, 2, 0}, nullptr, true);
+  region.before_sample();
+  EXPECT_EQ(region.own_sample().repetitions, 4U);
+  EXPECT_THAT(program.log, ElementsAre("sample of 3"));
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ struct ScriptedVariant {
   Outcome prepare;
   std::string throws;  ///< at the first execution: "bad_alloc" or a text
   bool wrong = false;
+  bool wrong_at_once = false;  ///< launch by launch it is right
   Bytes weight_bytes;
   Bytes activation_bytes{64};
   Attributes prepared{};  ///< attributes that are known from preparing it
@@ -114,9 +115,17 @@ class ScriptedProgram final : public Program {
     output.type.constant = false;
     const std::size_t count = output.data.size() / sizeof(float);
     for (std::size_t i = 0; i < count; ++i) {
-      output.as<float>()[i] = variant_.wrong ? 7.0F : std::max(output.as<float>()[i], 0.0F);
+      output.as<float>()[i] =
+          variant_.wrong || variant_.wrong_at_once ? 7.0F : std::max(output.as<float>()[i], 0.0F);
     }
     return {output};
+  }
+  [[nodiscard]] std::vector<Tensor> outputs_launch_by_launch(std::size_t slot) override {
+    if (!variant_.wrong_at_once) {
+      return {};
+    }
+    variant_.wrong_at_once = false;
+    return outputs(slot);
   }
   [[nodiscard]] std::optional<Seconds> reorder_time() override { return Seconds(3e-6); }
 
@@ -164,14 +173,19 @@ class ScriptedBackend final : public Backend {
     prepared.program = std::make_unique<ScriptedProgram>(variants_.front(), script);
     prepared.operands = graph.inputs;
     prepared.variants = {variants_.front().variant.text};
+    prepared.memory = model_memory;
     for (std::size_t i = 0; i < variants_.front().steps; ++i) {
       prepared.steps.push_back({0, false});
     }
     return prepared;
   }
 
+  [[nodiscard]] std::optional<Bytes> free_memory() const override { return free; }
+
   Script script;
   Outcome supported;
+  Bytes model_memory;         ///< that a model takes
+  std::optional<Bytes> free;  ///< of the device; absent: the models lie in the host's memory
 
  private:
   std::vector<ScriptedVariant> variants_;

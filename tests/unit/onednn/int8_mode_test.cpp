@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "harness/rewrite/quantized_graph.hpp"
-#include "runners/engine/bench/output_difference.hpp"
+#include "runners/engine/exec/output_difference.hpp"
+#include "runners/engine/exec/reference_model.hpp"
 #include "runners/onednn/layers/integer_operands.hpp"
 #include "runners/onednn/onednn_backend.hpp"
-#include "tests/support/reference_model.hpp"
 #include "tests/unit/onednn/sample_model.hpp"
 
 namespace plumb::onednn {
@@ -41,7 +41,7 @@ TEST_F(Int8Mode, computes_what_the_reference_makes_of_the_quantised_graph) {
     values[ready.prepared.operands[i]] = operands[i];
   }
   std::vector<Tensor> expected;
-  const Outcome computed = test_support::reference_model_outputs(lower.graph, values, expected);
+  const Outcome computed = reference_model_outputs(lower.graph, values, expected);
   ASSERT_TRUE(computed.ok()) << computed.reason;
   // Only what lay in the middle between two integers may be rounded the other way.
   EXPECT_LT(largest_difference(ready.outputs, expected), 0.01);

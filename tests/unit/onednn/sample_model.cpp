@@ -11,8 +11,8 @@
 #include "harness/model/onnx/weights.hpp"
 #include "runners/engine/exec/constant_folding.hpp"
 #include "runners/engine/exec/model_inputs.hpp"
+#include "runners/engine/exec/reference_model.hpp"
 #include "runners/onednn/onednn_backend.hpp"
-#include "tests/support/reference_model.hpp"
 
 namespace plumb::onednn {
 namespace {
@@ -30,7 +30,7 @@ std::vector<Tensor> expected(const Sample& sample) {
     values[graph.inputs[i]] = inputs[i];
   }
   std::vector<Tensor> outputs;
-  EXPECT_TRUE(test_support::reference_model_outputs(graph, values, outputs).ok());
+  EXPECT_TRUE(reference_model_outputs(graph, values, outputs).ok());
   return outputs;
 }
 

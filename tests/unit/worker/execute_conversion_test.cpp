@@ -27,6 +27,7 @@ TEST(ExecuteConversion, carries_a_request) {
   request.seed = ~std::uint64_t{0};
   request.disturbed_attempts = 5;
   request.profile = false;
+  request.verify = false;
   protocol::ExecuteRequest message;
   ASSERT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
   const ExecuteRequest read = from_protocol(message);
@@ -52,6 +53,7 @@ TEST(ExecuteConversion, carries_a_request) {
   EXPECT_EQ(read.seed, request.seed);
   EXPECT_EQ(read.disturbed_attempts, request.disturbed_attempts);
   EXPECT_FALSE(read.profile);
+  EXPECT_FALSE(read.verify);
 }
 
 TEST(ExecuteConversion, carries_an_execution) {

@@ -8,10 +8,10 @@
 #include "harness/model/key/tensor.hpp"
 #include "harness/results/outcome.hpp"
 
-namespace plumb::test_support {
+namespace plumb {
 
 /// Says that the elements of a value, which a model needs, are not known.
-[[nodiscard]] Outcome unknown(const Graph& graph, ValueId value);
+[[nodiscard]] Outcome unknown_value(const Graph& graph, ValueId value);
 
 /// Computes a model's outputs layer by layer with the float64 reference. `values` holds its inputs,
 /// its constants and what folded layers make of them; results are added. Not ok: a layer without a
@@ -20,4 +20,4 @@ namespace plumb::test_support {
                                               std::map<ValueId, Tensor>& values,
                                               std::vector<Tensor>& outputs);
 
-}  // namespace plumb::test_support
+}  // namespace plumb

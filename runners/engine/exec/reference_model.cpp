@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tests/support/reference_model.hpp"
+#include "runners/engine/exec/reference_model.hpp"
+
+#include <fmt/format.h>
 
 #include <utility>
 
 #include "runners/engine/reference/reference.hpp"
 
-namespace plumb::test_support {
+namespace plumb {
 
-Outcome unknown(const Graph& graph, ValueId value) {
+Outcome unknown_value(const Graph& graph, ValueId value) {
   return {Outcome::Kind::kUnsupported,
-          "a value of it is not known: '" + graph.values.at(value).name + "'"};
+          fmt::format("the elements of '{}' are not known: the model gives none and nothing here "
+                      "computes them",
+                      graph.values.at(value).name)};
 }
 
 Outcome reference_model_outputs(const Graph& graph,
@@ -25,7 +29,7 @@ Outcome reference_model_outputs(const Graph& graph,
     std::vector<Tensor> operands;
     for (std::size_t i = 0; i < layer.spec.inputs.size(); ++i) {
       if (layer.spec.has_input(i) && !values.contains(*layer.inputs[i])) {
-        return unknown(graph, *layer.inputs[i]);
+        return unknown_value(graph, *layer.inputs[i]);
       }
       operands.push_back(layer.spec.has_input(i) ? values.at(*layer.inputs[i]) : Tensor{});
       const TensorType type = layer.spec.inputs[i].value_or(TensorType{});
@@ -40,11 +44,11 @@ Outcome reference_model_outputs(const Graph& graph,
   }
   for (const ValueId output : graph.outputs) {
     if (!values.contains(output)) {
-      return unknown(graph, output);
+      return unknown_value(graph, output);
     }
     outputs.push_back(values.at(output));
   }
   return {};
 }
 
-}  // namespace plumb::test_support
+}  // namespace plumb

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/exec/reference_comparison.hpp"
+
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "harness/model/graph/graph.hpp"
+#include "runners/engine/exec/output_difference.hpp"
+#include "runners/engine/exec/reference_model.hpp"
+
+namespace plumb {
+
+std::optional<ReferenceComparison> compare_with_reference(const RequestedModel& model,
+                                                          const ReadyModel& ready,
+                                                          std::int64_t& macs_left) {
+  const FusedGraph& fused = ready.plan.fused;
+  const GraphTotals sums = totals(fused.graph);
+  if (sums.macs_saturated || sums.macs > macs_left) {
+    return std::nullopt;
+  }
+  macs_left -= sums.macs;
+  const std::vector<ValueId>& wanted = ready.prepared.operands;
+  std::vector<Tensor> operands;
+  if (!model.operands(fused, wanted, operands, ready.magnitudes).ok()) {
+    return std::nullopt;
+  }
+  std::map<ValueId, Tensor> values;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    values.insert_or_assign(wanted[i], std::move(operands[i]));
+  }
+  std::vector<Tensor> expected;
+  if (!reference_model_outputs(fused.graph, values, expected).ok()) {
+    return std::nullopt;
+  }
+  return ReferenceComparison{largest_difference(ready.outputs, expected),
+                             tolerated_by_reference(fused.graph)};
+}
+
+}  // namespace plumb

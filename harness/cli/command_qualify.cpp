@@ -28,6 +28,7 @@ struct QualifyOptions {
   std::string row_timeout = "60s";
   std::string only;
   std::vector<std::string> outputs;
+  std::vector<std::string> labels;
   UpgradeOptions upgrade;
   bool gate = false;
 };
@@ -81,6 +82,7 @@ void qualify(CommandContext& context, QualifyOptions options) {
   options.upgrade.row_timeout = parse_duration(options.row_timeout);
   options.upgrade.models = options.only != "layers";
   options.upgrade.command = command_of(options);
+  options.upgrade.labels = labels_of_run(options.labels);
   ResolvedSuite suite = chosen_suite(context.models, options.choice);
   const std::string today = to_text(current_time()).substr(0, 10);
   for (const Exclusion& each : suite.exclusions) {
@@ -132,6 +134,7 @@ void add_qualify(CLI::App& app, CommandContext& context) {
   command->add_option("--budget", options->budget, "no pair begins after this time, such as 30m");
   command->add_option("--only", options->only, "layers: leave the models end to end out")
       ->check(CLI::IsMember({"layers"}));
+  add_label_option(*command, options->labels);
   command->add_option("--threads", options->upgrade.threads, "threads of the workers")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();

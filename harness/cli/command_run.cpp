@@ -129,6 +129,7 @@ void add_run(CLI::App& app, CommandContext& context) {
   run->add_flag("--resume",
                 options->resume,
                 "go on with the newest unfinished run of this suite, if there is one");
+  add_label_option(*run, options->labels);
   run->add_option("--shard", options->shard, "I/N: this machine's part of the layers");
   run->add_option("--layer",
                   options->layers,

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <CLI/CLI.hpp>
 #include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include "harness/cli/command.hpp"
+#include "harness/results/run_labels.hpp"
 #include "harness/store/store.hpp"
 #include "reporting/content/run/documents.hpp"
 
@@ -10,9 +14,20 @@ namespace plumb {
 
 void add_runs(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand("runs", "list the runs in the store, newest first");
-  command->callback([&context] {
+  const auto labels = std::make_shared<std::vector<std::string>>();
+  command
+      ->add_option("--label",
+                   *labels,
+                   "only runs with this label, NAME=VALUE; the value may be its beginning, such as "
+                   "commit=4f2a; may be repeated")
+      ->allow_extra_args(false);
+  command->callback([&context, labels] {
+    const RunLabels wanted = parse_labels(*labels);
     const auto store = open_store(context.store_url());
-    write_runs(store->runs(), context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
+    std::vector<RunRecord> runs = store->runs();
+    std::erase_if(
+        runs, [&](const RunRecord& run) { return !has_labels(run.header.environment, wanted); });
+    write_runs(runs, context.json ? OutputMode::kJson : OutputMode::kText, std::cout);
   });
 }
 

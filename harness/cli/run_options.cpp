@@ -268,12 +268,26 @@ ResolvedSuite requested_suite(const ModelSource& models, const RunOptions& optio
   return suite;
 }
 
+void add_label_option(CLI::App& command, std::vector<std::string>& labels) {
+  command
+      .add_option("--label",
+                  labels,
+                  "NAME=VALUE names what is measured, such as commit=4f2a9c0; may be repeated; "
+                  "commit, branch and pr come from the CI job's variables; NAME= leaves one out")
+      ->allow_extra_args(false);
+}
+
+RunLabels labels_of_run(const std::vector<std::string>& given) {
+  return parse_labels(given, labels_of_job(environment_variable));
+}
+
 SuiteRunOptions suite_run_options(const RunOptions& options, const std::string& stack) {
   SuiteRunOptions run;
   run.stack = stack;
   run.command = {"plumb", "run"};
   const std::vector<std::string> words = words_of(options.choice);
   run.command.insert(run.command.end(), words.begin(), words.end());
+  run.labels = labels_of_run(options.labels);
   run.shard = options.shard;
   run.layers = options.only != "models";
   // If scenarios were asked for, models are not executed by themselves.

@@ -62,12 +62,20 @@ struct RunOptions {
   int threads = 1;
   std::size_t processes = 5;
   bool resume = false;
+  std::vector<std::string> labels;    ///< NAME=VALUE
   std::vector<std::string> layers;    ///< patterns of those to measure; none: all
   std::vector<std::string> excluded;  ///< patterns of those to leave out
 
   /// Returns whether layers alone are measured, and no model end to end.
   [[nodiscard]] bool is_of_layers() const;
 };
+
+/// Adds --label, which may be repeated.
+void add_label_option(CLI::App& command, std::vector<std::string>& labels);
+
+/// Returns the labels of a run: those of the job that the program is part of, changed by those
+/// given. Throws Error{kUser}.
+[[nodiscard]] RunLabels labels_of_run(const std::vector<std::string>& given);
 
 /// Reads the suite that the options choose (chosen_suite()). What the options override is applied.
 /// Throws Error{kUser} for what they choose or override wrongly.

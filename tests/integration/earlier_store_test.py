@@ -29,7 +29,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent / "earlier_store"
 #: Fields that depend on the moment or the machine of the question.
 VOLATILE = ("oldest_row_seconds", "store")
 #: Fields that later versions added.
-ADDED = ("unguarded_runs", "overall", "not_compared")
+ADDED = ("unguarded_runs", "overall", "not_compared", "labels")
 
 
 def steady(value):

@@ -42,7 +42,15 @@ class History(Command):
     def test_an_upgrade_is_crossed_and_named(self):
         for version, rules in (("1.0", ""), ("2.0", SLOW)):
             self.stack("fake", f'[identity]\nlibrary = "fake {version}"\n[facts]\n"library.version" = "{version}"\n{rules}')
-            runs = [self.run_tiny(reuse="never")["run"] for _ in range(7)]
+            runs = []
+            for number in range(7):
+                self.environment["GITHUB_SHA"] = f"{version}abc{number}"
+                runs.append(self.run_tiny(reuse="never")["run"])
+        del self.environment["GITHUB_SHA"]
+        labelled = self.json("runs", "--label", "commit=2.0abc")["runs"]
+        self.assertEqual([row["run"] for row in labelled], runs[::-1])
+        self.assertEqual(labelled[0]["labels"], {"commit": "2.0abc6"})
+        self.assertEqual(self.json("runs", "--label", "branch=main")["runs"], [])
         self.stack("other", SLOW)
         document = self.json("detect", "--look-only")
         kinds = {name.split("/")[2] if name.startswith("models/") else "layers" for name in (row["id"] for row in document["series"])}
@@ -58,7 +66,8 @@ class History(Command):
         self.assertLessEqual({"library", "library.version"}, {row["fact"] for row in point["environment_diff"]})
         self.assertTrue(any("/end_to_end/" in name for name in changed), "what the layers lost the model lost")
         text = self.plumb("detect", "--gate", expect=1).stdout
-        self.assertIn("changed there: library.version: 1.0 → 2.0", text)
+        self.assertIn("library.version: 1.0 → 2.0", text)
+        self.assertIn("label.commit: 1.0abc6 → 2.0abc0", text)
         self.plumb("detect", "--accept", f"@{runs[0]}", expect=2)
         self.plumb("detect", "--accept", "@nonsense", "--reason", "x", expect=2)
         self.plumb("detect", "--accept", f"layers/none@{runs[0]}", "--reason", "x", expect=2)

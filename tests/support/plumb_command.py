@@ -20,6 +20,13 @@ CONV = (
 )
 
 
+#: What a CI job calls what it builds; plumb takes labels from it.
+JOB_VARIABLES = (
+    "GITHUB_SHA", "GITHUB_HEAD_REF", "GITHUB_REF_NAME", "GITHUB_REF", "CI_COMMIT_SHA", "CI_COMMIT_REF_NAME", "CI_MERGE_REQUEST_IID",
+    "GIT_COMMIT", "BRANCH_NAME", "CHANGE_ID", "BUILDKITE_COMMIT", "BUILDKITE_BRANCH", "BUILDKITE_PULL_REQUEST",
+)
+
+
 def option(name, default):
     """Takes an option with a whole number from the command line, before unittest reads the rest."""
     if name not in sys.argv:
@@ -39,7 +46,8 @@ class Command(unittest.TestCase):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="plumb-"))
         self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
         self.environment = {**os.environ, "XDG_DATA_HOME": str(self.folder), "PLUMB_WORKER_PATH": str(self.build / "libexec/plumb")}
-        self.environment.pop("PLUMB_STORE", None)
+        for name in ("PLUMB_STORE", *JOB_VARIABLES):
+            self.environment.pop(name, None)
         self.stack("fake")
 
     @classmethod

@@ -22,7 +22,8 @@ bool is_among(const std::string& fact, std::span<const std::string_view> names) 
 constexpr std::array<std::string_view, 1> kUpgraded{"driver"};
 constexpr std::array<std::string_view, 5> kNotTheMachine{
     "driver", "backend", "threads", "method", "cache"};
-constexpr std::array<std::string_view, 5> kNoDrift{"stack", "plumb", "boot", "worker", "backend"};
+constexpr std::array<std::string_view, 6> kNoDrift{
+    "stack", "plumb", "boot", "worker", "backend", "label"};
 
 /// Returns the identity without what is of the stack, and without these names.
 Environment without_stack(const Environment& environment, std::span<const std::string_view> names) {

@@ -5,6 +5,7 @@
 #include "harness/base/timestamp.hpp"
 #include "harness/base/work_clock.hpp"
 #include "harness/loadgen/mlperf/mlperf_words.hpp"
+#include "harness/results/run_labels.hpp"
 
 namespace plumb {
 namespace {
@@ -221,6 +222,7 @@ Json run_json(const RunRecord& run) {
       {"stack", run.header.stack},
       {"shard", run.header.shard},
       {"tags", run.tags},
+      {"labels", run_labels(run.header.environment)},
       {"started", to_text(run.header.started)},
       {"finished", run.finished ? Json(to_text(*run.finished)) : Json()},
       {"state", to_text(run.state)},

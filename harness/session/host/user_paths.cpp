@@ -12,11 +12,15 @@ namespace plumb {
 namespace {
 
 std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
+  return environment_variable(name).value_or("");
 }
 
 }  // namespace
+
+std::optional<std::string> environment_variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
 
 std::optional<std::filesystem::path> known_data_folder() {
   if (const std::string data = variable("XDG_DATA_HOME"); !data.empty()) {

@@ -8,6 +8,9 @@
 
 namespace plumb {
 
+/// Returns the value of an environment variable. Absent: it is not set.
+[[nodiscard]] std::optional<std::string> environment_variable(const char* name);
+
 /// Returns $XDG_DATA_HOME/plumb or ~/.local/share/plumb. Absent: neither variable is set.
 [[nodiscard]] std::optional<std::filesystem::path> known_data_folder();
 

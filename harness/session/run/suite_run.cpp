@@ -45,6 +45,7 @@ RunHeader describe_run(const SuiteRunOptions& options,
   header.backend = stack.backend;
   header.stack = options.stack;
   header.environment = join_environment(read_system(), worker, options.threads, options.stack);
+  add_labels(options.labels, header.environment);
   header.shard = options.shard;
   header.command = options.command;
   return header;

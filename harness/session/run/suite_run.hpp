@@ -11,6 +11,7 @@
 
 #include "harness/results/execution.hpp"
 #include "harness/results/run.hpp"
+#include "harness/results/run_labels.hpp"
 #include "harness/session/run/suspect_confirmation.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
@@ -22,6 +23,7 @@ namespace plumb {
 struct SuiteRunOptions {
   std::string stack = "default";
   std::vector<std::string> command;  ///< as it is recorded
+  RunLabels labels;                  ///< of what is measured
   std::string shard;                 ///< "I/N"; empty: everything
   bool layers = true;
   bool models = true;                ///< end to end

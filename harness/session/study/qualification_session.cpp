@@ -78,6 +78,7 @@ class QualificationSession {
  private:
   PairedRun side(const std::string& stack, QualifiedStack& side) {
     PairedRun run = paired_run(stack, options_.threads, suite_, models_, options_.command);
+    add_labels(options_.labels, run.header.environment);
     side.name = stack;
     side.run = run.header.id;
     side.environment = run.header.environment.id();

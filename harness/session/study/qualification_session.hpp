@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/analysis/qualify/qualification.hpp"
+#include "harness/results/run_labels.hpp"
 #include "harness/session/paired/paired_rounds.hpp"
 #include "harness/session/work/planner.hpp"
 #include "harness/session/work/session_context.hpp"
@@ -19,6 +20,7 @@ struct UpgradeOptions {
   std::string baseline;
   std::string candidate;
   std::vector<std::string> command;  ///< as it is recorded
+  RunLabels labels;                  ///< of what is measured
   std::size_t pairs = 20;            ///< valid ones, at most
   std::optional<Seconds> budget;     ///< no round begins after it
   Seconds row_timeout{60.0};

@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/analysis/report/run_kind.hpp"
+#include "harness/results/run_labels.hpp"
 #include "reporting/content/run/json_documents.hpp"
 #include "reporting/content/run/report_writers.hpp"
 #include "reporting/document/aligned_table.hpp"
@@ -94,29 +98,40 @@ void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream&
   if (style == OutputMode::kJson) {
     return write_json(runs_document(runs), out);
   }
-  AlignedTable table({{"run"},
-                      {"kind"},
-                      {"suite"},
-                      {"stack"},
-                      {"environment"},
-                      {"started"},
-                      {"state"},
-                      {"ok", true},
-                      {"failed", true},
-                      {"reused", true},
-                      {"tags"}});
+  std::vector<AlignedTable::Column> columns{{"run"},
+                                           {"kind"},
+                                           {"suite"},
+                                           {"stack"},
+                                           {"environment"},
+                                           {"started"},
+                                           {"state"},
+                                           {"ok", true},
+                                           {"failed", true},
+                                           {"reused", true},
+                                           {"tags"}};
+  const bool labelled = std::any_of(runs.begin(), runs.end(), [](const RunRecord& run) {
+    return !run_labels(run.header.environment).empty();
+  });
+  if (labelled) {
+    columns.push_back({"labels"});
+  }
+  AlignedTable table(std::move(columns));
   for (const RunRecord& run : runs) {
-    table.add({run.header.id,
-               std::string(run_kind(run.header)),
-               run.header.suite,
-               run.header.stack,
-               run.header.environment.id(),
-               to_text(run.header.started).substr(0, 19) + "Z",
-               std::string(to_text(run.state)),
-               std::to_string(run.rows_ok),
-               std::to_string(run.rows_failed),
-               std::to_string(run.rows_reused),
-               fmt::format("{}", fmt::join(run.tags, " "))});
+    std::vector<std::string> cells{run.header.id,
+                                   std::string(run_kind(run.header)),
+                                   run.header.suite,
+                                   run.header.stack,
+                                   run.header.environment.id(),
+                                   to_text(run.header.started).substr(0, 19) + "Z",
+                                   std::string(to_text(run.state)),
+                                   std::to_string(run.rows_ok),
+                                   std::to_string(run.rows_failed),
+                                   std::to_string(run.rows_reused),
+                                   fmt::format("{}", fmt::join(run.tags, " "))};
+    if (labelled) {
+      cells.push_back(to_text(run_labels(run.header.environment)));
+    }
+    table.add(std::move(cells));
   }
   table.write(out);
 }

@@ -220,8 +220,12 @@ void CudaBackend::enqueue_sweep(Bytes bytes, const DeviceStream& stream) {
   set_bytes(driver, swept_.address(), 0, size, stream.get());
 }
 
-BytesPerSecond CudaBackend::copy_rate(Bytes bytes) {
-  const auto size = static_cast<std::size_t>(bytes.value);
+BytesPerSecond CudaBackend::copy_rate(Bytes most) {
+  const std::int64_t share = context_.free_memory().value / 4;
+  const auto size = static_cast<std::size_t>(std::min(most.value, share));
+  if (size < 4 * static_cast<std::size_t>(context_.device().l2_cache().value)) {
+    return {};  // the caches would hold the arrays
+  }
   const Driver& driver = context_.driver();
   const DeviceMemory from(driver, size);
   const DeviceMemory to(driver, size);

@@ -48,9 +48,10 @@ class CudaBackend final : public Backend {
   /// Overwrites `bytes` of the GPU's memory, so that its caches hold nothing else, and waits.
   void sweep(Bytes bytes);
 
-  /// Returns the best rate of several copies of an array of `bytes` on the GPU. Bytes that are read
-  /// and bytes that are written both count.
-  [[nodiscard]] BytesPerSecond copy_rate(Bytes bytes);
+  /// Returns the best rate of several copies on the GPU, of an array of `most` bytes or of what a
+  /// quarter of the free memory holds. Bytes that are read and bytes that are written both count.
+  /// Zero: unknown, because so little memory is free that the caches hold the arrays.
+  [[nodiscard]] BytesPerSecond copy_rate(Bytes most);
 
  private:
   [[nodiscard]] BuilderSources sources() const;

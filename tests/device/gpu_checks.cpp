@@ -1,181 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-// Measures what measurements on this GPU rest on, and writes it as one JSON document: the event
-// timer's tick, an empty pair of events, null graphs of several lengths, the slope of replays
-// beside plain event timing for writes of several sizes, and beside the profiler's times for
-// kernels of several lengths. Ends with 77 where there is no GPU.
+// Checks what measurements on this GPU rest on, and writes one JSON document:
+//   plumb_gpu_checks clocks                     timers, graphs and slopes, beside the profiler
+//   plumb_gpu_checks truths CUDNN               properties, copy rate, bf16 product, TF32
+//   plumb_gpu_checks choices CUDNN GPU KEYS     cuDNN's choices here and for a described GPU
+// with --largest BYTES, --extent N and --samples N for smaller sizes. Ends with 77 where there is
+// no GPU.
+#include "tests/device/gpu_checks.hpp"
+
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <optional>
-#include <vector>
+#include <new>
 
 #include "harness/base/error.hpp"
-#include "harness/measure/sample_summary.hpp"
-#include "runners/cuda/builtin/builtin_layer.hpp"
-#include "runners/cuda/driver/device_context.hpp"
-#include "runners/cuda/driver/device_memory.hpp"
-#include "runners/cuda/event_timer.hpp"
-#include "runners/cuda/exec/kernel_library.hpp"
-#include "runners/cuda/observe/kernel_tracer.hpp"
-#include "runners/cuda/replay_clock.hpp"
 
-namespace plumb::cuda {
-namespace {
-
-using nlohmann::json;
-
-constexpr int kPairs = 2000;
-constexpr int kSamples = 50;
-
-json summary_of(const std::vector<Seconds>& samples) {
-  const SampleSummary summary = summarize(samples);
-  return {{"median_seconds", summary.median.count()},
-          {"low_seconds", summary.interval.low.count()},
-          {"high_seconds", summary.interval.high.count()},
-          {"min_seconds", summary.min.count()},
-          {"samples", summary.n}};
-}
-
-/// Times pairs of events with nothing between: their bias, and the smallest step of their clock.
-json event_timer(const Driver& driver, const DeviceStream& stream) {
-  const std::vector<Seconds> pairs = empty_event_pairs(stream, driver, kPairs);
-  json result = summary_of(pairs);
-  const std::optional<Seconds> tick = smallest_step(pairs);
-  result["tick_seconds"] = tick ? json(tick->count()) : json(nullptr);
-  return result;
-}
-
-/// Times graphs of the smallest kernel there is of ours: what a launch and each node of it cost.
-json null_graphs(const DeviceContext& context, const DeviceStream& stream, KernelLibrary& kernels) {
-  json graphs = json::array();
-  for (const std::size_t nodes : {std::size_t{1}, std::size_t{32}, std::size_t{256}}) {
-    json row = summary_of(null_graph_times(context, stream, kernels, nodes, kSamples));
-    row["nodes"] = nodes;
-    graphs.push_back(std::move(row));
-  }
-  return graphs;
-}
-
-/// Compares the slope of replays with one pair of events around each execution.
-json slopes(const DeviceContext& context, const DeviceStream& stream) {
-  const Driver& driver = context.driver();
-  json rows = json::array();
-  for (const std::size_t bytes :
-       {std::size_t{1} << 12, std::size_t{1} << 22, std::size_t{1} << 26, std::size_t{1} << 28}) {
-    const DeviceMemory memory(driver, bytes);
-    ReplayClock clock(driver, stream, [&](std::size_t) {
-      driver.check(driver.calls().memset_bytes(memory.address(), 0, bytes, stream.get()),
-                   "writing memory");
-    });
-    const std::size_t slot = 0;
-    std::vector<Seconds> replayed;
-    std::vector<Seconds> single;
-    std::size_t executions = 0;
-    for (int i = 0; i < kSamples; ++i) {
-      const DeviceSample sample = clock.sample(std::span(&slot, 1));
-      executions = sample.executions;
-      replayed.push_back(sample.each);
-      single.push_back(clock.sample_once(slot, [] {}).each);
-    }
-    rows.push_back({{"written_bytes", bytes},
-                    {"executions", executions},
-                    {"slope", summary_of(replayed)},
-                    {"event_pair", summary_of(single)},
-                    {"captured", clock.refusal().empty()},
-                    {"refusal", clock.refusal()}});
-  }
-  return rows;
-}
-
-/// Is a kernel of ours that copies so many elements, as a launch.
-struct Copy {
-  Copy(const Driver& driver, KernelLibrary& kernels, std::int64_t elements)
-      : from(driver, static_cast<std::size_t>(elements) * sizeof(float)),
-        to(driver, static_cast<std::size_t>(elements) * sizeof(float)) {
-    const LayerSpec spec =
-        parse_key({fmt::format("v1:view;in=f32[{0}];out=f32[{0}];acc=f32;math=strict", elements)});
-    const BuiltinLayer layer = builtin_layer(spec, TensorLayout::kChannelsFirst);
-    const std::vector<abi::DevicePointer> buffers{from.address(), to.address()};
-    launch = kernels.step(layer.launches.at(0), {0, 1}).bind(buffers, 0);
-  }
-  DeviceMemory from;
-  DeviceMemory to;
-  DeviceLaunch launch;
-};
-
-json slope_of(const Driver& driver, const DeviceStream& stream, const Copy& copy) {
-  ReplayClock clock(driver, stream, [&](std::size_t) { copy.launch(stream.get()); });
-  const std::size_t slot = 0;
-  std::vector<Seconds> times;
-  for (int i = 0; i < kSamples; ++i) {
-    times.push_back(clock.sample(std::span(&slot, 1)).each);
-  }
-  return summary_of(times);
-}
-
-/// Compares the slope of replays with the profiler's time of the same kernels, of about 2, 5, 20
-/// and 100 microseconds; and the slope before the profiler is there with the slope once it is. The
-/// last of all checks: a process that was profiled times nothing more.
-json profiled_slopes(const Driver& driver, const DeviceStream& stream, KernelLibrary& kernels) {
-  constexpr std::size_t kLaunches = 50;
-  json rows = json::array();
-  std::vector<std::unique_ptr<Copy>> copies;
-  for (const std::int64_t elements : {1 << 12, 1 << 20, 1 << 23, 1 << 26}) {
-    copies.push_back(std::make_unique<Copy>(driver, kernels, elements));
-    rows.push_back({{"elements", elements}, {"slope", slope_of(driver, stream, *copies.back())}});
-  }
+int main(int argc, char** argv) {
+  plumb::device_checks::CheckSizes sizes;
+  std::string cudnn;
+  std::string profile;
+  std::string keys;
+  CLI::App app("checks what measurements on this GPU rest on");
+  app.add_option("--largest", sizes.largest, "bytes of the largest array")->capture_default_str();
+  app.add_option("--extent", sizes.extent, "of the bf16 product")->capture_default_str();
+  app.add_option("--samples", sizes.samples, "of each time")->capture_default_str();
+  app.require_subcommand(1);
+  const auto* const clocks = app.add_subcommand("clocks", "timers, graphs and slopes");
+  auto* const truths = app.add_subcommand("truths", "properties, copy, product, TF32");
+  truths->add_option("CUDNN", cudnn, "libcudnn.so.9")->required();
+  auto* const choices = app.add_subcommand("choices", "cuDNN's, here and for a described GPU");
+  choices->add_option("CUDNN", cudnn, "libcudnn.so.9")->required();
+  choices->add_option("GPU", profile, "a profile's file")->required();
+  choices->add_option("KEYS", keys, "a file, one key a line")->required();
+  CLI11_PARSE(app, argc, argv);
   try {
-    KernelTracer tracer;
-    for (std::size_t i = 0; i < copies.size(); ++i) {
-      const Observation seen = trace_observation(tracer.record([&] {
-        for (std::size_t launch = 0; launch < kLaunches; ++launch) {
-          copies[i]->launch(stream.get());
-        }
-        stream.synchronize();
-      }),
-                                                 kLaunches);
-      for (const auto& [name, reading] : seen.readings) {
-        rows[i][name] = {{"median", reading.median}, {"low", reading.low}, {"high", reading.high}};
-      }
-      rows[i]["slope_profiled"] = slope_of(driver, stream, *copies[i]);
-    }
-  } catch (const Error& missing) {
-    return {{"missing", missing.what()}, {"rows", std::move(rows)}};
-  }
-  return {{"rows", std::move(rows)}};
-}
-
-json checks() {
-  const Driver driver;
-  const Device device(driver);
-  const DeviceContext context(device);
-  const DeviceStream stream(driver);
-  Environment environment;
-  device.describe(environment);
-  json document{{"schema_version", 1},
-                {"identity", environment.identity},
-                {"facts", environment.facts},
-                {"event_timer", event_timer(driver, stream)},
-                {"slopes", slopes(context, stream)}};
-  KernelLibrary kernels(context);
-  document["nvrtc"] = kernels.compiler_version();
-  document["null_graphs"] = null_graphs(context, stream, kernels);
-  document["profiled_slopes"] = profiled_slopes(driver, stream, kernels);
-  return document;
-}
-
-}  // namespace
-}  // namespace plumb::cuda
-
-int main() {
-  try {
-    std::puts(plumb::cuda::checks().dump(2).c_str());
+    const nlohmann::json document = clocks->parsed() ? plumb::device_checks::check_clocks(sizes)
+                                    : truths->parsed()
+                                        ? plumb::device_checks::check_truths(cudnn, sizes)
+                                        : plumb::device_checks::check_choices(cudnn, profile, keys);
+    std::puts(document.dump(2).c_str());
     return 0;
   } catch (const plumb::Error& error) {
     fmt::print(stderr, "{}\n", error.what());
     return error.kind() == plumb::Error::Kind::kEnvironment ? 77 : error.exit_status();
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "the GPU's memory does not suffice: see --largest and --extent\n");
+    return 3;
   } catch (const std::exception& problem) {
     fmt::print(stderr, "{}\n", problem.what());
     return 70;

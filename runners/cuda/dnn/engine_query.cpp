@@ -9,7 +9,6 @@
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
 #include "runners/cuda/dnn/convolution_graph.hpp"
-#include "runners/cuda/dnn/engine_search.hpp"
 #include "runners/cuda/dnn/operation_graph.hpp"
 #include "runners/cuda/exec/index_space.hpp"
 
@@ -41,6 +40,13 @@ EngineQuery::EngineQuery(const CudnnLibrary& library, std::string device)
       device_(std::move(device)),
       properties_(device_properties(library, device_)) {}
 
+EngineQuery::EngineQuery(const CudnnHandle& handle)
+    : library_(handle.library()), handle_(handle.get()) {}
+
+EngineTarget EngineQuery::target() const {
+  return {properties_ ? &*properties_ : nullptr, handle_};
+}
+
 EngineChoices EngineQuery::choices(const LayerKey& key) const {
   EngineChoices result{.key = key, .outcome = {}, .offers = {}};
   const LayerSpec spec = parse_key(key);
@@ -60,7 +66,7 @@ EngineChoices EngineQuery::choices(const LayerKey& key) const {
 EngineOffer EngineQuery::offer(const LayerSpec& spec, const TensorGraph& graph) const {
   EngineOffer result;
   try {
-    const OperationGraph operations = operation_graph(library_, graph);
+    const OperationGraph operations = operation_graph(library_, graph, handle_);
     result.engines = operations.graph.integer(Attribute::kGraphEngineCount);
     result.rankings.push_back(ranking(operations.graph, "A", abi::HeuristicMode::kA));
     // FALLBACK takes ten times as long as A, and matters only if A gave no engine that may be used.
@@ -79,8 +85,7 @@ EngineRanking EngineQuery::ranking(const Descriptor& operations,
                                    abi::HeuristicMode mode) const {
   EngineRanking result{.heuristic = name, .configurations = {}, .refusal = {}};
   try {
-    for (const Descriptor& one :
-         ask_heuristic(library_, operations, mode, {&properties_, nullptr})) {
+    for (const Descriptor& one : ask_heuristic(library_, operations, mode, target())) {
       result.configurations.push_back(configuration(one));
     }
   } catch (const CudnnRefusal& refusal) {
@@ -93,7 +98,7 @@ EngineConfiguration EngineQuery::configuration(const Descriptor& descriptor) con
   EngineConfiguration result;
   try {
     result = read_configuration(descriptor);
-    const Descriptor plan = execution_plan(library_, descriptor, {&properties_, nullptr});
+    const Descriptor plan = execution_plan(library_, descriptor, target());
     result.plan_digest = sha256(plan.text(Attribute::kPlanJson));
   } catch (const CudnnRefusal& refusal) {
     result.refusal = refusal.what();

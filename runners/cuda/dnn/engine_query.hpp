@@ -1,21 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "harness/results/engine_choice.hpp"
+#include "runners/cuda/dnn/cudnn_handle.hpp"
 #include "runners/cuda/dnn/descriptor.hpp"
+#include "runners/cuda/dnn/engine_search.hpp"
 #include "runners/cuda/dnn/tensor_graph.hpp"
 
 namespace plumb::cuda {
 
-/// Query of what cuDNN would choose on one described device. The library must outlive it.
+/// Query of what cuDNN chooses on one device, described or present. The library must outlive it.
 class EngineQuery {
  public:
   /// Takes the description: a flat JSON object of device properties. Throws Error{kUser} with
   /// cuDNN's message if cuDNN does not take it.
   EngineQuery(const CudnnLibrary& library, std::string device);
+  /// Takes the device of a handle, which must outlive the query.
+  explicit EngineQuery(const CudnnHandle& handle);
 
+  /// Returns the description. Empty: the device is a handle's.
   [[nodiscard]] const std::string& device() const { return device_; }
 
   /// Lists what cuDNN's heuristics choose for a layer in each layout, best first, with digests of
@@ -29,9 +35,12 @@ class EngineQuery {
                                       abi::HeuristicMode mode) const;
   [[nodiscard]] EngineConfiguration configuration(const Descriptor& descriptor) const;
 
+  [[nodiscard]] EngineTarget target() const;
+
   const CudnnLibrary& library_;
   std::string device_;
-  Descriptor properties_;
+  std::optional<Descriptor> properties_;
+  abi::CudnnHandle handle_ = nullptr;
 };
 
 }  // namespace plumb::cuda

@@ -20,17 +20,18 @@ class Device {
   [[nodiscard]] const Driver& driver() const { return driver_; }
   [[nodiscard]] abi::Device number() const { return device_; }
   [[nodiscard]] int architecture() const { return architecture_; }  ///< 90: compute capability 9.0
+  [[nodiscard]] const std::string& name() const { return name_; }   ///< as the driver calls it
   [[nodiscard]] const std::string& uuid() const { return uuid_; }   ///< "GPU-5b0c…"
   [[nodiscard]] Bytes l2_cache() const;
   [[nodiscard]] Bytes memory() const;
+  /// Throws DriverRefusal.
+  [[nodiscard]] int attribute(abi::DeviceAttribute name) const;
 
   /// Adds "gpu", "gpu.memory", "gpu.mig" and "driver" to the identity. Adds clocks, caches, bus and
   /// all else that the driver and NVML report to the facts.
   void describe(Environment& environment) const;
 
  private:
-  [[nodiscard]] int attribute(abi::DeviceAttribute name) const;
-
   const Driver& driver_;
   abi::Device device_ = 0;
   std::string name_;

@@ -34,18 +34,35 @@ inline constexpr int kDriverNoDevice = 100;
 
 /// Values of CUdevice_attribute.
 enum class DeviceAttribute : int {
+  kThreadsPerBlock = 1,
+  kBlockX = 2,
+  kBlockY = 3,
+  kBlockZ = 4,
+  kGridX = 5,
+  kGridY = 6,
+  kGridZ = 7,
+  kSharedMemoryPerBlock = 8,
+  kWarpSize = 10,
+  kRegistersPerBlock = 12,
   kClockRate = 13,  // kHz
   kMultiprocessors = 16,
   kComputeMode = 20,
   kEccEnabled = 32,
   kPciBus = 33,
   kPciDevice = 34,
+  kTccDriver = 35,
   kMemoryClockRate = 36,  // kHz
   kMemoryBusWidth = 37,   // bits
   kL2CacheSize = 38,
+  kThreadsPerMultiprocessor = 39,
   kPciDomain = 50,
   kComputeMajor = 75,
   kComputeMinor = 76,
+  kRegistersPerMultiprocessor = 82,
+  kCooperativeLaunch = 95,
+  kSharedMemoryPerBlockOptin = 97,
+  kBlocksPerMultiprocessor = 106,
+  kReservedSharedMemoryPerBlock = 111,
 };
 
 inline constexpr unsigned kStreamNonBlocking = 1;

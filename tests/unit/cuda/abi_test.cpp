@@ -44,6 +44,30 @@ static_assert(same(DeviceAttribute::kMemoryBusWidth, CU_DEVICE_ATTRIBUTE_GLOBAL_
 static_assert(same(DeviceAttribute::kL2CacheSize, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE));
 static_assert(same(DeviceAttribute::kComputeMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR));
 static_assert(same(DeviceAttribute::kComputeMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR));
+static_assert(same(DeviceAttribute::kThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK));
+static_assert(same(DeviceAttribute::kBlockX, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X));
+static_assert(same(DeviceAttribute::kBlockY, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y));
+static_assert(same(DeviceAttribute::kBlockZ, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z));
+static_assert(same(DeviceAttribute::kGridX, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X));
+static_assert(same(DeviceAttribute::kGridY, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y));
+static_assert(same(DeviceAttribute::kGridZ, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z));
+static_assert(same(DeviceAttribute::kSharedMemoryPerBlock,
+                   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK));
+static_assert(same(DeviceAttribute::kWarpSize, CU_DEVICE_ATTRIBUTE_WARP_SIZE));
+static_assert(same(DeviceAttribute::kRegistersPerBlock,
+                   CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK));
+static_assert(same(DeviceAttribute::kTccDriver, CU_DEVICE_ATTRIBUTE_TCC_DRIVER));
+static_assert(same(DeviceAttribute::kThreadsPerMultiprocessor,
+                   CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR));
+static_assert(same(DeviceAttribute::kRegistersPerMultiprocessor,
+                   CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR));
+static_assert(same(DeviceAttribute::kCooperativeLaunch, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH));
+static_assert(same(DeviceAttribute::kSharedMemoryPerBlockOptin,
+                   CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN));
+static_assert(same(DeviceAttribute::kBlocksPerMultiprocessor,
+                   CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR));
+static_assert(same(DeviceAttribute::kReservedSharedMemoryPerBlock,
+                   CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK));
 static_assert(same(kStreamNonBlocking, CU_STREAM_NON_BLOCKING));
 static_assert(same(kEventDefault, CU_EVENT_DEFAULT));
 static_assert(same(kEventNoTiming, CU_EVENT_DISABLE_TIMING));

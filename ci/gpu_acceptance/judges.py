@@ -202,16 +202,17 @@ def judge_models(runs):
 
 def judge_choices(document):
     """cuDNN's choices on the device against the preview without one."""
-    if field(document, "preview_refusal"):
-        return Judgement("unknown", [f"the preview is refused: {document['preview_refusal']}"], {"keys": number(document, "keys")})
     rows = field(document, "rows")
-    compared = [row for row in rows if field(row, "live") or field(row, "preview")]
-    other = [row for row in compared if row["live"] != row["preview"]]
+    if field(document, "preview_refusal"):
+        figures = {"keys": number(document, "keys"), "n": len(rows), "live_engines": sum(bool(row.get("live")) for row in rows)}
+        return Judgement("unknown", [f"the preview is refused: {document['preview_refusal']}"], figures)
+    compared = [row for row in rows if row.get("live") or row.get("preview")]
+    other = [row for row in compared if row.get("live") != row.get("preview")]
     figures = {"keys": number(document, "keys"), "n": len(compared), "same_engine": len(compared) - len(other),
-               "same_plan": sum(bool(field(row, "same_plan")) for row in compared), "changes": field(document, "changes")}
+               "same_plan": sum(bool(field(row, "same_plan")) for row in compared)}
     if not compared:
         return Judgement("unknown", ["no layer has an engine"], figures)
-    reasons = [f"{row['layout']} {row['key']}: live {row['live']}, preview {row['preview']}" for row in other[:10]]
+    reasons = [f"{row['layout']} {row['key']}: live {row.get('live')}, preview {row.get('preview')}" for row in other[:10]]
     return Judgement("failed" if other else "passed", [f"{len(other)} of {len(compared)} choices differ from the preview", *reasons] if other else [], figures)
 
 

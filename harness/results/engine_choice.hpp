@@ -22,7 +22,7 @@ struct EngineConfiguration {
   std::vector<std::string> behaviour_notes;  ///< "RUNTIME_COMPILATION", ascending
   std::optional<Bytes> workspace;
   std::optional<Bytes> shared_memory;
-  std::string plan_digest;  ///< SHA-256 of the plan's own text; empty: there is no plan
+  std::string plan_digest;  ///< SHA-256 of the plan's own text; empty: no plan, or no text of it
   std::string refusal;      ///< why there is no plan, in the library's words
 
   bool operator==(const EngineConfiguration&) const = default;

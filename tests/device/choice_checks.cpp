@@ -2,11 +2,9 @@
 #include <fmt/format.h>
 
 #include <fstream>
-#include <map>
 #include <optional>
 #include <vector>
 
-#include "harness/analysis/library/engine_preview.hpp"
 #include "harness/base/error.hpp"
 #include "runners/cuda/dnn/engine_query.hpp"
 #include "runners/cuda/driver/device_context.hpp"
@@ -27,34 +25,41 @@ std::string described_device(const std::string& file) {
   return profile.value("properties", profile).dump();
 }
 
-std::vector<PreviewedLayer> read_layers(const std::string& file) {
+std::vector<LayerKey> read_keys(const std::string& file) {
   std::ifstream in(file);
-  std::vector<PreviewedLayer> layers;
+  std::vector<LayerKey> keys;
   for (std::string line; std::getline(in, line);) {
-    const LayerKey key = to_key(parse_key(LayerKey{line}));
-    layers.push_back({key, {{"model", 1}}, {key, {}, {}}, {key, {}, {}}});
+    keys.push_back(to_key(parse_key(LayerKey{line})));
   }
-  if (layers.empty()) {
+  if (keys.empty()) {
     throw Error(Error::Kind::kUser, fmt::format("'{}' has no keys", file));
   }
-  return layers;
+  return keys;
 }
 
-json engine_json(const std::optional<EngineConfiguration>& engine) {
-  return engine ? json(cuda::engine_text(*engine)) : json(nullptr);
+/// Finds what a program that asks for the layer's promise only would take. Null: no engine.
+const EngineConfiguration* choice_of(const EngineChoices& choices, const std::string& layout) {
+  for (const EngineOffer& offer : choices.offers) {
+    if (offer.layout == layout) {
+      return chosen_engine(parse_key(choices.key), offer);
+    }
+  }
+  return nullptr;
+}
+
+json engine_json(const EngineConfiguration* engine) {
+  return engine != nullptr ? json(cuda::engine_text(*engine)) : json(nullptr);
 }
 
 }  // namespace
 
-json check_choices(const std::string& cudnn, const std::string& profile, const std::string& keys) {
-  std::vector<PreviewedLayer> layers = read_layers(keys);
+json check_choices(const std::string& cudnn, const std::string& profile, const std::string& file) {
+  const std::vector<LayerKey> keys = read_keys(file);
   const cuda::CudnnLibrary library({cudnn});
+  std::optional<cuda::EngineQuery> described;
   std::string refusal;
   try {
-    const cuda::EngineQuery described(library, described_device(profile));
-    for (PreviewedLayer& layer : layers) {
-      layer.from = described.choices(layer.key);
-    }
+    described.emplace(library, described_device(profile));
   } catch (const Error& problem) {
     refusal = problem.what();
   }
@@ -64,29 +69,28 @@ json check_choices(const std::string& cudnn, const std::string& profile, const s
   context.use();
   const cuda::CudnnHandle handle(library);
   const cuda::EngineQuery present(handle);
-  for (PreviewedLayer& layer : layers) {
-    layer.to = present.choices(layer.key);
-  }
-  std::map<std::string, int> counts;
   json rows = json::array();
-  for (const EngineComparison& one : preview_engines(layers).comparisons) {
-    const bool alike = one.from && one.to && !one.from->plan_digest.empty() &&
-                       one.from->plan_digest == one.to->plan_digest;
-    ++counts[std::string(to_text(one.change))];
-    rows.push_back({{"key", one.key.text},
-                    {"layout", one.layout},
-                    {"change", to_text(one.change)},
-                    {"preview", engine_json(one.from)},
-                    {"live", engine_json(one.to)},
-                    {"same_plan", alike},
-                    {"reason", one.reason}});
+  for (const LayerKey& key : keys) {
+    const EngineChoices here = present.choices(key);
+    const EngineChoices there = described ? described->choices(key) : EngineChoices{key, {}, {}};
+    for (const EngineOffer& offer : here.offers) {
+      const EngineConfiguration* const live = choice_of(here, offer.layout);
+      const EngineConfiguration* const preview = choice_of(there, offer.layout);
+      const bool alike = live != nullptr && preview != nullptr && !live->plan_digest.empty() &&
+                         live->plan_digest == preview->plan_digest;
+      rows.push_back({{"key", key.text},
+                      {"layout", offer.layout},
+                      {"live", engine_json(live)},
+                      {"preview", engine_json(preview)},
+                      {"same_plan", alike},
+                      {"refusal", offer.refusal}});
+    }
   }
   return {{"schema_version", 1},
           {"gpu", device.name()},
           {"cudnn", library.version_number()},
-          {"keys", layers.size()},
+          {"keys", keys.size()},
           {"preview_refusal", refusal},
-          {"changes", counts},
           {"rows", std::move(rows)}};
 }
 

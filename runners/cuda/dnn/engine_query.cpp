@@ -33,6 +33,15 @@ Descriptor device_properties(const CudnnLibrary& library, const std::string& jso
   }
 }
 
+/// Returns the digest of a plan's own text. Empty: cuDNN gives no text of it.
+std::string digest_of(const Descriptor& plan) {
+  try {
+    return sha256(plan.text(Attribute::kPlanJson));
+  } catch (const CudnnRefusal&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 EngineQuery::EngineQuery(const CudnnLibrary& library, std::string device)
@@ -99,7 +108,7 @@ EngineConfiguration EngineQuery::configuration(const Descriptor& descriptor) con
   try {
     result = read_configuration(descriptor);
     const Descriptor plan = execution_plan(library_, descriptor, target());
-    result.plan_digest = sha256(plan.text(Attribute::kPlanJson));
+    result.plan_digest = digest_of(plan);
   } catch (const CudnnRefusal& refusal) {
     result.refusal = refusal.what();
   }

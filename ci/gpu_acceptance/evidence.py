@@ -6,7 +6,7 @@ import os
 import pathlib
 import tarfile
 
-MOST_BYTES = 16 << 20
+MOST_BYTES = (16 << 20) - (64 << 10)  # of a file: 16 MiB with what an archive adds
 MOST_ARCHIVES = 6  # beside summary.md and results.json
 LONGEST_TEXT = 2 << 20  # of a log; the middle of a longer one is left out
 STATES = ("passed", "failed", "unknown", "skipped")
@@ -31,7 +31,7 @@ def shorten(path):
     write(path, begin + f"\n[… {size - LONGEST_TEXT} bytes are left out …]\n".encode() + end)
 
 
-def pack(folder, archive, most=MOST_BYTES - (64 << 10)):
+def pack(folder, archive):
     """Packs a folder. Leaves the largest files out until the archive fits, and returns their names."""
     files = sorted((path for path in folder.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
     left_out = []
@@ -40,20 +40,20 @@ def pack(folder, archive, most=MOST_BYTES - (64 << 10)):
         with tarfile.open(beside, "w:xz", preset=3) as tar:
             for path in sorted(files):
                 tar.add(path, f"{folder.name}/{path.relative_to(folder)}")
-        if beside.stat().st_size <= most or not files:
+        if beside.stat().st_size <= MOST_BYTES or not files:
             break
         left_out.append(str(files.pop().relative_to(folder)))
     os.replace(beside, archive)
     return left_out
 
 
-def groups(sizes, most=MOST_BYTES - (64 << 10), count=MOST_ARCHIVES):
-    """Parts (name, bytes) into at most `count` groups of at most `most` bytes, in order. The rest has no place."""
+def groups(sizes):
+    """Parts (name, bytes) into groups that an archive holds, in order. What is beyond the last archive has no place."""
     parted, left_out, used = [[]], [], 0
     for name, size in sizes:
         padded = -(-size // 512) * 512 + 1024  # as tar stores it
-        if used + padded > most:
-            if len(parted) == count or padded > most:
+        if used + padded > MOST_BYTES:
+            if len(parted) == MOST_ARCHIVES or padded > MOST_BYTES:
                 left_out.append(name)
                 continue
             parted.append([])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one program of a step within its limits: time, output and its whole group of processes."""
 
+import ctypes
 import dataclasses
 import json
 import os
@@ -40,6 +41,16 @@ class Ended:
             state = "unknown" if self.status in (3, 75, 77) else "failed"
             raise Broken(state, f"{self.name} ended with {self.status}: {self.last_words}")
         return self
+
+
+LIBC = ctypes.CDLL(None)
+PR_SET_PDEATHSIG = 1
+
+
+def limit_itself():
+    """In a new program: it writes no endless file, and ends with this script. Else it would hold the GPU."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_WRITTEN, MOST_WRITTEN))
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def end_group(process):
@@ -88,7 +99,7 @@ class Call:
             try:
                 process = subprocess.Popen(
                     [str(word) for word in command], stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, env={**self.environment, **(variables or {})},
-                    start_new_session=True, cwd=self.folder, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_WRITTEN, MOST_WRITTEN)))
+                    start_new_session=True, cwd=self.folder, preexec_fn=limit_itself)
             except OSError as problem:
                 raise Broken("failed", f"{name} does not start: {problem}") from None
             try:

@@ -162,6 +162,15 @@ def shard_of(operator):
     return next((shard for shard, begins in SHARDS.items() if operator.startswith(begins)), "others")
 
 
+def with_skip_reasons(suites, out):
+    """Adds the reasons, which GoogleTest prints and leaves out of its document."""
+    reasons = {name: reason for reason, name in re.findall(r": Skipped\n(.*)\n(?:(?!\[).*\n)*\[  SKIPPED \] (\S+)", out)}
+    for case in (case for suite in suites for case in suite["testsuite"]):
+        if case.get("result") == "SKIPPED":
+            case["skipped"] = [{"message": reasons.get(f"{case['classname']}.{case['name']}", "")}]
+    return suites
+
+
 def run_shard(call, name, command, tests, limit, prefix=()):
     """Runs tests in a process of their own. One that ends the process is noted, and the rest is run without it."""
     lost, unfinished, suites = [], None, []
@@ -173,12 +182,12 @@ def run_shard(call, name, command, tests, limit, prefix=()):
         except Broken as problem:
             unfinished = str(problem)
             break
+        out = (call.folder / f"{ended.name}.out").read_text(errors="replace")
         if file.exists():
-            suites += call.parsed(file.name).get("testsuites", [])
+            suites += with_skip_reasons(call.parsed(file.name).get("testsuites", []), out)
             if prefix and ended.status not in (0, 1):
                 lost.append(f"{prefix[0]} found errors, see {ended.name}.out")
             break
-        out = (call.folder / f"{ended.name}.out").read_text(errors="replace")
         begun = re.findall(r"^\[ RUN      \] (\S+)", out, re.MULTILINE)
         if ended.status is None or not begun or len(lost) == MOST_LOST:
             at = f" in {begun[-1]}" if begun else ""

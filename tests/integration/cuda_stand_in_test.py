@@ -39,6 +39,13 @@ class CudaStandIn(plumb_command.Command):
         document = self.json("layer", key, "--stack", "double")
         self.assertEqual({row["outcome"] for row in document["rows"]}, {"out_of_memory"}, document["rows"])
 
+    def test_a_run_on_a_small_gpu_has_no_copy_rate(self):
+        """A quarter of its memory fits into four of its caches: the rate is unknown, and the run goes on."""
+        self.double("seed=1,memory=3145728")
+        self.plumb("run", "--model", "lenet", "--only", "models", "--mode", "plain", "--stack", "double")
+        [[calibration]] = self.store_rows("select document from run_records where kind = 'calibration'")
+        self.assertEqual(json.loads(calibration)["memory_bandwidth_bytes_per_second"], 0.0)
+
 
 if __name__ == "__main__":
     plumb_command.Command.build = pathlib.Path(sys.argv.pop(1))

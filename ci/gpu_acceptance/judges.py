@@ -212,6 +212,8 @@ def judge_choices(document):
                "same_plan": sum(bool(field(row, "same_plan")) for row in compared)}
     if not compared:
         return Judgement("unknown", ["no layer has an engine"], figures)
+    if number(document, "asked") < number(document, "keys"):
+        return Judgement("failed" if other else "unknown", [f"{document['asked']} of {document['keys']} keys were asked for, {len(other)} choices differ"], figures)
     reasons = [f"{row['layout']} {row['key']}: live {row.get('live')}, preview {row.get('preview')}" for row in other[:10]]
     return Judgement("failed" if other else "passed", [f"{len(other)} of {len(compared)} choices differ from the preview", *reasons] if other else [], figures)
 
@@ -256,10 +258,8 @@ def judge_counters(document):
 
 
 def judge_suite(status, bound):
-    """A run of a suite: its exit status, and the document of `plumb bound`. A bound above an execution is a finding."""
-    if status == 75:
-        return Judgement("unknown", ["the run says: try again (75)"])
-    if status != 0:
+    """A run of a suite: its exit status (None: stopped), and the document of `plumb bound`. A bound above an execution is a finding."""
+    if status not in (0, 75, None):
         return Judgement("failed", [f"the run ended with {status}"])
     wrong, figures = [], {}
     for model in field(bound, "models"):
@@ -270,9 +270,8 @@ def judge_suite(status, bound):
             for limit in field(model, "bounds"):
                 if field(limit, "kind") == "library" and limit.get("mode") == one["mode"] and limit.get("complete") and limit.get("seconds") is not None and limit["seconds"] > seconds:
                     wrong.append(f"{name}, {one['mode']}: the bound {limit['seconds']:.4g} s exceeds the execution's {seconds:.4g} s")
-    if not figures:
-        return Judgement("unknown", ["no model was executed"])
-    return Judgement("failed" if wrong else "passed", wrong, figures)
+    unsure = {75: ["the run says: try again (75)"], None: ["the run was stopped at its limit"]}.get(status, [] if figures else ["no model was executed"])
+    return Judgement("failed" if wrong else "unknown" if unsure else "passed", wrong + unsure, figures)
 
 
 def judge_peers(documents):

@@ -4,6 +4,8 @@
 import array
 import dataclasses
 import json
+import lzma
+import os
 import pathlib
 import re
 import shutil
@@ -14,7 +16,7 @@ from gpu_acceptance.judges import Judgement
 from gpu_acceptance.process import Broken
 
 FULL = {
-    "checks": [], "models": ["resnet50-v1", "mobilenet-v2"], "executions": 200, "choices": None, "suite": ["quick"], "quick": ["quick"],
+    "checks": [], "models": ["resnet50-v1", "mobilenet-v2"], "executions": 200, "choices": None, "quick": ["quick"],
     "counted": "v1:matmul;in=f16[2048,2048],f16[2048,2048]c;out=f16[2048,2048];acc=f32;math=strict",
     "peers": [["--dtype", "f16", "--model", "resnet50-v1"], ["--dtype", "f16", "--batch", "32", "--model", "resnet50-v1"], ["--model", "resnet50-v1", "--model", "mobilenet-v2"]],
 }
@@ -228,10 +230,10 @@ def contract(call, machine, prefix=(), limit=150):
 
 
 def sanitizer(call, machine):
-    found = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
+    found = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path=os.environ.get("CUDA_HOME", "/usr/local/cuda") + "/bin")
     if not found:
         return Judgement("skipped", ["compute-sanitizer is not installed"])
-    return contract(call, machine, [found, "--tool", "memcheck", "--error-exitcode", "86", "--target-processes", "all"], 240)
+    return contract(call, machine, [found, "--tool", "memcheck", "--error-exitcode", "86", "--report-api-errors", "no"], 240)
 
 
 def units(call, machine):
@@ -264,16 +266,19 @@ def choices(call, machine):
     described = file or call.folder / "none.json"
     if not file:
         described.write_text("{}")
-    judgement = judges.judge(judges.judge_choices, call.document("choices", [machine.program("plumb_gpu_checks"), "choices", machine.cudnn, described, call.folder / "keys.txt"], 300))
+    judgement = judges.judge(judges.judge_choices, call.document("choices", [machine.program("plumb_gpu_checks"), "choices", machine.cudnn, described, call.folder / "keys.txt", "--seconds", int(call.left()) - 20], call.left()))
     judgement.figures["models"] = len(suite)
     return judgement
 
 
 def quick(call, machine):
     plumb = machine.program("plumb")
-    ended = call.run("run", [plumb, "run", *machine.sizes["quick"], "--stack", "gpu"], 480)
-    shutil.copy(machine.data / "plumb/store.db", call.folder / "store.db") if (machine.data / "plumb/store.db").exists() else None
-    if ended.status != 75:
+    budget = max(60, int(call.left()) - 120)  # the run ends itself and keeps what it has
+    ended = call.run("run", [plumb, "run", *machine.sizes["quick"], "--stack", "gpu", "--budget", f"{budget}s"], call.left() - 60)
+    if (machine.data / "plumb/store.db").exists():
+        with open(machine.data / "plumb/store.db", "rb") as store, lzma.open(call.folder / "store.db.xz", "wb", preset=3) as packed:
+            shutil.copyfileobj(store, packed)
+    if ended.status not in (None, 75):
         ended.check()
     bound = call.document("bound", [plumb, "bound", "@latest", "--json"], 60)
     call.run("report", [plumb, "report", "@latest", "-o", call.folder / "report.html"], 60).check()

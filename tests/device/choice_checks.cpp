@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <chrono>
 #include <fstream>
 #include <optional>
 #include <vector>
@@ -53,7 +54,11 @@ json engine_json(const EngineConfiguration* engine) {
 
 }  // namespace
 
-json check_choices(const std::string& cudnn, const std::string& profile, const std::string& file) {
+json check_choices(const std::string& cudnn,
+                   const std::string& profile,
+                   const std::string& file,
+                   Seconds limit) {
+  const auto begin = std::chrono::steady_clock::now();
   const std::vector<LayerKey> keys = read_keys(file);
   const cuda::CudnnLibrary library({cudnn});
   std::optional<cuda::EngineQuery> described;
@@ -70,9 +75,16 @@ json check_choices(const std::string& cudnn, const std::string& profile, const s
   const cuda::CudnnHandle handle(library);
   const cuda::EngineQuery present(handle);
   json rows = json::array();
+  std::size_t asked = 0;
   for (const LayerKey& key : keys) {
-    const EngineChoices here = present.choices(key);
-    const EngineChoices there = described ? described->choices(key) : EngineChoices{key, {}, {}};
+    if (Seconds(std::chrono::steady_clock::now() - begin) > limit) {
+      break;
+    }
+    ++asked;
+    const EngineChoices here = present.choices(key, cuda::RankingDepth::kToFirstChoice);
+    const EngineChoices there = described
+                                    ? described->choices(key, cuda::RankingDepth::kToFirstChoice)
+                                    : EngineChoices{key, {}, {}};
     for (const EngineOffer& offer : here.offers) {
       const EngineConfiguration* const live = choice_of(here, offer.layout);
       const EngineConfiguration* const preview = choice_of(there, offer.layout);
@@ -90,6 +102,7 @@ json check_choices(const std::string& cudnn, const std::string& profile, const s
           {"gpu", device.name()},
           {"cudnn", library.version_number()},
           {"keys", keys.size()},
+          {"asked", asked},
           {"preview_refusal", refusal},
           {"rows", std::move(rows)}};
 }

@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   std::string cudnn;
   std::string profile;
   std::string keys;
+  double limit = 3600.0;
   CLI::App app("checks what measurements on this GPU rest on");
   app.add_option("--largest", sizes.largest, "bytes of the largest array")->capture_default_str();
   app.add_option("--extent", sizes.extent, "of the bf16 product")->capture_default_str();
@@ -32,12 +33,14 @@ int main(int argc, char** argv) {
   choices->add_option("CUDNN", cudnn, "libcudnn.so.9")->required();
   choices->add_option("GPU", profile, "a profile's file")->required();
   choices->add_option("KEYS", keys, "a file, one key a line")->required();
+  choices->add_option("--seconds", limit, "after which no key is begun")->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   try {
-    const nlohmann::json document = clocks->parsed() ? plumb::device_checks::check_clocks(sizes)
-                                    : truths->parsed()
-                                        ? plumb::device_checks::check_truths(cudnn, sizes)
-                                        : plumb::device_checks::check_choices(cudnn, profile, keys);
+    const nlohmann::json document =
+        clocks->parsed() ? plumb::device_checks::check_clocks(sizes)
+        : truths->parsed()
+            ? plumb::device_checks::check_truths(cudnn, sizes)
+            : plumb::device_checks::check_choices(cudnn, profile, keys, plumb::Seconds(limit));
     std::puts(document.dump(2).c_str());
     return 0;
   } catch (const plumb::Error& error) {

@@ -30,9 +30,10 @@ struct CheckSizes {
 [[nodiscard]] nlohmann::json check_truths(const std::string& cudnn, const CheckSizes& sizes);
 
 /// Compares cuDNN's choices on this device with those for a described device, layer by layer. Reads
-/// one key a line from `keys`.
+/// one key a line from the file `keys`, and begins none after `limit`.
 [[nodiscard]] nlohmann::json check_choices(const std::string& cudnn,
                                            const std::string& profile,
-                                           const std::string& keys);
+                                           const std::string& keys,
+                                           Seconds limit);
 
 }  // namespace plumb::device_checks

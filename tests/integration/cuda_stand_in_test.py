@@ -43,7 +43,7 @@ class CudaStandIn(plumb_command.Command):
         """A quarter of its memory fits into four of its caches: the rate is unknown, and the run goes on."""
         self.double("seed=1,memory=3145728")
         self.plumb("run", "--model", "lenet", "--only", "models", "--mode", "plain", "--stack", "double")
-        [[calibration]] = self.store_rows("select document from run_records where kind = 'calibration'")
+        [[calibration]] = self.store_rows("select payload from derived where kind = 'calibration'")
         self.assertEqual(json.loads(calibration)["memory_bandwidth_bytes_per_second"], 0.0)
 
 

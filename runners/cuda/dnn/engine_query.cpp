@@ -8,6 +8,7 @@
 
 #include "harness/base/digest.hpp"
 #include "harness/base/error.hpp"
+#include "harness/results/engine_promise.hpp"
 #include "runners/cuda/dnn/convolution_graph.hpp"
 #include "runners/cuda/dnn/operation_graph.hpp"
 #include "runners/cuda/exec/index_space.hpp"
@@ -56,12 +57,12 @@ EngineTarget EngineQuery::target() const {
   return {properties_ ? &*properties_ : nullptr, handle_};
 }
 
-EngineChoices EngineQuery::choices(const LayerKey& key) const {
+EngineChoices EngineQuery::choices(const LayerKey& key, RankingDepth depth) const {
   EngineChoices result{.key = key, .outcome = {}, .offers = {}};
   const LayerSpec spec = parse_key(key);
   for (const TensorLayout layout : {TensorLayout::kChannelsFirst, TensorLayout::kChannelsLast}) {
     try {
-      result.offers.push_back(offer(spec, convolution_graph(spec, layout)));
+      result.offers.push_back(offer(spec, convolution_graph(spec, layout), depth));
       result.offers.back().layout = to_text(layout);
     } catch (const Unsupported& reason) {
       result.outcome = {Outcome::Kind::kUnsupported, reason.what()};
@@ -72,16 +73,19 @@ EngineChoices EngineQuery::choices(const LayerKey& key) const {
   return result;
 }
 
-EngineOffer EngineQuery::offer(const LayerSpec& spec, const TensorGraph& graph) const {
+EngineOffer EngineQuery::offer(const LayerSpec& spec,
+                               const TensorGraph& graph,
+                               RankingDepth depth) const {
   EngineOffer result;
+  const LayerSpec* const until = depth == RankingDepth::kToFirstChoice ? &spec : nullptr;
   try {
     const OperationGraph operations = operation_graph(library_, graph, handle_);
     result.engines = operations.graph.integer(Attribute::kGraphEngineCount);
-    result.rankings.push_back(ranking(operations.graph, "A", abi::HeuristicMode::kA));
+    result.rankings.push_back(ranking(operations.graph, "A", abi::HeuristicMode::kA, until));
     // FALLBACK takes ten times as long as A, and matters only if A gave no engine that may be used.
     if (chosen_engine(spec, result) == nullptr) {
       result.rankings.push_back(
-          ranking(operations.graph, "FALLBACK", abi::HeuristicMode::kFallback));
+          ranking(operations.graph, "FALLBACK", abi::HeuristicMode::kFallback, until));
     }
   } catch (const CudnnRefusal& refusal) {
     result.refusal = refusal.what();
@@ -91,11 +95,16 @@ EngineOffer EngineQuery::offer(const LayerSpec& spec, const TensorGraph& graph) 
 
 EngineRanking EngineQuery::ranking(const Descriptor& operations,
                                    const char* name,
-                                   abi::HeuristicMode mode) const {
+                                   abi::HeuristicMode mode,
+                                   const LayerSpec* spec) const {
   EngineRanking result{.heuristic = name, .configurations = {}, .refusal = {}};
   try {
     for (const Descriptor& one : ask_heuristic(library_, operations, mode, target())) {
       result.configurations.push_back(configuration(one));
+      const EngineConfiguration& last = result.configurations.back();
+      if (spec != nullptr && last.refusal.empty() && keeps_promise(*spec, last)) {
+        break;
+      }
     }
   } catch (const CudnnRefusal& refusal) {
     result.refusal = refusal.what();

@@ -12,6 +12,9 @@
 
 namespace plumb::cuda {
 
+/// How much of a ranking is asked for. Each plan takes up to a second where a kernel is compiled.
+enum class RankingDepth { kWhole, kToFirstChoice };
+
 /// Query of what cuDNN chooses on one device, described or present. The library must outlive it.
 class EngineQuery {
  public:
@@ -26,13 +29,18 @@ class EngineQuery {
 
   /// Lists what cuDNN's heuristics choose for a layer in each layout, best first, with digests of
   /// their plans. What cuDNN refuses is part of the answer, with its message.
-  [[nodiscard]] EngineChoices choices(const LayerKey& key) const;
+  [[nodiscard]] EngineChoices choices(const LayerKey& key,
+                                      RankingDepth depth = RankingDepth::kWhole) const;
 
  private:
-  [[nodiscard]] EngineOffer offer(const LayerSpec& spec, const TensorGraph& graph) const;
+  [[nodiscard]] EngineOffer offer(const LayerSpec& spec,
+                                  const TensorGraph& graph,
+                                  RankingDepth depth) const;
+  /// Ends behind the first choice for `spec`, unless that is null.
   [[nodiscard]] EngineRanking ranking(const Descriptor& operations,
                                       const char* name,
-                                      abi::HeuristicMode mode) const;
+                                      abi::HeuristicMode mode,
+                                      const LayerSpec* spec) const;
   [[nodiscard]] EngineConfiguration configuration(const Descriptor& descriptor) const;
 
   [[nodiscard]] EngineTarget target() const;

@@ -130,7 +130,7 @@ class Judges(unittest.TestCase):
 
     def test_choices(self):
         def document(*rows):
-            return {"keys": len(rows), "preview_refusal": "", "rows": [{"key": f"v1:conv;{i}", "layout": "NCHW", "live": live, "preview": preview, "same_plan": live == preview} for i, (live, preview) in enumerate(rows)]}
+            return {"keys": len(rows), "asked": len(rows), "preview_refusal": "", "rows": [{"key": f"v1:conv;{i}", "layout": "NCHW", "live": live, "preview": preview, "same_plan": live == preview} for i, (live, preview) in enumerate(rows)]}
 
         good = self.verdict("passed", judges.judge_choices, document(("engine=1", "engine=1"), (None, None)))
         self.assertEqual({name: good.figures[name] for name in ("keys", "n", "same_engine", "same_plan")}, {"keys": 2, "n": 1, "same_engine": 1, "same_plan": 1})
@@ -138,7 +138,8 @@ class Judges(unittest.TestCase):
         self.assertIn("NCHW v1:conv;1: live engine=2, preview engine=7", other.reasons)
         self.verdict("unknown", judges.judge_choices, dict(document(("engine=1", None)), preview_refusal="BAD_PARAM"), reason="BAD_PARAM")
         self.verdict("unknown", judges.judge_choices, document(), reason="no layer has an engine")
-        self.unknown_without(judges.judge_choices, document(("a", "a")), ["preview_refusal"], ["rows"], ["keys"], ["rows", 0, "same_plan"])
+        self.verdict("unknown", judges.judge_choices, dict(document(("a", "a")), keys=9), reason="1 of 9 keys were asked for")
+        self.unknown_without(judges.judge_choices, document(("a", "a")), ["preview_refusal"], ["rows"], ["keys"], ["asked"], ["rows", 0, "same_plan"])
 
     def test_tests(self):
         def case(name, **more):
@@ -178,7 +179,8 @@ class Judges(unittest.TestCase):
         model["bounds"][0]["complete"] = False
         self.verdict("passed", judges.judge_suite, 0, {"models": [model]})
         self.verdict("failed", judges.judge_suite, 70, {"models": [model]}, reason="ended with 70")
-        self.verdict("unknown", judges.judge_suite, 75, {"models": [model]})
+        self.verdict("unknown", judges.judge_suite, 75, {"models": [model]}, reason="try again")
+        self.assertEqual(self.verdict("unknown", judges.judge_suite, None, {"models": [model]}, reason="stopped at its limit").figures, good.figures)
         self.verdict("unknown", judges.judge_suite, 0, {"models": []}, reason="no model")
         del model["executions"][0]["median_seconds"]
         self.verdict("unknown", judges.judge_suite, 0, {"models": [model]}, reason="median_seconds")

@@ -11,7 +11,12 @@ import tarfile
 import tempfile
 
 MOST_BYTES = 48 << 20
-TESTS = ("tests/contract/plumb_backend_contract_test", "tests/unit/cuda/plumb_cuda_test", "tests/device/plumb_gpu_checks", "tests/bench/model_latency")
+TESTS = (
+    "tests/contract/plumb_backend_contract_test",
+    "tests/unit/cuda/plumb_cuda_test",
+    "tests/device/plumb_gpu_checks",
+    "tests/bench/model_latency",
+)
 OF_THE_SYSTEM = re.compile(r"lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so")
 
 
@@ -35,7 +40,9 @@ def make(build="build/ci", file="build/gpu-bundle.tar.xz"):
                 shutil.copy(path, kept)
         copy_scripts(root, tests)
         file.parent.mkdir(parents=True, exist_ok=True)
-        packed = subprocess.Popen(["tar", "-C", work, "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "-cf", "-", "plumb"], stdout=subprocess.PIPE)
+        packed = subprocess.Popen(
+            ["tar", "-C", work, "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "-cf", "-", "plumb"], stdout=subprocess.PIPE
+        )
         with open(file, "wb") as out:
             subprocess.run(["xz", "-T0", "-6"], stdin=packed.stdout, stdout=out, check=True)
         if packed.wait() != 0:

@@ -72,10 +72,6 @@ def median_of(values):
     return {"median_seconds": statistics.median(ordered), "low_seconds": ordered[low], "high_seconds": ordered[n - 1 - low], "n": n}
 
 
-def summary_figure(summary):
-    return {"median_seconds": number(summary, "median_seconds"), "low_seconds": number(summary, "low_seconds"), "high_seconds": number(summary, "high_seconds"), "n": number(summary, "samples")}
-
-
 def environment_of(document):
     """Identity and facts of the one environment of a document of plumb."""
     return field(document, "environments", field(document, "environment"))
@@ -113,14 +109,20 @@ def judge_rate(what, rate, n, profile):
     figures["share_of_data_sheet"] = share
     if share > FASTER_THAN_SOLD:
         return Judgement("failed", [f"{share:.3f} of the data sheet's figure: the clock must be wrong"], figures)
-    return Judgement("passed" if share >= least else "failed", [] if share >= least else [f"{share:.3f} of the data sheet's figure; at least {least} is expected"], figures)
+    return Judgement(
+        "passed" if share >= least else "failed",
+        [] if share >= least else [f"{share:.3f} of the data sheet's figure; at least {least} is expected"],
+        figures,
+    )
 
 
 def judge_copy(truths, profile):
     seconds = number(truths, "copy", "seconds", "median_seconds")
     if seconds <= 0:
         return Judgement("failed", ["a copy takes no time"])
-    return judge_rate("memory_bytes_per_second", 2.0 * number(truths, "copy", "array_bytes") / seconds, number(truths, "copy", "seconds", "samples"), profile)
+    return judge_rate(
+        "memory_bytes_per_second", 2.0 * number(truths, "copy", "array_bytes") / seconds, number(truths, "copy", "seconds", "samples"), profile
+    )
 
 
 def judge_product(truths, profile):
@@ -142,10 +144,16 @@ def judge_product(truths, profile):
 def judge_strict_f32(truths, double):
     """What computes in TF32 must be rejected where f32 is promised, and what computes in f32 accepted."""
     accepted = field(truths, "strict_f32", "f32")
-    tf32 = [row for row in field(truths, "strict_f32", "tf32") if field(row, "tensor_cores") == "yes" and field(row, "outcome") in ("ok", "wrong_result")]
-    figures = {"tolerance": number(truths, "strict_f32", "tolerance"), "f32_variants": len(accepted), "tf32_variants": len(tf32),
-               "f32_error": max((row["maximum_error"] for row in accepted if row.get("maximum_error") is not None), default=None),
-               "tf32_error": min((row["maximum_error"] for row in tf32 if row.get("maximum_error") is not None), default=None)}
+    tf32 = [
+        row for row in field(truths, "strict_f32", "tf32") if field(row, "tensor_cores") == "yes" and field(row, "outcome") in ("ok", "wrong_result")
+    ]
+    figures = {
+        "tolerance": number(truths, "strict_f32", "tolerance"),
+        "f32_variants": len(accepted),
+        "tf32_variants": len(tf32),
+        "f32_error": max((row["maximum_error"] for row in accepted if row.get("maximum_error") is not None), default=None),
+        "tf32_error": min((row["maximum_error"] for row in tf32 if row.get("maximum_error") is not None), default=None),
+    }
     wrong = [f"an f32 variant is rejected: {row['variant']}: {row['reason']}" for row in accepted if field(row, "outcome") == "wrong_result"]
     if not wrong and double:
         return Judgement("unknown", ["a test double has no TF32"], figures)
@@ -208,14 +216,22 @@ def judge_choices(document):
         return Judgement("unknown", [f"the preview is refused: {document['preview_refusal']}"], figures)
     compared = [row for row in rows if row.get("live") or row.get("preview")]
     other = [row for row in compared if row.get("live") != row.get("preview")]
-    figures = {"keys": number(document, "keys"), "n": len(compared), "same_engine": len(compared) - len(other),
-               "same_plan": sum(bool(field(row, "same_plan")) for row in compared)}
+    figures = {
+        "keys": number(document, "keys"),
+        "n": len(compared),
+        "same_engine": len(compared) - len(other),
+        "same_plan": sum(bool(field(row, "same_plan")) for row in compared),
+    }
     if not compared:
         return Judgement("unknown", ["no layer has an engine"], figures)
     if number(document, "asked") < number(document, "keys"):
-        return Judgement("failed" if other else "unknown", [f"{document['asked']} of {document['keys']} keys were asked for, {len(other)} choices differ"], figures)
+        return Judgement(
+            "failed" if other else "unknown", [f"{document['asked']} of {document['keys']} keys were asked for, {len(other)} choices differ"], figures
+        )
     reasons = [f"{row['layout']} {row['key']}: live {row.get('live')}, preview {row.get('preview')}" for row in other[:10]]
-    return Judgement("failed" if other else "passed", [f"{len(other)} of {len(compared)} choices differ from the preview", *reasons] if other else [], figures)
+    return Judgement(
+        "failed" if other else "passed", [f"{len(other)} of {len(compared)} choices differ from the preview", *reasons] if other else [], figures
+    )
 
 
 def judge_tests(shards):
@@ -251,7 +267,9 @@ def judge_counters(document):
         return Judgement("unknown", reasons or ["no row has counters, and none says why"])
     figures = {}
     for row in counted[:3]:
-        readings = {name: number(reading, "median") for name, reading in field(row, "readings").items() if name.endswith(("_ratio", "_bytes", "instructions"))}
+        readings = {
+            name: number(reading, "median") for name, reading in field(row, "readings").items() if name.endswith(("_ratio", "_bytes", "instructions"))
+        }
         figures[field(row, "variant")] = {**readings, "tensor_cores": row["attributes"].get("tensor_cores"), "n": len(counted)}
     used = [row for row in counted if number(row, "readings", "tensor_pipe_instructions", "median") > 0]
     return Judgement("passed" if used else "failed", [] if used else ["an f16 product used no tensor cores by any count"], figures)
@@ -266,11 +284,24 @@ def judge_suite(status, bound):
         name = f"{field(model, 'model')}, {field(model, 'dtype')}, batch {field(model, 'batch')}"
         for one in field(model, "executions"):
             seconds = number(one, "median_seconds")
-            figures[f"{name}, {field(one, 'mode')}"] = {"median_seconds": seconds, "low_seconds": one.get("low"), "high_seconds": one.get("high"), "n": one.get("samples")}
+            figures[f"{name}, {field(one, 'mode')}"] = {
+                "median_seconds": seconds,
+                "low_seconds": one.get("low"),
+                "high_seconds": one.get("high"),
+                "n": one.get("samples"),
+            }
             for limit in field(model, "bounds"):
-                if field(limit, "kind") == "library" and limit.get("mode") == one["mode"] and limit.get("complete") and limit.get("seconds") is not None and limit["seconds"] > seconds:
+                if (
+                    field(limit, "kind") == "library"
+                    and limit.get("mode") == one["mode"]
+                    and limit.get("complete")
+                    and limit.get("seconds") is not None
+                    and limit["seconds"] > seconds
+                ):
                     wrong.append(f"{name}, {one['mode']}: the bound {limit['seconds']:.4g} s exceeds the execution's {seconds:.4g} s")
-    unsure = {75: ["the run says: try again (75)"], None: ["the run was stopped at its limit"]}.get(status, [] if figures else ["no model was executed"])
+    unsure = {75: ["the run says: try again (75)"], None: ["the run was stopped at its limit"]}.get(
+        status, [] if figures else ["no model was executed"]
+    )
     return Judgement("failed" if wrong else "unknown" if unsure else "passed", wrong + unsure, figures)
 
 
@@ -281,7 +312,11 @@ def judge_peers(documents):
         name = f"{field(entry, 'model')}, {field(entry, 'dtype')}, batch {field(entry, 'batch')}"
         for side in field(entry, "sides"):
             ratio = side.get("ratio")
-            figures[f"{name}: {field(side, 'name')}"] = {"median_seconds": number(side, "seconds", "median"), "n": number(side, "seconds", "n"), **({"ratio": number(ratio, "median")} if ratio else {})}
+            figures[f"{name}: {field(side, 'name')}"] = {
+                "median_seconds": number(side, "seconds", "median"),
+                "n": number(side, "seconds", "n"),
+                **({"ratio": number(ratio, "median")} if ratio else {}),
+            }
         for side, reason in field(entry, "missing").items():
             (wrong.append if "outputs differ" in reason else absent.add)(f"{side}: {reason}")
     compared = any("ratio" in figure for figure in figures.values())

@@ -98,8 +98,15 @@ class Call:
             stderr.flush()
             try:
                 process = subprocess.Popen(
-                    [str(word) for word in command], stdin=subprocess.PIPE, stdout=stdout, stderr=stderr, env={**self.environment, **(variables or {})},
-                    start_new_session=True, cwd=self.folder, preexec_fn=limit_itself)
+                    [str(word) for word in command],
+                    stdin=subprocess.PIPE,
+                    stdout=stdout,
+                    stderr=stderr,
+                    env={**self.environment, **(variables or {})},
+                    start_new_session=True,
+                    cwd=self.folder,
+                    preexec_fn=limit_itself,
+                )
             except OSError as problem:
                 raise Broken("failed", f"{name} does not start: {problem}") from None
             try:

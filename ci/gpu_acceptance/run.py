@@ -62,8 +62,15 @@ def judgement_of(step, call, machine):
 
 def run_step(step, machine, evidence, environment, left, partly):
     """Runs a step and keeps its result. A cut is noted before, so that it shows even if the whole call is killed."""
+
     def keep(judgement, seconds):
-        result = {"step": step.name, "state": judgement.state, "reasons": judgement.reasons, "figures": judgement.figures, "seconds": round(seconds, 3)}
+        result = {
+            "step": step.name,
+            "state": judgement.state,
+            "reasons": judgement.reasons,
+            "figures": judgement.figures,
+            "seconds": round(seconds, 3),
+        }
         evidence.keep(result, lambda results: summary.text_of(results, NAMES))
 
     before = evidence.results.get(step.name)
@@ -74,7 +81,8 @@ def run_step(step, machine, evidence, environment, left, partly):
     keep(Judgement("unknown", [CUT_OFF]), 0.0)
     judgement = judgement_of(step, call, machine)
     keep(judgement, time.monotonic() - begin)
-    print(f"{step.name:10} {judgement.state:8} {time.monotonic() - begin:6.1f} s  {summary.short(judgement.reasons[0], 110) if judgement.reasons else ''}", flush=True)
+    reason = summary.short(judgement.reasons[0], 110) if judgement.reasons else ""
+    print(f"{step.name:10} {judgement.state:8} {time.monotonic() - begin:6.1f} s  {reason}", flush=True)
     return judgement
 
 

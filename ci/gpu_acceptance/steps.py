@@ -16,19 +16,33 @@ from gpu_acceptance.judges import Judgement
 from gpu_acceptance.process import Broken
 
 FULL = {
-    "checks": [], "models": ["resnet50-v1", "mobilenet-v2"], "executions": 200, "choices": None, "quick": ["quick"],
+    "checks": [],
+    "models": ["resnet50-v1", "mobilenet-v2"],
+    "executions": 200,
+    "choices": None,
+    "quick": ["quick"],
     "counted": "v1:matmul;in=f16[2048,2048],f16[2048,2048]c;out=f16[2048,2048];acc=f32;math=strict",
-    "peers": [["--dtype", "f16", "--model", "resnet50-v1"], ["--dtype", "f16", "--batch", "32", "--model", "resnet50-v1"], ["--model", "resnet50-v1", "--model", "mobilenet-v2"]],
+    "peers": [
+        ["--dtype", "f16", "--model", "resnet50-v1"],
+        ["--dtype", "f16", "--batch", "32", "--model", "resnet50-v1"],
+        ["--model", "resnet50-v1", "--model", "mobilenet-v2"],
+    ],
 }
 #: For the test double, which computes on the host.
 SMALL = {
-    "checks": ["--largest", "65536", "--extent", "64", "--samples", "3"], "models": ["lenet"], "executions": 5, "choices": ["lenet"],
+    "checks": ["--largest", "65536", "--extent", "64", "--samples", "3"],
+    "models": ["lenet"],
+    "executions": 5,
+    "choices": ["lenet"],
     "quick": ["--model", "lenet", "--only", "models", "--mode", "plain"],
-    "counted": "v1:matmul;in=f16[64,64],f16[64,64]c;out=f16[64,64];acc=f32;math=strict", "peers": [["--blocks", "2", "--block-seconds", "0.01", "--model", "lenet"]],
+    "counted": "v1:matmul;in=f16[64,64],f16[64,64]c;out=f16[64,64];acc=f32;math=strict",
+    "peers": [["--blocks", "2", "--block-seconds", "0.01", "--model", "lenet"]],
 }
 #: Operators by shard, by the beginning of their names; what fits none is of "others".
 SHARDS = {
-    "convolutions": ("conv",), "products": ("gemm", "matmul"), "sequences": ("rnn", "gru", "lstm", "attention"),
+    "convolutions": ("conv",),
+    "products": ("gemm", "matmul"),
+    "sequences": ("rnn", "gru", "lstm", "attention"),
     "norms": ("batch_norm", "layer_norm", "rms_norm", "instance_norm", "group_norm", "lrn", "softmax", "log_softmax"),
 }
 MOST_LOST = 5  # tests of a shard that may end its process before the rest is given up
@@ -93,12 +107,17 @@ def checks(call, machine):
             parts[what] = judges.judge(function, document)
 
     _, profile = machine.profile()
-    part("truths", 120, [machine.cudnn], {
-        "properties": lambda truths: judges.judge_properties(judges.field(truths, "properties"), profile),
-        "copy": lambda truths: judges.judge_copy(truths, profile),
-        "bf16 product": lambda truths: judges.judge_product(truths, profile),
-        "strict f32": lambda truths: judges.judge_strict_f32(truths, judges.is_double(machine.identity)),
-    })
+    part(
+        "truths",
+        120,
+        [machine.cudnn],
+        {
+            "properties": lambda truths: judges.judge_properties(judges.field(truths, "properties"), profile),
+            "copy": lambda truths: judges.judge_copy(truths, profile),
+            "bf16 product": lambda truths: judges.judge_product(truths, profile),
+            "strict f32": lambda truths: judges.judge_strict_f32(truths, judges.is_double(machine.identity)),
+        },
+    )
     part("clocks", 90, [], {"slopes": judges.judge_slopes})
     return judges.joined(parts)
 
@@ -127,7 +146,9 @@ def models(call, machine):
                 folder.mkdir(exist_ok=True)
                 command = [machine.program("model_latency"), "cuda", machine.cudnn, file, "f32", folder, "plain"]
                 try:
-                    call.run(f"{model}-{mode}", command, 60, text=f"0 3\n0 {machine.sizes['executions']}\n", variables={"PLUMB_CUDA_EXECUTION": mode}).check()
+                    call.run(
+                        f"{model}-{mode}", command, 60, text=f"0 3\n0 {machine.sizes['executions']}\n", variables={"PLUMB_CUDA_EXECUTION": mode}
+                    ).check()
                     lines = (call.folder / f"{model}-{mode}.out").read_text().splitlines()
                     runs[mode] = {"outputs": numbers_of(folder), "seconds": [float(word) for word in lines[2].split()]}
                 except (Broken, OSError, ValueError, IndexError) as problem:
@@ -198,7 +219,14 @@ def run_shard(call, name, command, tests, limit, prefix=()):
         # What ran before it has no document: GoogleTest writes at the end.
         finished = re.findall(r"^\[       OK \] (\S+)", out, re.MULTILINE)
         wrong = [test for test in re.findall(r"^\[  FAILED  \] (\S+?),? ", out, re.MULTILINE) if test in left]
-        suites.append({"testsuite": [{"name": test, "classname": "", "status": "RUN", "result": "COMPLETED", **({"failures": [{}]} if test in wrong else {})} for test in {*finished, *wrong}]})
+        suites.append(
+            {
+                "testsuite": [
+                    {"name": test, "classname": "", "status": "RUN", "result": "COMPLETED", **({"failures": [{}]} if test in wrong else {})}
+                    for test in {*finished, *wrong}
+                ]
+            }
+        )
         lost.append(begun[-1])
         left = [test for test in left if test not in begun]
     return {"document": {"testsuites": suites}, "lost": lost, "unfinished": unfinished}
@@ -238,21 +266,33 @@ def sanitizer(call, machine):
 
 def units(call, machine):
     shards = {}
-    for name, program, tests, limit in (("onnx", "plumb_backend_contract_test", "*onnx_operator*cuda*", 240), ("device", "plumb_cuda_test", "Driver*:Device*", 60)):
+    for name, program, tests, limit in (
+        ("onnx", "plumb_backend_contract_test", "*onnx_operator*cuda*", 240),
+        ("device", "plumb_cuda_test", "Driver*:Device*", 60),
+    ):
         if not machine.shards or name in machine.shards:
-            shards[name] = run_shard(call, name, [machine.program(program)], [test for test, _ in tests_of(call, machine.program(program), tests)], limit)
+            shards[name] = run_shard(
+                call, name, [machine.program(program)], [test for test, _ in tests_of(call, machine.program(program), tests)], limit
+            )
     return judges.judge_tests(shards)
 
 
 def counters(call, machine):
-    return judges.judge(judges.judge_counters, call.document("metrics", [machine.program("plumb"), "layer", machine.sizes["counted"], "--stack", "gpu", "--metrics", "--json"], 120))
+    return judges.judge(
+        judges.judge_counters,
+        call.document("metrics", [machine.program("plumb"), "layer", machine.sizes["counted"], "--stack", "gpu", "--metrics", "--json"], 120),
+    )
 
 
 def choices(call, machine):
     file, _ = machine.profile()
     plumb = machine.program("plumb")
     wanted = machine.sizes["choices"]
-    suite = [{"name": name, "dims": {}} for name in wanted] if wanted else call.document("suite", [plumb, "suite", "show", "vision30", "--json"], 30)["models"]
+    suite = (
+        [{"name": name, "dims": {}} for name in wanted]
+        if wanted
+        else call.document("suite", [plumb, "suite", "show", "vision30", "--json"], 30)["models"]
+    )
     uses = {}
     for model in suite:
         dims = [word for name, value in model["dims"].items() for word in ("--dim", f"{name}={value}")]
@@ -266,7 +306,14 @@ def choices(call, machine):
     described = file or call.folder / "none.json"
     if not file:
         described.write_text("{}")
-    judgement = judges.judge(judges.judge_choices, call.document("choices", [machine.program("plumb_gpu_checks"), "choices", machine.cudnn, described, call.folder / "keys.txt", "--seconds", int(call.left()) - 20], call.left()))
+    judgement = judges.judge(
+        judges.judge_choices,
+        call.document(
+            "choices",
+            [machine.program("plumb_gpu_checks"), "choices", machine.cudnn, described, call.folder / "keys.txt", "--seconds", int(call.left()) - 20],
+            call.left(),
+        ),
+    )
     judgement.figures["models"] = len(suite)
     return judgement
 
@@ -289,7 +336,18 @@ def peers(call, machine):
     documents = []
     for number, words in enumerate(machine.sizes["peers"]):
         file = f"peers-{number}.json"
-        command = ["python3", machine.program("peers"), "--plumb", machine.program("plumb"), "--latency", machine.program("model_latency"), "--backend", "cuda", "--library", machine.cudnn]
+        command = [
+            "python3",
+            machine.program("peers"),
+            "--plumb",
+            machine.program("plumb"),
+            "--latency",
+            machine.program("model_latency"),
+            "--backend",
+            "cuda",
+            "--library",
+            machine.cudnn,
+        ]
         call.run(f"peers-{number}", [*command, *words, "--json", call.folder / file], 150).check()
         documents.append(call.parsed(file))
     return judges.judge(judges.judge_peers, documents)

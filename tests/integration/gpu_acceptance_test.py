@@ -81,8 +81,19 @@ class Steps(Acceptance):
         self.call(self.stage(), "warm", "checks", "models", "counters", "choices", "units:device", "contract:norms", "quick", expect=75)
 
     def test_the_double(self):
-        self.assertEqual(self.states(), {
-            "warm": "passed", "checks": "unknown", "models": "passed", "contract": "unknown", "counters": "unknown", "choices": "unknown", "units": "passed", "quick": "passed"})
+        self.assertEqual(
+            self.states(),
+            {
+                "warm": "passed",
+                "checks": "unknown",
+                "models": "passed",
+                "contract": "unknown",
+                "counters": "unknown",
+                "choices": "unknown",
+                "units": "passed",
+                "quick": "passed",
+            },
+        )
         page = (self.out / "summary.md").read_text()
         self.assertIn("**This device is a test double. There is no GPU. No figure below is a time.**", page)
         self.assertIn("| sanitizer | not run | |", page)
@@ -102,7 +113,10 @@ class Steps(Acceptance):
         rate = judges.judge_copy(truths, None).figures["memory_bytes_per_second"]
         flops = judges.judge_product(truths, None).figures["bf16_flops_per_second"]
         for scale, state in ((1.0, "passed"), (2.0, "failed")):
-            sheet = {"memory_bytes_per_second": {"figure": scale * rate, "least_share": 0.85}, "bf16_flops_per_second": {"figure": scale * flops, "least_share": 0.7}}
+            sheet = {
+                "memory_bytes_per_second": {"figure": scale * rate, "least_share": 0.85},
+                "bf16_flops_per_second": {"figure": scale * flops, "least_share": 0.7},
+            }
             profile = {"data_sheet": sheet, "properties": truths["properties"]}
             self.assertEqual(judges.judge(judges.judge_copy, truths, profile).state, state)
             self.assertEqual(judges.judge(judges.judge_product, truths, profile).state, state)
@@ -118,7 +132,11 @@ class Steps(Acceptance):
         converted["strict_f32"]["tf32"] = [dict(row, tensor_cores="yes") for row in strict["tf32"]]
         self.assertEqual(judges.judge(judges.judge_strict_f32, converted, False).state, "failed", "a double's TF32 is as exact as f32")
         clocks = self.document("checks", "clocks.json")
-        seen = {"profiled_slopes": {"rows": [dict(row, kernel_seconds={"median": row["slope"]["median_seconds"]}) for row in clocks["profiled_slopes"]["rows"]]}}
+        seen = {
+            "profiled_slopes": {
+                "rows": [dict(row, kernel_seconds={"median": row["slope"]["median_seconds"]}) for row in clocks["profiled_slopes"]["rows"]]
+            }
+        }
         self.assertEqual(judges.judge(judges.judge_slopes, {**clocks, **seen}).state, "passed")
         self.assertEqual(judges.judge(judges.judge_slopes, clocks).state, "unknown")
         bound = self.document("quick", "bound.json")

@@ -159,7 +159,9 @@ echo "{\"testsuites\": [{\"testsuite\": [$cases]}]}" > "$file"'''
 class Kept(Case):
     def keep(self, kept, step, content=b"x", state="passed"):
         (kept.folder(step) / "data.bin").write_bytes(content)
-        kept.keep({"step": step, "state": state, "reasons": [], "figures": {"n": 1}, "seconds": 1.0}, lambda results: summary.text_of(results, run.NAMES))
+        kept.keep(
+            {"step": step, "state": state, "reasons": [], "figures": {"n": 1}, "seconds": 1.0}, lambda results: summary.text_of(results, run.NAMES)
+        )
 
     def members(self, out):
         names = []
@@ -257,7 +259,16 @@ class Calls(Case):
 
     def command(self, *words, folders=None):
         variables = {"PATH": os.environ["PATH"], "PLUMB_GPU_LIBRARIES": folders or f"{self.folder}/nvidia", "CUDA_HOME": "/nowhere"}
-        command = [sys.executable, ROOT / "ci/gpu-acceptance", "run", self.folder / "plumb", self.folder / "out", "--work", self.folder / "work", *words]
+        command = [
+            sys.executable,
+            ROOT / "ci/gpu-acceptance",
+            "run",
+            self.folder / "plumb",
+            self.folder / "out",
+            "--work",
+            self.folder / "work",
+            *words,
+        ]
         return [str(word) for word in command], variables
 
     def run_call(self, *words, expect, **more):
@@ -318,9 +329,14 @@ class Calls(Case):
         self.assertEqual(judgement, Judgement("unknown", ["a defect of this script: ZeroDivisionError: division by zero"]))
 
     def test_the_page_says_that_a_double_is_none(self):
-        text = summary.text_of({"warm": {"state": "passed", "seconds": 1.0, "reasons": [], "figures": {"identity": {"gpu": "Plumbline test double (no GPU)"}}}}, run.NAMES)
+        text = summary.text_of(
+            {"warm": {"state": "passed", "seconds": 1.0, "reasons": [], "figures": {"identity": {"gpu": "Plumbline test double (no GPU)"}}}},
+            run.NAMES,
+        )
         self.assertIn("No figure below is a time.", text)
-        self.assertNotIn("test double", summary.text_of({"warm": {"state": "passed", "seconds": 1.0, "reasons": [], "figures": {"identity": IDENTITY}}}, run.NAMES))
+        self.assertNotIn(
+            "test double", summary.text_of({"warm": {"state": "passed", "seconds": 1.0, "reasons": [], "figures": {"identity": IDENTITY}}}, run.NAMES)
+        )
 
 
 if __name__ == "__main__":

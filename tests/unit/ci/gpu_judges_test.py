@@ -14,8 +14,19 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "ci"))
 from gpu_acceptance import judges, summary  # noqa: E402
 
 PROFILE = {
-    "data_sheet": {"memory_bytes_per_second": {"figure": 3.35e12, "least_share": 0.85}, "bf16_flops_per_second": {"figure": 989.4e12, "least_share": 0.70}},
-    "properties": {"deviceVer": 900, "multiProcessorCount": 132, "smClockRateKHz": 1980000, "totalGlobalMem": 84942979072, "maxBlockSize": [1024, 1024, 64], "pciDeviceId": 0, "driverVer": 13000},
+    "data_sheet": {
+        "memory_bytes_per_second": {"figure": 3.35e12, "least_share": 0.85},
+        "bf16_flops_per_second": {"figure": 989.4e12, "least_share": 0.70},
+    },
+    "properties": {
+        "deviceVer": 900,
+        "multiProcessorCount": 132,
+        "smClockRateKHz": 1980000,
+        "totalGlobalMem": 84942979072,
+        "maxBlockSize": [1024, 1024, 64],
+        "pciDeviceId": 0,
+        "driverVer": 13000,
+    },
 }
 
 
@@ -24,7 +35,14 @@ def seconds(median, n=50):
 
 
 def row(variant, outcome="ok", median=None, error=1e-6, cores="yes", reason=""):
-    return {"variant": variant, "outcome": outcome, "seconds": None if median is None else seconds(median), "maximum_error": error, "tensor_cores": cores, "reason": reason}
+    return {
+        "variant": variant,
+        "outcome": outcome,
+        "seconds": None if median is None else seconds(median),
+        "maximum_error": error,
+        "tensor_cores": cores,
+        "reason": reason,
+    }
 
 
 class Judges(unittest.TestCase):
@@ -68,14 +86,27 @@ class Judges(unittest.TestCase):
         self.verdict("failed", judges.judge_copy, {"copy": {"array_bytes": 1 << 28, "seconds": seconds(0.0)}}, PROFILE, reason="no time")
         self.verdict("unknown", judges.judge_copy, copied(3.0e12), None, reason="no data sheet")
         self.verdict("unknown", judges.judge_copy, copied(3.0e12), {"properties": {}}, reason="no data sheet")
-        self.unknown_without(judges.judge_copy, copied(3e12), ["copy"], ["copy", "array_bytes"], ["copy", "seconds", "median_seconds"], ["copy", "seconds", "samples"], more=(PROFILE,))
+        self.unknown_without(
+            judges.judge_copy,
+            copied(3e12),
+            ["copy"],
+            ["copy", "array_bytes"],
+            ["copy", "seconds", "median_seconds"],
+            ["copy", "seconds", "samples"],
+            more=(PROFILE,),
+        )
         broken = copied(3e12)
         broken["copy"]["seconds"]["median_seconds"] = float("nan")
         self.verdict("unknown", judges.judge_copy, broken, PROFILE, reason="no number")
 
     def test_product(self):
         flops = 2.0 * 8192**3
-        truths = {"product": {"flops": flops, "rows": [row("slow", median=flops / 400e12), row("fast", median=flops / 798e12), row("refused", "unsupported", reason="no")]}}
+        truths = {
+            "product": {
+                "flops": flops,
+                "rows": [row("slow", median=flops / 400e12), row("fast", median=flops / 798e12), row("refused", "unsupported", reason="no")],
+            }
+        }
         good = self.verdict("passed", judges.judge_product, truths, PROFILE)
         self.assertEqual(good.figures["variant"], "fast")
         self.assertAlmostEqual(good.figures["share_of_data_sheet"], 798 / 989.4)
@@ -83,9 +114,23 @@ class Judges(unittest.TestCase):
         self.verdict("failed", judges.judge_product, slow, PROFILE, reason="0.404 of the data sheet")
         wrong = {"product": {"flops": flops, "rows": [*truths["product"]["rows"], row("bad", "wrong_result", reason="output 0 at [1,2]")]}}
         self.verdict("failed", judges.judge_product, wrong, PROFILE, reason=r"bad: output 0 at \[1,2\]")
-        self.verdict("failed", judges.judge_product, {"product": {"flops": flops, "rows": [row("a", "out_of_memory", reason="2 bytes are free")]}}, PROFILE, reason="2 bytes are free")
+        self.verdict(
+            "failed",
+            judges.judge_product,
+            {"product": {"flops": flops, "rows": [row("a", "out_of_memory", reason="2 bytes are free")]}},
+            PROFILE,
+            reason="2 bytes are free",
+        )
         self.verdict("unknown", judges.judge_product, truths, {"data_sheet": {"memory_bytes_per_second": {}}}, reason="no data sheet's bf16")
-        self.unknown_without(judges.judge_product, truths, ["product", "rows"], ["product", "flops"], ["product", "rows", 0, "outcome"], ["product", "rows", 1, "variant"], more=(PROFILE,))
+        self.unknown_without(
+            judges.judge_product,
+            truths,
+            ["product", "rows"],
+            ["product", "flops"],
+            ["product", "rows", 0, "outcome"],
+            ["product", "rows", 1, "variant"],
+            more=(PROFILE,),
+        )
 
     def test_strict_f32(self):
         f32, tf32 = [row("f32", error=4e-6, cores="no")], [row("tf32", "wrong_result", error=2.7e-4), row("simt", error=4e-6, cores="no")]
@@ -96,14 +141,28 @@ class Judges(unittest.TestCase):
         self.verdict("failed", judges.judge_strict_f32, loose, False, reason="TF32 is accepted as f32: tf32")
         tight = {"strict_f32": {"tolerance": 1e-7, "f32": [row("f32", "wrong_result", reason="an error")], "tf32": tf32}}
         self.verdict("failed", judges.judge_strict_f32, tight, False, reason="an f32 variant is rejected: f32: an error")
-        self.verdict("unknown", judges.judge_strict_f32, {"strict_f32": {"tolerance": 5e-5, "f32": f32, "tf32": []}}, False, reason="no variant with TF32")
+        self.verdict(
+            "unknown", judges.judge_strict_f32, {"strict_f32": {"tolerance": 5e-5, "f32": f32, "tf32": []}}, False, reason="no variant with TF32"
+        )
         self.verdict("unknown", judges.judge_strict_f32, loose, True, reason="test double")
-        self.unknown_without(judges.judge_strict_f32, truths, ["strict_f32"], ["strict_f32", "tf32"], ["strict_f32", "tolerance"], ["strict_f32", "tf32", 0, "tensor_cores"], more=(False,))
+        self.unknown_without(
+            judges.judge_strict_f32,
+            truths,
+            ["strict_f32"],
+            ["strict_f32", "tf32"],
+            ["strict_f32", "tolerance"],
+            ["strict_f32", "tf32", 0, "tensor_cores"],
+            more=(False,),
+        )
 
     def test_slopes(self):
         def clocks(slope, kernel):
-            return {"null_graphs": [{"nodes": 1, **seconds(6e-6)}, {"nodes": 256, **seconds(6e-6 + 255 * 1e-6)}],
-                    "profiled_slopes": {"rows": [{"elements": 4096, "slope": seconds(slope), "kernel_seconds": {"median": kernel, "low": kernel, "high": kernel}}]}}
+            return {
+                "null_graphs": [{"nodes": 1, **seconds(6e-6)}, {"nodes": 256, **seconds(6e-6 + 255 * 1e-6)}],
+                "profiled_slopes": {
+                    "rows": [{"elements": 4096, "slope": seconds(slope), "kernel_seconds": {"median": kernel, "low": kernel, "high": kernel}}]
+                },
+            }
 
         good = self.verdict("passed", judges.judge_slopes, clocks(21.9e-6, 20e-6))  # 5 % are 1 µs, a node is another
         self.assertAlmostEqual(good.figures["node_seconds"], 1e-6)
@@ -111,7 +170,14 @@ class Judges(unittest.TestCase):
         self.verdict("passed", judges.judge_slopes, clocks(19.1e-6, 20e-6))
         self.verdict("failed", judges.judge_slopes, clocks(18.9e-6, 20e-6))  # no launch is faster than its kernel
         self.verdict("unknown", judges.judge_slopes, {"profiled_slopes": {"missing": "no CUPTI", "rows": []}}, reason="no CUPTI")
-        self.unknown_without(judges.judge_slopes, clocks(20e-6, 20e-6), ["null_graphs"], ["profiled_slopes"], ["profiled_slopes", "rows", 0, "kernel_seconds"], ["profiled_slopes", "rows", 0, "slope", "median_seconds"])
+        self.unknown_without(
+            judges.judge_slopes,
+            clocks(20e-6, 20e-6),
+            ["null_graphs"],
+            ["profiled_slopes"],
+            ["profiled_slopes", "rows", 0, "kernel_seconds"],
+            ["profiled_slopes", "rows", 0, "slope", "median_seconds"],
+        )
 
     def test_models(self):
         runs = {mode: {"outputs": [3.0, 4.0], "seconds": [1e-3] * 9} for mode in ("captured", "eager", "streams")}
@@ -130,11 +196,26 @@ class Judges(unittest.TestCase):
 
     def test_choices(self):
         def document(*rows):
-            return {"keys": len(rows), "asked": len(rows), "preview_refusal": "", "rows": [{"key": f"v1:conv;{i}", "layout": "NCHW", "live": live, "preview": preview, "same_plan": live == preview} for i, (live, preview) in enumerate(rows)]}
+            return {
+                "keys": len(rows),
+                "asked": len(rows),
+                "preview_refusal": "",
+                "rows": [
+                    {"key": f"v1:conv;{i}", "layout": "NCHW", "live": live, "preview": preview, "same_plan": live == preview}
+                    for i, (live, preview) in enumerate(rows)
+                ],
+            }
 
         good = self.verdict("passed", judges.judge_choices, document(("engine=1", "engine=1"), (None, None)))
-        self.assertEqual({name: good.figures[name] for name in ("keys", "n", "same_engine", "same_plan")}, {"keys": 2, "n": 1, "same_engine": 1, "same_plan": 1})
-        other = self.verdict("failed", judges.judge_choices, document(("engine=1", "engine=1"), ("engine=2", "engine=7"), ("engine=3", None)), reason="2 of 3 choices differ")
+        self.assertEqual(
+            {name: good.figures[name] for name in ("keys", "n", "same_engine", "same_plan")}, {"keys": 2, "n": 1, "same_engine": 1, "same_plan": 1}
+        )
+        other = self.verdict(
+            "failed",
+            judges.judge_choices,
+            document(("engine=1", "engine=1"), ("engine=2", "engine=7"), ("engine=3", None)),
+            reason="2 of 3 choices differ",
+        )
         self.assertIn("NCHW v1:conv;1: live engine=2, preview engine=7", other.reasons)
         self.verdict("unknown", judges.judge_choices, dict(document(("engine=1", None)), preview_refusal="BAD_PARAM"), reason="BAD_PARAM")
         self.verdict("unknown", judges.judge_choices, document(), reason="no layer has an engine")
@@ -153,14 +234,22 @@ class Judges(unittest.TestCase):
         self.assertEqual(good.figures["conv"], {"n": 3, "skipped": 1, "failed": 0, "lost": 0})
         self.assertEqual(good.figures["skip_reasons"], {"no engine": 1})
         self.verdict("failed", judges.judge_tests, {"conv": shard(case("a"), case("b", failures=[{"failure": "x"}]))}, reason="conv: Layers.b")
-        self.verdict("failed", judges.judge_tests, {"conv": shard(case("a")), "gemm": shard(lost=["Layers.d"])}, reason="gemm: ended its process: Layers.d")
-        self.verdict("unknown", judges.judge_tests, {"conv": shard(case("a")), "gemm": shard(unfinished="stopped at its limit")}, reason="gemm: stopped")
+        self.verdict(
+            "failed", judges.judge_tests, {"conv": shard(case("a")), "gemm": shard(lost=["Layers.d"])}, reason="gemm: ended its process: Layers.d"
+        )
+        self.verdict(
+            "unknown", judges.judge_tests, {"conv": shard(case("a")), "gemm": shard(unfinished="stopped at its limit")}, reason="gemm: stopped"
+        )
         self.verdict("unknown", judges.judge_tests, {"conv": shard(skipped)}, reason="no test was executed: no engine")
         self.verdict("unknown", judges.judge_tests, {})
 
     def test_counters(self):
         def counted(instructions):
-            return {"variant": "v", "attributes": {"metrics": "CUPTI 13", "tensor_cores": "yes"}, "readings": {"tensor_pipe_instructions": {"median": instructions}, "power_watts": {"median": 1.0}}}
+            return {
+                "variant": "v",
+                "attributes": {"metrics": "CUPTI 13", "tensor_cores": "yes"},
+                "readings": {"tensor_pipe_instructions": {"median": instructions}, "power_watts": {"median": 1.0}},
+            }
 
         good = self.verdict("passed", judges.judge_counters, {"rows": [counted(4096.0), {"attributes": {}}]})
         self.assertEqual(good.figures["v"], {"tensor_pipe_instructions": 4096.0, "tensor_cores": "yes", "n": 1})
@@ -170,8 +259,13 @@ class Judges(unittest.TestCase):
         self.verdict("unknown", judges.judge_counters, {})
 
     def test_suite(self):
-        model = {"model": "lenet", "dtype": "f32", "batch": 1, "executions": [{"mode": "plain", "median_seconds": 2e-3, "low": 1.9e-3, "high": 2.1e-3, "samples": 40}],
-                 "bounds": [{"kind": "library", "mode": "plain", "seconds": 1e-3, "complete": True}]}
+        model = {
+            "model": "lenet",
+            "dtype": "f32",
+            "batch": 1,
+            "executions": [{"mode": "plain", "median_seconds": 2e-3, "low": 1.9e-3, "high": 2.1e-3, "samples": 40}],
+            "bounds": [{"kind": "library", "mode": "plain", "seconds": 1e-3, "complete": True}],
+        }
         good = self.verdict("passed", judges.judge_suite, 0, {"models": [model]})
         self.assertEqual(good.figures["lenet, f32, batch 1, plain"]["n"], 40)
         model["bounds"][0]["seconds"] = 3e-3
@@ -186,17 +280,29 @@ class Judges(unittest.TestCase):
         self.verdict("unknown", judges.judge_suite, 0, {"models": [model]}, reason="median_seconds")
 
     def test_peers(self):
-        ours, theirs = {"name": "plumb plain", "seconds": {"median": 1e-3, "n": 9}, "ratio": None}, {"name": "pytorch-eager", "seconds": {"median": 2e-3, "n": 9}, "ratio": {"median": 2.0}}
+        ours, theirs = {"name": "plumb plain", "seconds": {"median": 1e-3, "n": 9}, "ratio": None}, {
+            "name": "pytorch-eager",
+            "seconds": {"median": 2e-3, "n": 9},
+            "ratio": {"median": 2.0},
+        }
         entry = {"model": "lenet", "dtype": "f32", "batch": 1, "sides": [ours, theirs], "missing": {}}
         good = self.verdict("passed", judges.judge_peers, [{"models": [entry]}])
         self.assertEqual(good.figures["lenet, f32, batch 1: pytorch-eager"], {"median_seconds": 2e-3, "n": 9, "ratio": 2.0})
         alone = dict(entry, sides=[ours], missing={"pytorch-eager": "PyTorch is not installed"})
         self.verdict("skipped", judges.judge_peers, [{"models": [alone]}], reason="not installed")
-        self.verdict("failed", judges.judge_peers, [{"models": [dict(alone, missing={"pytorch-eager": "its outputs differ from plumb's by 1"})]}], reason="outputs differ")
+        self.verdict(
+            "failed",
+            judges.judge_peers,
+            [{"models": [dict(alone, missing={"pytorch-eager": "its outputs differ from plumb's by 1"})]}],
+            reason="outputs differ",
+        )
         self.verdict("unknown", judges.judge_peers, [{}])
 
     def test_joined(self):
-        one = {state: judges.Judgement(state, [f"{state}!"] if state != "passed" else [], {"n": 1}) for state in ("passed", "failed", "unknown", "skipped")}
+        one = {
+            state: judges.Judgement(state, [f"{state}!"] if state != "passed" else [], {"n": 1})
+            for state in ("passed", "failed", "unknown", "skipped")
+        }
         self.assertEqual(judges.joined({"a": one["passed"], "b": one["unknown"], "c": one["failed"]}).state, "failed")
         both = judges.joined({"a": one["passed"], "b": one["unknown"]})
         self.assertEqual((both.state, both.reasons), ("unknown", ["b: unknown!"]))

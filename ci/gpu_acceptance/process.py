@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs one program of a step within its limits: time, output and its whole group of processes."""
 
+from __future__ import annotations
+
 import ctypes
 import dataclasses
 import json

@@ -119,7 +119,7 @@ json product_rows(cuda::CudaBackend& backend,
       std::vector<Seconds> times;
       const std::size_t slot = 0;
       for (int i = 0; i < samples && clock != nullptr; ++i) {
-        times.push_back(clock->sample(std::span(&slot, 1), true).each);
+        times.push_back(clock->sample(std::span(&slot, 1)).each);
       }
       if (!times.empty()) {
         row["seconds"] = summary_json(times);

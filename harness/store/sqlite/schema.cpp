@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "harness/base/error.hpp"
 #include "harness/store/migration.hpp"
 #include "harness/store/sqlite/damage.hpp"
@@ -12,9 +14,13 @@
 namespace plumb {
 namespace {
 
-std::int64_t single_integer(SqliteConnection& connection, const char* sql) {
+std::pair<std::int64_t, std::int64_t> two_integers(SqliteConnection& connection, const char* sql) {
   SqliteStatement statement(connection, sql);
-  return statement.step() ? statement.integer() : 0;
+  if (!statement.step()) {
+    return {0, 0};
+  }
+  const std::int64_t first = statement.integer();
+  return {first, statement.integer()};
 }
 
 int newest_version() {
@@ -35,20 +41,21 @@ void refuse_newer(const SqliteConnection& connection, int version) {
 }  // namespace
 
 int schema_version_of(SqliteConnection& connection) {
-  const bool has_history = single_integer(connection,
-                                          "select count(*) from sqlite_master "
-                                          "where type = 'table' and name = 'migrations'") == 1;
-  if (has_history) {
-    const std::int64_t newest =
-        single_integer(connection, "select coalesce(max(number), 0) from migrations");
-    const std::int64_t noted = single_integer(connection, "select count(*) from migrations");
+  // Each pair comes from one statement: another process may make or migrate the store meanwhile.
+  const auto [all, histories] =
+      two_integers(connection,
+                   "select count(*), coalesce(sum(type = 'table' and name = 'migrations'), 0) from "
+                   "sqlite_master");
+  if (histories == 1) {
+    const auto [newest, noted] =
+        two_integers(connection, "select coalesce(max(number), 0), count(*) from migrations");
     if (newest < 1 || (newest != noted && newest <= newest_version())) {
       throw damaged_store(fmt::format(
           "'{}' lists {} migrations up to number {}", connection.path().string(), noted, newest));
     }
     return static_cast<int>(newest);
   }
-  if (single_integer(connection, "select count(*) from sqlite_master") != 0) {
+  if (all != 0) {
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("'{}' is an SQLite database of another program, not a store: name "
                             "another file with --store",

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <vector>
 
 #include "harness/store/store.hpp"
 #include "tests/support/result_rows.hpp"
@@ -115,6 +116,35 @@ TEST(StoreProcesses, writers_share_a_store_and_a_killed_one_loses_nothing_commit
   store->finish_run(run_of(0), RunState::kFinished, test::at(2000));
   EXPECT_THAT(store->measurements(run_of(0)), SizeIs(survived + kRowsPerBatch));
   EXPECT_THAT(store->verify(), IsEmpty());
+}
+
+// A process that looks while another makes the store sees all of its tables or none.
+TEST(StoreProcesses, make_one_store_however_many_begin_at_once) {
+  constexpr int kRounds = 30;
+  constexpr int kOpeners = 8;
+  for (int round = 0; round < kRounds; ++round) {
+    const TemporaryFolder folder;
+    const std::string url = "sqlite:" + (folder.path() / "store.db").string();
+    std::vector<pid_t> openers;
+    for (int i = 0; i < kOpeners; ++i) {
+      const pid_t child = fork();
+      ASSERT_GE(child, 0);
+      if (child == 0) {
+        try {
+          _exit(open_store(url)->runs().empty() ? 0 : 2);
+        } catch (const std::exception& error) {
+          std::fprintf(stderr, "%s\n", error.what());
+          _exit(1);
+        }
+      }
+      openers.push_back(child);
+    }
+    for (const pid_t opener : openers) {
+      int status = 0;
+      ASSERT_EQ(waitpid(opener, &status, 0), opener);
+      EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "round " << round;
+    }
+  }
 }
 
 }  // namespace

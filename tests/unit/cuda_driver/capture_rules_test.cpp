@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rules of captures and graphs, as the driver's manual states them.
+#include <future>
 #include <thread>
 
 #include "tests/support/cuda_driver/status.hpp"
@@ -47,11 +48,13 @@ TEST_F(StandInCaptures, record_events_at_each_launch) {
   const cuda::DeviceStream stream(driver());
   const cuda::DeviceEvent begin(driver(), true);
   const cuda::DeviceEvent end(driver(), true);
+  std::promise<void> go;
+  const std::shared_future<void> gone = go.get_future().share();
   EXPECT_EQ(cu().event_record_with_flags(begin.get(), stream.get(), 1), kInvalidValue)
       << "the flag is for captures";
   const cuda::DeviceGraph graph(driver(), stream, [&] {
     begin.record_in_graph(stream.get());
-    ASSERT_EQ(work(stream.get(), {}), 0);
+    ASSERT_EQ(work(stream.get(), {}, [gone] { gone.wait(); }), 0);
     end.record_in_graph(stream.get());
   });
   EXPECT_EQ(graph.nodes(), 3U);
@@ -60,6 +63,7 @@ TEST_F(StandInCaptures, record_events_at_each_launch) {
       << "not recorded yet";
   graph.launch(stream.get());
   EXPECT_EQ(cu().event_elapsed_time(&milliseconds, begin.get(), end.get()), kNotReady);
+  go.set_value();
   stream.synchronize();
   EXPECT_GT(cuda::time_between(driver(), begin, end), Seconds(0.0));
   EXPECT_THAT(findings(), IsEmpty());

@@ -99,16 +99,16 @@ void write_runs(std::span<const RunRecord> runs, OutputMode style, std::ostream&
     return write_json(runs_document(runs), out);
   }
   std::vector<AlignedTable::Column> columns{{"run"},
-                                           {"kind"},
-                                           {"suite"},
-                                           {"stack"},
-                                           {"environment"},
-                                           {"started"},
-                                           {"state"},
-                                           {"ok", true},
-                                           {"failed", true},
-                                           {"reused", true},
-                                           {"tags"}};
+                                            {"kind"},
+                                            {"suite"},
+                                            {"stack"},
+                                            {"environment"},
+                                            {"started"},
+                                            {"state"},
+                                            {"ok", true},
+                                            {"failed", true},
+                                            {"reused", true},
+                                            {"tags"}};
   const bool labelled = std::any_of(runs.begin(), runs.end(), [](const RunRecord& run) {
     return !run_labels(run.header.environment).empty();
   });

@@ -23,7 +23,7 @@ Outcome reference_model_outputs(const Graph& graph,
     if (layer.role == Layer::Role::kFolded) {
       continue;
     }
-    if (const Outcome support = reference_support(layer.spec); !support.ok()) {
+    if (Outcome support = reference_support(layer.spec); !support.ok()) {
       return support;
     }
     std::vector<Tensor> operands;

@@ -10,7 +10,7 @@
 
 namespace plumb {
 
-/// Says that the elements of a value, which a model needs, are not known.
+/// Returns the refusal of a model that needs a value whose elements nobody knows.
 [[nodiscard]] Outcome unknown_value(const Graph& graph, ValueId value);
 
 /// Computes a model's outputs layer by layer with the float64 reference. `values` holds its inputs,

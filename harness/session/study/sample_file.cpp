@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -18,6 +19,9 @@ namespace {
 constexpr std::uintmax_t kMaxFile = std::uintmax_t{256} << 20;
 constexpr std::size_t kMaxEntries = 100'000;
 constexpr std::size_t kMaxValues = 20'000;
+// No measurement lies beyond. Squares and ratios of what lies between are finite.
+constexpr double kSmallest = 1e-60;
+constexpr double kLargest = 1e60;
 
 /// A place in a file, for messages. fail() throws an error that names the place and what is wrong.
 struct Place {
@@ -92,7 +96,16 @@ std::vector<double> numbers(const nlohmann::json& entry,
     if (value.is_null() && may_be_null) {
       result.push_back(std::numeric_limits<double>::quiet_NaN());
     } else if (value.is_number()) {
-      result.push_back(value.get<double>());
+      const double number = value.get<double>();
+      if (number != 0.0 && !(std::abs(number) >= kSmallest && std::abs(number) <= kLargest)) {
+        place.fail(fmt::format("value {} of '{}' is {:g}: magnitudes from {:g} to {:g} are read",
+                               result.size(),
+                               name,
+                               number,
+                               kSmallest,
+                               kLargest));
+      }
+      result.push_back(number);
     } else {
       place.fail(fmt::format("value {} of '{}' is not a number", result.size(), name));
     }

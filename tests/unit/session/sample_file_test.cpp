@@ -57,6 +57,17 @@ TEST_F(SampleFile, reads_series) {
   EXPECT_TRUE(std::isnan(series[0].values[2])) << "a missing point";
 }
 
+// 5e-324 s against 1.7e308 s ended with an internal error.
+TEST_F(SampleFile, refuses_numbers_that_nothing_measures) {
+  for (const char* const number : {"5e-324", "1.7e308", "-1e308", "1e61"}) {
+    EXPECT_THAT(fault([](const auto& path) { return read_series(path); },
+                      std::string(R"({"series":[{"id":"s","values":[1,)") + number + "]}]}"),
+                HasSubstr("value 1 of 'values' is"));
+  }
+  EXPECT_EQ(read_series(write(R"({"series":[{"id":"s","values":[0,-2,1e-60]}]})"))[0].values,
+            (std::vector<double>{0.0, -2.0, 1e-60}));
+}
+
 TEST_F(SampleFile, reads_annotated_series) {
   const AnnotatedSet set = read_annotated_series(
       write(R"({"series":[{"id":"s","values":[1,2,3],"change_points":[2]}]})"));

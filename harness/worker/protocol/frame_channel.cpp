@@ -132,15 +132,33 @@ void FrameChannel::receive_into(std::string& buffer,
   buffer.resize(filled);
 }
 
-void FrameChannel::wait_for(short events, std::optional<Deadline> deadline) {
+bool FrameChannel::await_bytes(Deadline deadline) {
+  char byte = 0;
+  do {
+    const ssize_t got = ::recv(socket_.number(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (got >= 0 || (!would_block(errno) && errno != EINTR)) {
+      return true;  // receive() tells what has happened
+    }
+  } while (poll_once(POLLIN, deadline));
+  return false;
+}
+
+bool FrameChannel::poll_once(short events, std::optional<Deadline> deadline) {
   pollfd waited{socket_.number(), events, 0};
   const int timeout = deadline ? milliseconds_until(*deadline) : -1;
   if (timeout == 0) {
-    throw ProtocolError(ProtocolError::Kind::kTimedOut, "the deadline passed");
+    return false;
   }
   const int ready = ::poll(&waited, 1, timeout);
   if (ready < 0 && errno != EINTR) {
     fail_closed("cannot wait for the channel", errno);
+  }
+  return true;
+}
+
+void FrameChannel::wait_for(short events, std::optional<Deadline> deadline) {
+  if (!poll_once(events, deadline)) {
+    throw ProtocolError(ProtocolError::Kind::kTimedOut, "the deadline passed");
   }
 }
 

@@ -33,6 +33,11 @@ class FrameChannel {
   /// ProtocolError: kBroken above kMaximumFrame, kTimedOut, kClosed in the middle of a frame.
   [[nodiscard]] std::optional<std::string> receive(std::optional<Deadline> deadline);
 
+  /// Waits until something can be received, which may be the end of the channel. Returns false if
+  /// there is nothing by the deadline. Throws ProtocolError{kClosed} if the channel cannot be
+  /// waited for.
+  [[nodiscard]] bool await_bytes(Deadline deadline);
+
   /// Closes this end. The other side sees the end of the stream.
   void close() { socket_.reset(); }
 
@@ -40,6 +45,8 @@ class FrameChannel {
   void send_all(std::string_view bytes, std::optional<Deadline> deadline);
   /// Appends up to `count` bytes to `buffer`; fewer only at the end of the stream.
   void receive_into(std::string& buffer, std::size_t count, std::optional<Deadline> deadline);
+  /// Waits for one of `events`, or a signal. Returns false if the deadline has passed already.
+  bool poll_once(short events, std::optional<Deadline> deadline);
   void wait_for(short events, std::optional<Deadline> deadline);
 
   FileDescriptor socket_;

@@ -152,6 +152,17 @@ TEST(FrameChannel, does_not_let_a_trickle_stretch_the_deadline) {
   writer.join();
 }
 
+TEST(FrameChannel, awaits_bytes_until_the_deadline_and_takes_none) {
+  Pair pair = connect();
+  EXPECT_FALSE(pair.channel.await_bytes(soon(20ms)));
+  write_raw(pair.raw, std::string("\x01\x00\x00\x00x", 5));
+  EXPECT_TRUE(pair.channel.await_bytes(soon()));
+  EXPECT_EQ(pair.channel.receive(soon()), "x");
+  pair.raw.reset();
+  EXPECT_TRUE(pair.channel.await_bytes(soon())) << "the end can be received, too";
+  EXPECT_EQ(pair.channel.receive(soon()), std::nullopt);
+}
+
 TEST(FrameChannel, reports_a_vanished_reader_instead_of_raising_sigpipe) {
   Pair pair = connect();
   pair.raw.reset();

@@ -45,7 +45,7 @@ struct RoundSide {
   std::int64_t timeouts = 0;
 };
 
-/// One pair of restarted worker processes, one after the other.
+/// One pair of restarted worker processes, which took turns.
 struct PairedRound {
   std::size_t number = 0;  ///< from 1; the process of its rows
   bool baseline_first = true;

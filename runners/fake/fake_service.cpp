@@ -280,6 +280,9 @@ void FakeService::execute(const ExecuteRequest& request,
                           const ExecuteReport& report) {
   report({});
   for (const ModeRequest& mode : request.modes) {
+    if (request.in_turns) {
+      report({.awaits_turn = true});
+    }
     emit(execution(request, mode));
   }
 }

@@ -37,14 +37,15 @@ struct PairedOptions {
   Seconds row_timeout{60.0};  ///< of silence from a worker
 };
 
-/// Measurement of two sides in pairs of restarted worker processes, one process at a time, in the
-/// order ABBA.
+/// Measurement of two sides in pairs of restarted worker processes. The two processes of a pair
+/// live side by side and take turns in the order ABBA; one waits while the other measures.
 ///
-/// Each process measures the controls, then each layer hot as its library chooses it, then the
-/// models. Rows are appended to their side's run at once, with the round as their process. Models
-/// are stored as records of kind "paired_execution". A side's first process of each layer checks
-/// its outputs. A worker that dies or falls silent costs its row, and is replaced for the rest of
-/// the round.
+/// Both measure the controls, then each layer hot as its library chooses it, then the models. A
+/// layer is a turn. A model has a turn for each round of its modes, of some hundredths of a second
+/// for a quick model: what the machine does meanwhile affects both sides alike. Rows are appended
+/// to their side's run at once, with the round as their process. Models are stored as records of
+/// kind "paired_execution". A side's first process of each layer checks its outputs. A worker that
+/// dies or falls silent costs its row, and is replaced for the rest of the round.
 class PairedRounds {
  public:
   /// Keeps references to `store` and `stop`. Both runs must have begun, and one run may keep both

@@ -29,6 +29,8 @@ namespace {
 constexpr int kMaximumRows = 1'000'000;
 /// Time that a worker has to exit after it closed its channel or was asked to end.
 constexpr Seconds kGrace{1.0};
+/// Time between two questions whether a request shall keep running.
+constexpr Seconds kBetweenQuestions{0.5};
 /// Longest time-out, three years. It keeps a time-out of "for ever" within the clock's range.
 constexpr Seconds kLongestTimeout{1e8};
 
@@ -108,36 +110,49 @@ class WorkerProcess::Implementation {
     return read(reply, reply.has_calibration(), [&] { return from_protocol(reply.calibration()); });
   }
 
-  void execute(const ExecuteRequest& execute,
-               Seconds timeout,
-               const std::function<void(Execution)>& emit,
-               const std::function<bool(const ExecuteProgress&)>& keep_running) {
+  void begin_execution(const ExecuteRequest& execute, Seconds timeout) {
     protocol::Request request;
     ExecuteRequest asked = execute;
     asked.host_pace = options_.pace->seconds();
     *request.mutable_execute() = to_protocol(asked);
     send(request, timeout);
+    execution_ = {.timeout = timeout, .modes = execute.modes.size()};
+  }
+
+  bool take_turn(const std::function<void(Execution)>& emit,
+                 const std::function<bool(const ExecuteProgress&)>& keep_running) {
+    const Seconds timeout = execution_.timeout;
+    if (execution_.awaits_turn) {
+      execution_.awaits_turn = false;
+      protocol::Request request;
+      request.mutable_take_turn();
+      send(request, timeout);
+    }
     FrameChannel::Deadline deadline = deadline_in(timeout);
-    double share = 0.0;
-    std::size_t modes = 0;
     while (true) {
-      const protocol::Reply reply = receive_until(deadline, timeout);
+      const protocol::Reply reply =
+          receive_while(deadline, timeout, [&] { return keep_running(execution_.last); });
       if (reply.has_done()) {
-        return;
+        return false;
       }
       if (reply.has_execute_progress()) {
         const ExecuteProgress progress =
             read(reply, true, [&] { return from_protocol(reply.execute_progress()); });
         stop_unless(keep_running(progress));
-        if (progress.share > share) {
+        if (progress.awaits_turn) {
+          execution_.awaits_turn = true;
+          return true;
+        }
+        if (progress.share > execution_.last.share) {
           deadline = deadline_in(timeout);
-          share = progress.share;
+          execution_.last = progress;
         }
         continue;
       }
-      Execution execution = read(reply,
-                                 reply.has_execution() && modes++ < execute.modes.size(),
-                                 [&] { return from_protocol(reply.execution()); });
+      Execution execution = read(reply, reply.has_execution() && execution_.modes > 0, [&] {
+        return from_protocol(reply.execution());
+      });
+      --execution_.modes;
       options_.pace->take_in(execution.row);
       deliver(emit, std::move(execution));
       deadline = deadline_in(timeout);
@@ -174,7 +189,8 @@ class WorkerProcess::Implementation {
     FrameChannel::Deadline deadline = deadline_in(timeout);
     LoadProgress last;
     while (true) {
-      const protocol::Reply reply = receive_until(deadline, timeout);
+      const protocol::Reply reply =
+          receive_while(deadline, timeout, [&] { return keep_running(last); });
       if (!reply.has_load_progress()) {
         return read(reply, reply.has_load(), [&] { return from_protocol(reply.load()); });
       }
@@ -218,6 +234,14 @@ class WorkerProcess::Implementation {
   [[nodiscard]] std::string log_tail() const { return log_.text(); }
 
  private:
+  /// What the client knows of an execution between its turns.
+  struct RunningExecution {
+    Seconds timeout{60.0};      ///< of silence
+    std::size_t modes = 0;      ///< that have no result yet
+    ExecuteProgress last = {};  ///< that was reported
+    bool awaits_turn = false;   ///< the worker was not yet told to go on
+  };
+
   void stop_unless(bool wanted) {
     if (!wanted) {
       child_->kill();
@@ -314,6 +338,22 @@ class WorkerProcess::Implementation {
     }
   }
 
+  /// Receives one reply before `deadline`, and asks meanwhile whether the request shall keep
+  /// running. A worker in a long call of its library cannot ask itself.
+  protocol::Reply receive_while(FrameChannel::Deadline deadline,
+                                Seconds timeout,
+                                const std::function<bool()>& keep_running) {
+    try {
+      while (!channel_.await_bytes(std::min(deadline, deadline_in(kBetweenQuestions))) &&
+             std::chrono::steady_clock::now() < deadline) {
+        stop_unless(keep_running());
+      }
+    } catch (const ProtocolError& problem) {
+      die(problem, timeout);
+    }
+    return receive_until(deadline, timeout);
+  }
+
   protocol::Reply ask(const protocol::Request& request) {
     send(request, request_timeout_);
     return receive(request_timeout_);
@@ -397,6 +437,7 @@ class WorkerProcess::Implementation {
   LogTail log_;
   FrameChannel channel_;
   std::optional<Outcome> ended_;
+  RunningExecution execution_;
 };
 
 WorkerProcess::WorkerProcess(const WorkerOptions& options)
@@ -429,7 +470,16 @@ void WorkerProcess::execute(const ExecuteRequest& request,
                             Seconds timeout,
                             const std::function<void(Execution)>& emit,
                             const std::function<bool(const ExecuteProgress&)>& keep_running) {
-  implementation_->execute(request, timeout, emit, keep_running);
+  begin_execution(request, timeout);
+  while (take_turn(emit, keep_running)) {
+  }
+}
+void WorkerProcess::begin_execution(const ExecuteRequest& request, Seconds timeout) {
+  implementation_->begin_execution(request, timeout);
+}
+bool WorkerProcess::take_turn(const std::function<void(Execution)>& emit,
+                              const std::function<bool(const ExecuteProgress&)>& keep_running) {
+  return implementation_->take_turn(emit, keep_running);
 }
 ScenarioResult WorkerProcess::load(const LoadRequest& request,
                                    Seconds timeout,

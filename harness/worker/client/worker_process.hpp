@@ -75,9 +75,17 @@ class WorkerProcess {
                const std::function<void(Execution)>& emit,
                const std::function<bool(const ExecuteProgress&)>& keep_running);
 
+  /// Begins an execution whose request is in_turns. It goes on in take_turn().
+  void begin_execution(const ExecuteRequest& request, Seconds timeout);
+  /// Continues an execution that has begun, until the worker awaits its next turn. The first turn
+  /// prepares the model. Returns false once the execution is complete. Arguments as in execute().
+  [[nodiscard]] bool take_turn(const std::function<void(Execution)>& emit,
+                               const std::function<bool(const ExecuteProgress&)>& keep_running);
+
   /// Waits for the one answer. `timeout` bounds the time without progress: without a batch or a new
-  /// phase. `keep_running` is called about once a second. If it returns false, the worker is killed
-  /// and the outcome of the WorkerDied is kSkipped.
+  /// phase. `keep_running` is called about twice a second, with the last progress where there is no
+  /// new one. If it returns false, the worker is killed and the outcome of the WorkerDied is
+  /// kSkipped.
   [[nodiscard]] ScenarioResult load(const LoadRequest& request,
                                     Seconds timeout,
                                     const std::function<bool(const LoadProgress&)>& keep_running);

@@ -122,6 +122,7 @@ protocol::ExecuteRequest to_protocol(const ExecuteRequest& request) {
   }
   message.set_profile(request.profile);
   message.set_verify(request.verify);
+  message.set_in_turns(request.in_turns);
   return message;
 }
 
@@ -157,6 +158,7 @@ ExecuteRequest from_protocol(const protocol::ExecuteRequest& message) {
   }
   request.profile = !message.has_profile() || message.profile();
   request.verify = !message.has_verify() || message.verify();
+  request.in_turns = message.in_turns();
   return request;
 }
 
@@ -213,12 +215,14 @@ protocol::ExecuteProgress to_protocol(const ExecuteProgress& progress) {
   protocol::ExecuteProgress message;
   message.set_share(progress.share);
   message.set_elapsed_seconds(progress.elapsed.count());
+  message.set_awaits_turn(progress.awaits_turn);
   return message;
 }
 
 ExecuteProgress from_protocol(const protocol::ExecuteProgress& message) {
   return {bounded("share", message.share(), 0.0, 1.0),
-          time_of("elapsed_seconds", message.elapsed_seconds())};
+          time_of("elapsed_seconds", message.elapsed_seconds()),
+          message.awaits_turn()};
 }
 
 }  // namespace plumb

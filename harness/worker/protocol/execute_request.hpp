@@ -51,12 +51,14 @@ struct ExecuteRequest {
   std::optional<Seconds> host_pace;  ///< the fastest that other processes saw (kHostPace)
   bool verify = true;                ///< compare with the float64 reference, unless too large
   bool profile = true;               ///< time the plan's steps beside the model, for its prediction
+  bool in_turns = false;             ///< wait before each turn, while another worker has its own
 };
 
 /// Progress of a worker that times a model.
 struct ExecuteProgress {
-  double share = 0.0;  ///< of all turns, from 0 to 1; only ever grows
-  Seconds elapsed{};   ///< since the first of them began
+  double share = 0.0;        ///< of all turns, from 0 to 1; only ever grows
+  Seconds elapsed{};         ///< since the first of them began
+  bool awaits_turn = false;  ///< the worker does nothing until it is told to take its turn
 };
 
 using ExecuteReport = std::function<void(const ExecuteProgress&)>;

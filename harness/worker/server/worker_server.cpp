@@ -225,6 +225,9 @@ class Server {
         protocol::Reply message;
         *message.mutable_execute_progress() = to_protocol(progress);
         reply(message);
+        if (progress.awaits_turn) {
+          await_turn();
+        }
       });
     } catch (const ProtocolError&) {
       throw;
@@ -243,6 +246,17 @@ class Server {
     protocol::Reply done;
     done.mutable_done();
     reply(done);
+  }
+
+  /// Waits until the harness lets this worker go on with its execution.
+  void await_turn() {
+    const std::optional<protocol::Request> request = next();
+    if (!request) {
+      throw ProtocolError(ProtocolError::Kind::kClosed, "the harness closed its channel");
+    }
+    if (!request->has_take_turn()) {
+      throw ProtocolError(ProtocolError::Kind::kBroken, "a request came while a turn was awaited");
+    }
   }
 
   ScenarioResult load(const LoadRequest& request) {

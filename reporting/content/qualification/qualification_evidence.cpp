@@ -131,13 +131,13 @@ PageRow control_row(const QualifiedControl& control) {
 
 void add_quality(const Qualification& q, Page& page) {
   page.heading("10. Quality of the evidence");
-  page.paragraph(fmt::format(
-      "{} rounds; in each, fresh processes of both stacks one after the other in ABBA order. {} "
-      "rounds are invalid and left out. Environments {} and {}.",
-      q.rounds,
-      q.invalid_rounds.size(),
-      q.baseline.environment,
-      q.candidate.environment));
+  page.paragraph(
+      fmt::format("{} rounds; in each, fresh processes of both stacks take turns in ABBA order. {} "
+                  "rounds are invalid and left out. Environments {} and {}.",
+                  q.rounds,
+                  q.invalid_rounds.size(),
+                  q.baseline.environment,
+                  q.candidate.environment));
   std::vector<PageRow> rows;
   for (const QualifiedControl& control : q.controls) {
     rows.push_back(control_row(control));

@@ -26,6 +26,7 @@ constexpr double kMaxRounds = 32.0;        // of modes timed in turns
 constexpr Seconds kBudgetOfRound{0.008};   // at least, of each mode
 constexpr double kRoundsOfSlow = 4.0;      // of models for which more rounds do not fit
 constexpr double kRoundsUnprofiled = 3.0;  // of a model whose steps another process has timed
+constexpr double kShareBeside = 0.5;       // of the memory that modes fill beside another worker's
 constexpr Seconds kLongest{60.0};          // of all rounds, each mode; the first one ends anyway
 constexpr Seconds kBetweenReports{1.0};
 constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
@@ -73,11 +74,12 @@ double share_of_time(double done, std::size_t planned, std::size_t rounds) {
                      : first + (1.0 - first) * (done - 1.0) / static_cast<double>(rounds - 1);
 }
 
-/// Returns the sampling plan of one turn, with `parts` turns in each of `rounds` rounds.
-SamplingPlan plan_of_turn(SamplingPlan plan, std::size_t rounds, std::size_t parts) {
+/// Returns the sampling plan of one turn, with `parts` turns in each of `rounds` rounds. `warm`: it
+/// was just executed.
+SamplingPlan plan_of_turn(SamplingPlan plan, std::size_t rounds, std::size_t parts, bool warm) {
   plan.budget /= static_cast<double>(rounds * parts);
   plan.samples_at_least = std::min(plan.samples_at_least, (kSamplesInRound + parts - 1) / parts);
-  if (parts > 1) {
+  if (warm) {
     plan.warm_up_at_most = plan.warm_up_at_least;  // only the caches: it was just executed
   }
   return plan;
@@ -194,15 +196,17 @@ bool ModelBenchmark::fit_together() const {
   }
   const std::optional<Bytes> of_device = backend_.free_memory();
   const std::optional<Bytes> available = of_device ? of_device : available_memory();
-  return !available || static_cast<double>(needed.value) <=
-                           kShareOfMemory * static_cast<double>(available->value);
+  const double share = request_.in_turns ? kShareOfMemory * kShareBeside : kShareOfMemory;
+  return !available ||
+         static_cast<double>(needed.value) <= share * static_cast<double>(available->value);
 }
 
 void ModelBenchmark::take_turn(Mode& mode,
                                ModelProfile& profile,
                                std::size_t rounds,
                                std::size_t parts) {
-  const SamplingPlan plan = plan_of_turn(request_.sampling, rounds, parts);
+  const bool warm = parts > 1 || (request_.in_turns && !mode.of_rounds.empty());
+  const SamplingPlan plan = plan_of_turn(request_.sampling, rounds, parts, warm);
   Measurement block = mode.execution.row;
   block.samples.clear();
   block.readings.clear();
@@ -252,6 +256,7 @@ void ModelBenchmark::sum_up(Mode& mode) {
 
 void ModelBenchmark::report_share(double share, const ExecuteReport& report) {
   const Seconds now = timing_.clock()();
+  share_ = share;
   if (now - reported_ >= kBetweenReports) {
     reported_ = now;
     report({share, now - began_});
@@ -266,15 +271,18 @@ void ModelBenchmark::time(std::size_t first, std::size_t last, const ExecuteRepo
   std::size_t parts = 1;  // until it is known how long a pass takes
   std::size_t turns = 0;
   const std::size_t modes = last - first;
-  const bool profiled = request_.profile;
+  const bool in_few = !request_.profile && !request_.in_turns;
   const std::size_t most =
-      rounds_in(request_.sampling.budget, profiled ? kMaxRounds : kRoundsUnprofiled);
+      rounds_in(request_.sampling.budget, in_few ? kRoundsUnprofiled : kMaxRounds);
   const std::size_t planned =
-      rounds_in(request_.sampling.budget, profiled ? kRoundsOfSlow : kRoundsUnprofiled);
+      rounds_in(request_.sampling.budget, in_few ? kRoundsUnprofiled : kRoundsOfSlow);
   std::size_t rounds = planned;
   const Seconds end = timing_.clock()() + kLongest * static_cast<double>(modes);
   for (std::size_t round = 0; round < rounds && (round == 0 || timing_.clock()() < end); ++round) {
     for (std::size_t part = 0; part < parts; ++part, ++turns) {
+      if (request_.in_turns) {
+        report({share_, timing_.clock()() - began_, true});
+      }
       for (std::size_t i = 0; i < modes; ++i) {
         // The order alternates, so that a drift over time affects all modes alike.
         const std::size_t turn = turns % 2 == 0 ? i : modes - 1 - i;

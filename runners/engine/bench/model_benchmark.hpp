@@ -17,7 +17,8 @@ namespace plumb {
 /// other, from dense inputs in their buffers to dense outputs in theirs.
 ///
 /// All modes are prepared before any is timed, and are timed in turns, so that changes of the
-/// machine affect all of them alike. Modes that do not fit into memory together are timed one after
+/// machine affect all of them alike. A request that is in turns with another worker's waits before
+/// each round until it may go on. Modes that do not fit into memory together are timed one after
 /// the other. A failure of a mode is its outcome. A mode is not timed if its result is not finite,
 /// or differs from the reference or the first mode's by more than rounding.
 class ModelBenchmark {
@@ -74,6 +75,7 @@ class ModelBenchmark {
   std::int64_t macs_left_ = 20'000'000'000;
   Seconds began_{};     // of the first turn
   Seconds reported_{};  // of the last report
+  double share_ = 0.0;  // of all turns, that is done
 };
 
 }  // namespace plumb

@@ -211,6 +211,23 @@ TEST_F(Models, of_a_later_process_are_timed_without_their_steps) {
   }
 }
 
+// A model that another worker's takes turns with has many short rounds, if they fit.
+TEST_F(Models, await_a_turn_before_each_round) {
+  request_.profile = false;
+  request_.in_turns = true;
+  variant_.hot = Seconds(0.001);
+  ListedMonitor monitor({{{}, false, ""}});
+  const std::vector<Execution> executions = executed(monitor);
+  const auto turns = std::count_if(
+      reports_.begin(), reports_.end(), [](const auto& report) { return report.awaits_turn; });
+  EXPECT_EQ(turns, 32);
+  EXPECT_EQ(reports_.front().share, 0.0);
+  for (const Execution& execution : executions) {
+    EXPECT_TRUE(execution.row.outcome.timed());
+    EXPECT_GE(execution.row.samples.size(), 32U * 3U);
+  }
+}
+
 // The first round of both modes takes longer than two minutes: there is no second one.
 TEST_F(Models, end_after_a_minute_a_mode) {
   variant_.hot = Seconds(30.0);

@@ -114,6 +114,29 @@ TEST_F(PairedRoundsTest, keeps_what_a_library_refuses_and_says_why) {
   EXPECT_THAT(round.candidate.layers.at(kFirst).outcome.reason, HasSubstr("gone"));
 }
 
+TEST_F(PairedRoundsTest, models_take_turns_until_both_sides_are_complete) {
+  const std::string script = "[[rule]]\nmatch = \"model:*\"\nvariant = \"plain\"\nseconds = 0.5\n";
+  const std::string dies =
+      "[[rule]]\nmatch = \"model:*\"\nvariant = \"fusion\"\naction = \"crash\"\n";
+  const std::string lives = "[[rule]]\nmatch = \"model:*\"\nvariant = \"fusion\"\nseconds = 0.4\n";
+  work_.layers.clear();
+  work_.models.resize(1);
+  work_.models[0].subject = "any";
+  work_.models[0].request.name = "any";
+  work_.models[0].request.modes = {{}, {{.fusion = true}, {}}};
+  const PairedSide baseline = side("old", script + lives);
+  PairedRounds pairs = rounds(baseline, side("new", script + dies));
+  const PairedRound round = pairs.measure(work_, quiet_);
+  EXPECT_TRUE(round.complete);
+  ASSERT_EQ(round.baseline.models.size(), 2U);
+  EXPECT_EQ(round.baseline.models.at({"any", "fusion"}).row.summary.median, Seconds(0.4));
+  ASSERT_EQ(round.candidate.models.size(), 2U);
+  EXPECT_TRUE(round.candidate.models.at({"any", "plain"}).row.outcome.timed());
+  EXPECT_EQ(round.candidate.models.at({"any", "fusion"}).row.outcome.kind, Outcome::Kind::kCrashed);
+  EXPECT_EQ(round.candidate.crashes, 1);
+  EXPECT_EQ(store_->derived(baseline.run, "paired_execution").size(), 2U);
+}
+
 TEST_F(PairedRoundsTest, stops_within_a_round_and_says_so) {
   const PairedSide baseline = side("old");
   PairedRounds pairs = rounds(baseline, side("new"));
@@ -123,7 +146,7 @@ TEST_F(PairedRoundsTest, stops_within_a_round_and_says_so) {
     }
   });
   EXPECT_FALSE(round.complete);
-  EXPECT_TRUE(round.candidate.layers.empty());
+  EXPECT_EQ(round.candidate.layers.size(), 1U);
   std::vector<StoredMeasurement> rows = store_->measurements(baseline.run);
   std::erase_if(rows, [](const StoredMeasurement& row) {
     return row.measurement.key.text.starts_with(kControlPrefix);

@@ -28,6 +28,7 @@ TEST(ExecuteConversion, carries_a_request) {
   request.disturbed_attempts = 5;
   request.profile = false;
   request.verify = false;
+  request.in_turns = true;
   protocol::ExecuteRequest message;
   ASSERT_TRUE(message.ParseFromString(to_protocol(request).SerializeAsString()));
   const ExecuteRequest read = from_protocol(message);
@@ -36,6 +37,7 @@ TEST(ExecuteConversion, carries_a_request) {
   EXPECT_EQ(read.path, request.path);
   EXPECT_EQ(read.batch, request.batch);
   EXPECT_TRUE(read.rebatch);
+  EXPECT_TRUE(read.in_turns);
   EXPECT_EQ(read.dims, request.dims);
   EXPECT_EQ(read.dtype, request.dtype);
   ASSERT_EQ(read.modes.size(), 2U);
@@ -99,9 +101,12 @@ TEST(ExecuteConversion, refuses_numbers_out_of_range) {
 }
 
 TEST(ExecuteConversion, carries_progress) {
-  const ExecuteProgress read = from_protocol(to_protocol(ExecuteProgress{0.25, Seconds(3.5)}));
+  const ExecuteProgress read =
+      from_protocol(to_protocol(ExecuteProgress{0.25, Seconds(3.5), true}));
   EXPECT_EQ(read.share, 0.25);
   EXPECT_EQ(read.elapsed, Seconds(3.5));
+  EXPECT_TRUE(read.awaits_turn);
+  EXPECT_FALSE(from_protocol(to_protocol(ExecuteProgress{})).awaits_turn);
 }
 
 }  // namespace

@@ -20,13 +20,16 @@
 
 #include "harness/base/error.hpp"
 #include "harness/base/file_descriptor.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace plumb {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::MatchesRegex;
 
 const LayerKey kKey{"v1:any"};
@@ -275,7 +278,7 @@ TEST_F(WorkerProcessTest, says_why_a_worker_does_not_start) {
 
 TEST_F(WorkerProcessTest, refuses_a_worker_of_another_version_or_backend) {
   EXPECT_THAT(start_error(misbehaving("wrong_version")),
-              HasSubstr("speaks protocol version 6 and this program 5; build or install both"));
+              HasSubstr("speaks protocol version 7 and this program 6; build or install both"));
   EXPECT_THAT(start_error(misbehaving("wrong_backend")), HasSubstr("its backend is 'other'"));
 }
 
@@ -375,6 +378,102 @@ TEST_F(WorkerProcessTest, ends_an_execution_when_it_is_told_to) {
   const Outcome outcome = outcome_of_stall(
       Seconds(60), [](const ExecuteProgress& progress) { return progress.share < 0.25; });
   EXPECT_EQ(outcome.kind, Outcome::Kind::kSkipped);
+}
+
+/// A fake worker whose models take the time that its script says.
+WorkerOptions scripted(const TemporaryFolder& folder) {
+  const std::filesystem::path script = folder.path() / "script.toml";
+  std::ofstream(script) << "[[rule]]\nmatch = \"model:*\"\nseconds = 0.25\n";
+  WorkerOptions options;
+  options.stack.name = "test";
+  options.stack.backend = "fake";
+  options.stack.variables = {{"PLUMB_FAKE_SCRIPT", script.string()}};
+  return options;
+}
+
+ExecuteRequest two_modes_in_turns() {
+  ExecuteRequest request;
+  request.name = "any";
+  request.modes = {{}, {{.fusion = true}, {}}};
+  request.in_turns = true;
+  return request;
+}
+
+TEST_F(WorkerProcessTest, executes_in_turns_no_further_than_it_is_told) {
+  const TemporaryFolder folder;
+  WorkerProcess worker(scripted(folder));
+  std::vector<std::string> modes;
+  const auto turn = [&] {
+    return worker.take_turn([&](const Execution& each) { modes.push_back(each.mode); },
+                            [](const ExecuteProgress&) { return true; });
+  };
+  worker.begin_execution(two_modes_in_turns(), Seconds(60));
+  EXPECT_TRUE(turn());
+  EXPECT_THAT(modes, IsEmpty()) << "the first turn prepares the model";
+  EXPECT_TRUE(turn());
+  EXPECT_THAT(modes, ElementsAre("plain"));
+  EXPECT_FALSE(turn());
+  EXPECT_THAT(modes, ElementsAre("plain", "fusion"));
+  EXPECT_EQ(worker.describe().identity.count("backend"), 1U) << "it answers again";
+}
+
+TEST_F(WorkerProcessTest, takes_all_turns_of_an_execution_that_has_no_other_side) {
+  const TemporaryFolder folder;
+  WorkerProcess worker(scripted(folder));
+  std::size_t modes = 0;
+  worker.execute(
+      two_modes_in_turns(),
+      Seconds(60),
+      [&](const Execution&) { ++modes; },
+      [](const ExecuteProgress&) { return true; });
+  EXPECT_EQ(modes, 2U);
+}
+
+// The worker ends when it is asked for something else, or when its harness is gone.
+TEST_F(WorkerProcessTest, ends_a_worker_that_awaits_a_turn_which_never_comes) {
+  const TemporaryFolder folder;
+  const auto nothing = [](const Execution&) {};
+  const auto keep_running = [](const ExecuteProgress&) { return true; };
+  pid_t pid = 0;
+  {
+    WorkerProcess worker(scripted(folder));
+    pid = worker.pid();
+    worker.begin_execution(two_modes_in_turns(), Seconds(60));
+    EXPECT_TRUE(worker.take_turn(nothing, keep_running));
+  }
+  EXPECT_TRUE(ends_within_seconds(pid));
+  WorkerProcess worker(scripted(folder));
+  worker.begin_execution(two_modes_in_turns(), Seconds(60));
+  EXPECT_TRUE(worker.take_turn(nothing, keep_running));
+  EXPECT_THROW(static_cast<void>(worker.describe()), WorkerDied);
+}
+
+// A library may compute for a minute before the worker can say anything.
+TEST_F(WorkerProcessTest, stops_a_worker_that_says_nothing) {
+  for (const bool load : {false, true}) {
+    WorkerProcess worker(misbehaving("hang"));
+    std::optional<Outcome> outcome;
+    const auto start = std::chrono::steady_clock::now();
+    try {
+      if (load) {
+        LoadRequest request;
+        request.buckets.resize(1);
+        static_cast<void>(
+            worker.load(request, Seconds(60), [](const LoadProgress&) { return false; }));
+      } else {
+        worker.execute(
+            {},
+            Seconds(60),
+            [](const Execution&) { ADD_FAILURE(); },
+            [](const ExecuteProgress&) { return false; });
+      }
+    } catch (const WorkerDied& death) {
+      outcome = death.outcome();
+    }
+    ASSERT_TRUE(outcome);
+    EXPECT_EQ(outcome->kind, Outcome::Kind::kSkipped);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, 30s);
+  }
 }
 
 TEST_F(WorkerProcessTest, survives_a_load_that_is_none) {

@@ -123,8 +123,9 @@ std::vector<Variant> CudaService::variants(const LayerKey& key) {
 }
 
 void CudaService::measure(const MeasureRequest& request,
-                          const std::function<void(Measurement)>& emit) {
-  measuring().service.measure(request, emit);
+                          const std::function<void(Measurement)>& emit,
+                          const AwaitTurn& await_turn) {
+  measuring().service.measure(request, emit, await_turn);
 }
 
 Calibration CudaService::calibrate() {
@@ -135,8 +136,9 @@ Calibration CudaService::calibrate() {
 
 void CudaService::execute(const ExecuteRequest& request,
                           const std::function<void(Execution)>& emit,
-                          const ExecuteReport& report) {
-  measuring().service.execute(request, emit, report);
+                          const ExecuteReport& report,
+                          const AwaitTurn& await_turn) {
+  measuring().service.execute(request, emit, report, await_turn);
 }
 
 ScenarioResult CudaService::load(const LoadRequest& request, const LoadReport& report) {

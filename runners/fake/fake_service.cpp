@@ -204,7 +204,8 @@ Measurement FakeService::row(const MeasureRequest& request,
 }
 
 void FakeService::measure(const MeasureRequest& request,
-                          const std::function<void(Measurement)>& emit) {
+                          const std::function<void(Measurement)>& emit,
+                          const AwaitTurn& await_turn) {
   for (const CacheMode cache : request.caches) {
     if (refuses_key(script_.rule_for(request.key.text, ""))) {
       emit(row(request, cache, {}, request.purpose));
@@ -239,6 +240,9 @@ void FakeService::measure(const MeasureRequest& request,
       }
     }
     for (const Variant& variant : chosen) {
+      if (request.in_turns) {
+        await_turn();
+      }
       emit(row(request, cache, variant, request.purpose));
     }
   }
@@ -277,11 +281,12 @@ Execution FakeService::execution(const ExecuteRequest& request, const ModeReques
 
 void FakeService::execute(const ExecuteRequest& request,
                           const std::function<void(Execution)>& emit,
-                          const ExecuteReport& report) {
+                          const ExecuteReport& report,
+                          const AwaitTurn& await_turn) {
   report({});
   for (const ModeRequest& mode : request.modes) {
     if (request.in_turns) {
-      report({.awaits_turn = true});
+      await_turn();
     }
     emit(execution(request, mode));
   }

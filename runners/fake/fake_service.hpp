@@ -28,14 +28,16 @@ class FakeService : public WorkerService {
   /// "algorithm=winograd". Lists none if a rule refuses the whole key.
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
   void measure(const MeasureRequest& request,
-               const std::function<void(Measurement)>& emit) override;
+               const std::function<void(Measurement)>& emit,
+               const AwaitTurn& await_turn) override;
   [[nodiscard]] Calibration calibrate() override;
   /// Emits one execution of the model for each mode. It takes as long as the layers with cold
   /// weights, one after the other, by "algorithm=direct". Each of best_variant, bf16 and fusion
   /// saves a tenth. A rule with the key "model:NAME" and the mode as variant takes precedence.
   void execute(const ExecuteRequest& request,
                const std::function<void(Execution)>& emit,
-               const ExecuteReport& report) override;
+               const ExecuteReport& report,
+               const AwaitTurn& await_turn) override;
   /// Runs a load scenario in time that passes only while the load waits for it.
   ///
   /// Batches run one after the other. Each takes as long as execute() says of the smallest bucket

@@ -9,6 +9,7 @@
 #include "runners/engine/bench/slowed_backend.hpp"
 #include "runners/engine/exec/memory_limit.hpp"
 #include "runners/engine/service/backend_service.hpp"
+#include "runners/engine/service/processor_place.hpp"
 #include "runners/onednn/library_loader.hpp"
 
 namespace {
@@ -52,6 +53,9 @@ int main(int argc, const char* const* argv) {
     options.on_processor = true;
     options.threads = setup.threads;
     options.pace = plumb::host_pace_source();
+    if (setup.place && setup.threads == 1) {
+      plumb::stay_on_processor(*setup.place);  // before libraries start threads
+    }
     return std::make_unique<plumb::BackendService>(backend.load(setup), options);
   };
   const auto open = [&backend](const plumb::WorkerSetup& setup) -> plumb::Backend& {

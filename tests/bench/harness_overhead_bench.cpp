@@ -65,8 +65,8 @@ Seconds wall_of(BackendService& service, std::size_t samples) {
   std::vector<Seconds> walls;
   for (int i = 0; i < 51; ++i) {
     const auto begin = std::chrono::steady_clock::now();
-    service.measure(request,
-                    [](const Measurement& row) { benchmark::DoNotOptimize(row.summary.n); });
+    service.measure(
+        request, [](const Measurement& row) { benchmark::DoNotOptimize(row.summary.n); }, [] {});
     walls.emplace_back(std::chrono::steady_clock::now() - begin);
   }
   return summarize(walls).median;

@@ -91,11 +91,14 @@ Run measure(BackendService& service,
   request.verify = false;
   Run run;
   const auto begin = std::chrono::steady_clock::now();
-  service.measure(request, [&](const Measurement& row) {
-    if (row.purpose == Purpose::kFull && row.cache == CacheMode::kNone && row.outcome.timed()) {
-      run.medians[row.variant] = row.corrected().median;
-    }
-  });
+  service.measure(
+      request,
+      [&](const Measurement& row) {
+        if (row.purpose == Purpose::kFull && row.cache == CacheMode::kNone && row.outcome.timed()) {
+          run.medians[row.variant] = row.corrected().median;
+        }
+      },
+      [] {});
   run.wall = std::chrono::steady_clock::now() - begin;
   return run;
 }

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "harness/base/error.hpp"
 #include "harness/session/stored/run_record.hpp"
@@ -48,11 +50,13 @@ class PairedRounds::Process {
         measure_controls([this](const MeasureRequest& request) { return measured(request); });
   }
 
-  void layer(const LayerKey& key) {
+  /// Prepares a layer, which goes on in take_turn() until it is complete.
+  void begin(const LayerKey& key) {
     MeasureRequest request;
     request.key = key;
     request.sampling = rounds_.options_.sampling;
     request.disturbed_attempts = 2;
+    request.in_turns = true;
     try {
       if (const std::string choice = chosen(worker().variants(key)); !choice.empty()) {
         request.variants = {choice};
@@ -61,17 +65,12 @@ class PairedRounds::Process {
       // The measurement below meets the dead worker too, and makes it the layer's outcome.
     }
     request.verify = side_.verified.insert(key).second;
-    std::vector<Measurement> rows = measured(request);
-    const auto row = first_timed(rows);
-    if (!rows.empty()) {
-      Measurement& kept =
-          row != rows.end() ? rows[static_cast<std::size_t>(row - rows.begin())] : rows.back();
-      kept.samples.clear();
-      if (!kept.outcome.timed()) {
-        side_.verified.erase(key);  // so that the next process verifies the output again
-      }
-      result_.layers.emplace(key, std::move(kept));
-    }
+    begin_rows(key);
+    take_turn([&] {
+      worker().begin_measurement(request, rounds_.options_.row_timeout, [this](Measurement row) {
+        add_row(std::move(row));
+      });
+    });
   }
 
   /// Prepares a model, which goes on in take_turn() until it is complete.
@@ -82,36 +81,50 @@ class PairedRounds::Process {
     request.in_turns = true;
     request.verify = side_.verified_models.insert(model.subject).second;
     model_ = &model;
-    try {
-      worker().begin_execution(request, silence);
-    } catch (const WorkerDied& death) {
-      lose_model(death);
-    }
-    take_turn();
+    take_turn([&] {
+      worker().begin_execution(
+          request,
+          silence,
+          [this](Execution execution) { keep(std::move(execution)); },
+          [](const ExecuteProgress&) { return true; });
+    });
   }
 
-  /// Executes the model in progress until its worker awaits the next turn. Does nothing if there is
-  /// none.
-  void take_turn() {
-    if (model_ == nullptr) {
+  /// Goes on with what has begun until its worker awaits the next turn. Does nothing if it is
+  /// complete.
+  void take_turn(const std::function<void()>& begin = [] {}) {
+    if (!measures()) {
       return;
     }
     try {
-      if (!worker().take_turn([this](Execution execution) { keep(std::move(execution)); },
-                              [](const ExecuteProgress&) { return true; })) {
-        model_ = nullptr;
+      begin();
+      if (worker().take_turn()) {
+        return;
       }
     } catch (const WorkerDied& death) {
-      lose_model(death);
+      if (key_) {
+        lose_layer(death);
+      } else {
+        lose_model(death);
+      }
     }
+    if (key_) {
+      keep_layer();
+    }
+    key_.reset();
+    model_ = nullptr;
   }
 
-  [[nodiscard]] bool executes() const { return model_ != nullptr; }
+  /// Tells whether a layer or model is not yet complete.
+  [[nodiscard]] bool measures() const { return key_ || model_ != nullptr; }
 
  private:
   WorkerProcess& worker() {
     if (!worker_) {
-      worker_ = std::make_unique<WorkerProcess>(side_.side.worker);
+      WorkerOptions options = side_.side.worker;
+      // Both processes of a round: a neighbour of one processor must not meet one side alone.
+      options.place = static_cast<std::uint32_t>(rounds_.rounds_);
+      worker_ = std::make_unique<WorkerProcess>(options);
     }
     return *worker_;
   }
@@ -124,29 +137,62 @@ class PairedRounds::Process {
     worker_.reset();
   }
 
-  /// Sends one request and keeps all rows. If the worker dies, they are the rows that it had sent
-  /// and one row with the reason. Throws Error{kEnvironment} for a device fault.
+  void begin_rows(const LayerKey& key) {
+    key_ = key;
+    rows_.clear();
+    started_ = current_time();
+  }
+
+  void add_row(Measurement row) {
+    row.process = static_cast<std::int64_t>(rounds_.rounds_);
+    rows_.push_back(std::move(row));
+  }
+
+  /// Adds a row that says why the layer in progress has no more of them.
+  void lose_layer(const WorkerDied& death) {
+    note(death, "key=" + key_->text);
+    Measurement lost;
+    lost.key = *key_;
+    lost.outcome = death.outcome();
+    lost.started = started_;
+    add_row(std::move(lost));
+  }
+
+  /// Appends the rows in progress to the side's run. Throws Error{kEnvironment} for a device fault.
+  void store_rows() {
+    if (!side_.side.run.empty()) {
+      rounds_.store_.append(side_.side.run, rows_);
+    }
+    std::for_each(rows_.begin(), rows_.end(), require_sound_device);
+  }
+
+  /// Measures one key at once and keeps all rows, also those of a worker that died.
   std::vector<Measurement> measured(const MeasureRequest& request) {
-    std::vector<Measurement> rows;
-    const Timestamp started = current_time();
+    begin_rows(request.key);
     try {
-      worker().measure(request, rounds_.options_.row_timeout, [&](Measurement row) {
-        row.process = static_cast<std::int64_t>(rounds_.rounds_);
-        rows.push_back(std::move(row));
+      worker().measure(request, rounds_.options_.row_timeout, [this](Measurement row) {
+        add_row(std::move(row));
       });
     } catch (const WorkerDied& death) {
-      note(death, "key=" + request.key.text);
-      Measurement& lost = rows.emplace_back();
-      lost.key = request.key;
-      lost.outcome = death.outcome();
-      lost.process = static_cast<std::int64_t>(rounds_.rounds_);
-      lost.started = started;
+      lose_layer(death);
     }
-    if (!side_.side.run.empty()) {
-      rounds_.store_.append(side_.side.run, rows);
+    store_rows();
+    key_.reset();
+    return rows_;
+  }
+
+  void keep_layer() {
+    store_rows();
+    const auto row = first_timed(rows_);
+    if (!rows_.empty()) {
+      Measurement& kept =
+          row != rows_.end() ? rows_[static_cast<std::size_t>(row - rows_.begin())] : rows_.back();
+      kept.samples.clear();
+      if (!kept.outcome.timed()) {
+        side_.verified.erase(*key_);  // so that the next process verifies the output again
+      }
+      result_.layers.emplace(*key_, std::move(kept));
     }
-    std::for_each(rows.begin(), rows.end(), require_sound_device);
-    return rows;
   }
 
   void keep(Execution execution) {
@@ -172,7 +218,6 @@ class PairedRounds::Process {
         keep(std::move(lost));
       }
     }
-    model_ = nullptr;
   }
 
   void put(const std::string& kind, const std::string& subject, const std::string& payload) {
@@ -192,7 +237,10 @@ class PairedRounds::Process {
   Side& side_;
   RoundSide& result_;
   std::unique_ptr<WorkerProcess> worker_;
-  const PairedWork::Model* model_ = nullptr;  // in progress
+  std::optional<LayerKey> key_;               // of the layer in progress
+  std::vector<Measurement> rows_;             // of that layer
+  Timestamp started_{};                       // when it began
+  const PairedWork::Model* model_ = nullptr;  // in progress, else no key is
 };
 
 PairedRounds::PairedRounds(Store& store,
@@ -222,30 +270,32 @@ PairedRound PairedRounds::measure(const PairedWork& work,
     turn(baseline_next ? candidate : baseline);
     baseline_next = !baseline_next;
   };
+  const auto measure_in_turns = [&](const auto& item) {
+    each([&](Process& process) { process.begin(item); });
+    while (baseline.measures() || candidate.measures()) {
+      each([](Process& process) { process.take_turn(); });
+    }
+  };
   const auto measure_all = [&] {
-    const auto stopped = [&] { return stop_.load(); };
     each([&](Process& process) {
       report(process.stack() + ": controls");
       process.controls();
     });
     for (const LayerKey& key : work.layers) {
-      if (stopped()) {
+      if (stop_.load()) {
         return false;
       }
       report("layers");
-      each([&](Process& process) { process.layer(key); });
+      measure_in_turns(key);
     }
     for (const PairedWork::Model& model : work.models) {
-      if (stopped()) {
+      if (stop_.load()) {
         return false;
       }
       report(model.request.name);
-      each([&](Process& process) { process.begin(model); });
-      while (baseline.executes() || candidate.executes()) {
-        each([](Process& process) { process.take_turn(); });
-      }
+      measure_in_turns(model);
     }
-    return !stopped();
+    return !stop_.load();
   };
   round.complete = measure_all();
   baseline.end();

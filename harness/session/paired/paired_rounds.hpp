@@ -41,8 +41,8 @@ struct PairedOptions {
 /// live side by side and take turns in the order ABBA; one waits while the other measures.
 ///
 /// Both measure the controls, then each layer hot as its library chooses it, then the models. A
-/// layer is a turn. A model has a turn for each round of its modes, of some hundredths of a second
-/// for a quick model: what the machine does meanwhile affects both sides alike. Rows are appended
+/// layer has six turns of some milliseconds, and a model one for each round of its modes: what the
+/// machine does meanwhile affects both sides alike. Rows are appended
 /// to their side's run at once, with the round as their process. Models are stored as records of
 /// kind "paired_execution". A side's first process of each layer checks its outputs. A worker that
 /// dies or falls silent costs its row, and is replaced for the rest of the round.

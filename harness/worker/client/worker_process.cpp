@@ -110,52 +110,89 @@ class WorkerProcess::Implementation {
     return read(reply, reply.has_calibration(), [&] { return from_protocol(reply.calibration()); });
   }
 
-  void begin_execution(const ExecuteRequest& execute, Seconds timeout) {
+  void begin_execution(const ExecuteRequest& execute,
+                       Seconds timeout,
+                       std::function<void(Execution)> emit,
+                       std::function<bool(const ExecuteProgress&)> keep_running) {
     protocol::Request request;
     ExecuteRequest asked = execute;
     asked.host_pace = options_.pace->seconds();
     *request.mutable_execute() = to_protocol(asked);
     send(request, timeout);
-    execution_ = {.timeout = timeout, .modes = execute.modes.size()};
+    const auto last = std::make_shared<ExecuteProgress>();
+    running_ = {
+        .timeout = timeout,
+        .take_in =
+            [this, last, emit = std::move(emit), keep_running, modes = execute.modes.size()](
+                const protocol::Reply& reply) mutable {
+              if (reply.has_execute_progress()) {
+                const ExecuteProgress progress =
+                    read(reply, true, [&] { return from_protocol(reply.execute_progress()); });
+                stop_unless(keep_running(progress));
+                // A report alone is not progress: a model that hangs must not hang the harness.
+                const bool further = progress.share > last->share;
+                *last = further ? progress : *last;
+                return further;
+              }
+              Execution execution = read(reply, reply.has_execution() && modes-- > 0, [&] {
+                return from_protocol(reply.execution());
+              });
+              options_.pace->take_in(execution.row);
+              deliver(emit, std::move(execution));
+              return true;
+            },
+        .keep_running = [last, keep_running] { return keep_running(*last); }};
   }
 
-  bool take_turn(const std::function<void(Execution)>& emit,
-                 const std::function<bool(const ExecuteProgress&)>& keep_running) {
-    const Seconds timeout = execution_.timeout;
-    if (execution_.awaits_turn) {
-      execution_.awaits_turn = false;
+  void begin_measurement(const MeasureRequest& measure,
+                         Seconds timeout,
+                         std::function<void(Measurement)> emit) {
+    protocol::Request request;
+    MeasureRequest asked = measure;
+    asked.host_pace = options_.pace->seconds();
+    *request.mutable_measure() = to_protocol(asked);
+    send(request, timeout);
+    running_ = {.timeout = timeout,
+                .take_in =
+                    [this, emit = std::move(emit), key = measure.key, rows = 0](
+                        const protocol::Reply& reply) mutable {
+                      Measurement row = read(reply, reply.has_row() && rows++ < kMaximumRows, [&] {
+                        return from_protocol(reply.row());
+                      });
+                      if (row.key != key) {
+                        die(ProtocolError(ProtocolError::Kind::kBroken,
+                                          "a row has another key than was asked for"),
+                            running_.timeout);
+                      }
+                      options_.pace->take_in(row);
+                      deliver(emit, std::move(row));
+                      return true;
+                    },
+                .keep_running = [] { return true; }};
+  }
+
+  bool take_turn() {
+    if (running_.awaits_turn) {
+      running_.awaits_turn = false;
       protocol::Request request;
       request.mutable_take_turn();
-      send(request, timeout);
+      send(request, running_.timeout);
     }
-    FrameChannel::Deadline deadline = deadline_in(timeout);
+    FrameChannel::Deadline deadline = deadline_in(running_.timeout);
     while (true) {
       const protocol::Reply reply =
-          receive_while(deadline, timeout, [&] { return keep_running(execution_.last); });
+          receive_while(deadline, running_.timeout, running_.keep_running);
       if (reply.has_done()) {
+        running_ = {};
         return false;
       }
-      if (reply.has_execute_progress()) {
-        const ExecuteProgress progress =
-            read(reply, true, [&] { return from_protocol(reply.execute_progress()); });
-        stop_unless(keep_running(progress));
-        if (progress.awaits_turn) {
-          execution_.awaits_turn = true;
-          return true;
-        }
-        if (progress.share > execution_.last.share) {
-          deadline = deadline_in(timeout);
-          execution_.last = progress;
-        }
-        continue;
+      if (reply.has_awaits_turn()) {
+        running_.awaits_turn = true;
+        return true;
       }
-      Execution execution = read(reply, reply.has_execution() && execution_.modes > 0, [&] {
-        return from_protocol(reply.execution());
-      });
-      --execution_.modes;
-      options_.pace->take_in(execution.row);
-      deliver(emit, std::move(execution));
-      deadline = deadline_in(timeout);
+      if (running_.take_in(reply)) {
+        deadline = deadline_in(running_.timeout);
+      }
     }
   }
 
@@ -205,41 +242,16 @@ class WorkerProcess::Implementation {
     }
   }
 
-  void measure(const MeasureRequest& measure,
-               Seconds timeout,
-               const std::function<void(Measurement)>& emit) {
-    protocol::Request request;
-    MeasureRequest asked = measure;
-    asked.host_pace = options_.pace->seconds();
-    *request.mutable_measure() = to_protocol(asked);
-    send(request, timeout);
-    for (int rows = 0;; ++rows) {
-      const protocol::Reply reply = receive(timeout);
-      if (reply.has_done()) {
-        return;
-      }
-      Measurement row = read(reply, reply.has_row() && rows < kMaximumRows, [&] {
-        return from_protocol(reply.row());
-      });
-      if (row.key != measure.key) {
-        die(ProtocolError(ProtocolError::Kind::kBroken, "a row has another key than was asked for"),
-            timeout);
-      }
-      options_.pace->take_in(row);
-      deliver(emit, std::move(row));
-    }
-  }
-
   [[nodiscard]] int pid() const { return child_->pid(); }
   [[nodiscard]] std::string log_tail() const { return log_.text(); }
 
  private:
-  /// What the client knows of an execution between its turns.
-  struct RunningExecution {
-    Seconds timeout{60.0};      ///< of silence
-    std::size_t modes = 0;      ///< that have no result yet
-    ExecuteProgress last = {};  ///< that was reported
-    bool awaits_turn = false;   ///< the worker was not yet told to go on
+  /// Request that is answered by more than one reply, between its turns.
+  struct RunningRequest {
+    Seconds timeout{60.0};                                     ///< of silence
+    std::function<bool(const protocol::Reply&)> take_in = {};  ///< returns whether it is progress
+    std::function<bool()> keep_running = {};
+    bool awaits_turn = false;  ///< the worker was not yet told to go on
   };
 
   void stop_unless(bool wanted) {
@@ -266,7 +278,7 @@ class WorkerProcess::Implementation {
     protocol::Request request;
     request.mutable_hello()->set_version(kProtocolVersion);
     *request.mutable_hello()->mutable_setup() =
-        to_protocol({options_.stack.libraries, options_.threads, options_.observe});
+        to_protocol({options_.stack.libraries, options_.threads, options_.observe, options_.place});
     try {
       send(request, timeout);
       const protocol::Reply reply = receive(timeout);
@@ -437,7 +449,7 @@ class WorkerProcess::Implementation {
   LogTail log_;
   FrameChannel channel_;
   std::optional<Outcome> ended_;
-  RunningExecution execution_;
+  RunningRequest running_;
 };
 
 WorkerProcess::WorkerProcess(const WorkerOptions& options)
@@ -464,22 +476,31 @@ Reproducer WorkerProcess::reproduce(const ReproducerRequest& request) {
 void WorkerProcess::measure(const MeasureRequest& request,
                             Seconds timeout,
                             const std::function<void(Measurement)>& emit) {
-  implementation_->measure(request, timeout, emit);
+  begin_measurement(request, timeout, emit);
+  while (take_turn()) {
+  }
 }
 void WorkerProcess::execute(const ExecuteRequest& request,
                             Seconds timeout,
                             const std::function<void(Execution)>& emit,
                             const std::function<bool(const ExecuteProgress&)>& keep_running) {
-  begin_execution(request, timeout);
-  while (take_turn(emit, keep_running)) {
+  begin_execution(request, timeout, emit, keep_running);
+  while (take_turn()) {
   }
 }
-void WorkerProcess::begin_execution(const ExecuteRequest& request, Seconds timeout) {
-  implementation_->begin_execution(request, timeout);
+void WorkerProcess::begin_measurement(const MeasureRequest& request,
+                                      Seconds timeout,
+                                      std::function<void(Measurement)> emit) {
+  implementation_->begin_measurement(request, timeout, std::move(emit));
 }
-bool WorkerProcess::take_turn(const std::function<void(Execution)>& emit,
-                              const std::function<bool(const ExecuteProgress&)>& keep_running) {
-  return implementation_->take_turn(emit, keep_running);
+void WorkerProcess::begin_execution(const ExecuteRequest& request,
+                                    Seconds timeout,
+                                    std::function<void(Execution)> emit,
+                                    std::function<bool(const ExecuteProgress&)> keep_running) {
+  implementation_->begin_execution(request, timeout, std::move(emit), std::move(keep_running));
+}
+bool WorkerProcess::take_turn() {
+  return implementation_->take_turn();
 }
 ScenarioResult WorkerProcess::load(const LoadRequest& request,
                                    Seconds timeout,

@@ -24,6 +24,7 @@ struct WorkerOptions {
   Stack stack;
   int threads = 1;
   WorkerObservation observe;
+  std::optional<std::uint32_t> place = {};  ///< see WorkerSetup
   std::vector<std::filesystem::path>
       search_path;  ///< where plumb-worker-BACKEND may lie, first wins
   /// Fastest pace of the host in all rows so far, passed on with each request. All processes that
@@ -75,12 +76,18 @@ class WorkerProcess {
                const std::function<void(Execution)>& emit,
                const std::function<bool(const ExecuteProgress&)>& keep_running);
 
-  /// Begins an execution whose request is in_turns. It goes on in take_turn().
-  void begin_execution(const ExecuteRequest& request, Seconds timeout);
-  /// Continues an execution that has begun, until the worker awaits its next turn. The first turn
-  /// prepares the model. Returns false once the execution is complete. Arguments as in execute().
-  [[nodiscard]] bool take_turn(const std::function<void(Execution)>& emit,
-                               const std::function<bool(const ExecuteProgress&)>& keep_running);
+  /// Begins a measurement or an execution, which goes on in take_turn(). Arguments as in measure()
+  /// and execute(). The callbacks are kept until the request is complete.
+  void begin_measurement(const MeasureRequest& request,
+                         Seconds timeout,
+                         std::function<void(Measurement)> emit);
+  void begin_execution(const ExecuteRequest& request,
+                       Seconds timeout,
+                       std::function<void(Execution)> emit,
+                       std::function<bool(const ExecuteProgress&)> keep_running);
+  /// Continues what was begun until the worker awaits its next turn, as it does for requests that
+  /// are in_turns. The first turn prepares. Returns false once the request is complete.
+  [[nodiscard]] bool take_turn();
 
   /// Waits for the one answer. `timeout` bounds the time without progress: without a batch or a new
   /// phase. `keep_running` is called about twice a second, with the last progress where there is no

@@ -215,14 +215,12 @@ protocol::ExecuteProgress to_protocol(const ExecuteProgress& progress) {
   protocol::ExecuteProgress message;
   message.set_share(progress.share);
   message.set_elapsed_seconds(progress.elapsed.count());
-  message.set_awaits_turn(progress.awaits_turn);
   return message;
 }
 
 ExecuteProgress from_protocol(const protocol::ExecuteProgress& message) {
   return {bounded("share", message.share(), 0.0, 1.0),
-          time_of("elapsed_seconds", message.elapsed_seconds()),
-          message.awaits_turn()};
+          time_of("elapsed_seconds", message.elapsed_seconds())};
 }
 
 }  // namespace plumb

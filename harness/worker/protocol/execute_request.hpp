@@ -56,9 +56,8 @@ struct ExecuteRequest {
 
 /// Progress of a worker that times a model.
 struct ExecuteProgress {
-  double share = 0.0;        ///< of all turns, from 0 to 1; only ever grows
-  Seconds elapsed{};         ///< since the first of them began
-  bool awaits_turn = false;  ///< the worker does nothing until it is told to take its turn
+  double share = 0.0;  ///< of all turns, from 0 to 1; only ever grows
+  Seconds elapsed{};   ///< since the first of them began
 };
 
 using ExecuteReport = std::function<void(const ExecuteProgress&)>;

@@ -136,6 +136,7 @@ protocol::MeasureRequest to_protocol(const MeasureRequest& request) {
   if (request.host_pace) {
     message.set_host_pace_seconds(request.host_pace->count());
   }
+  message.set_in_turns(request.in_turns);
   return message;
 }
 
@@ -165,6 +166,7 @@ MeasureRequest from_protocol(const protocol::MeasureRequest& message) {
   if (message.has_host_pace_seconds()) {
     request.host_pace = time_of("host_pace_seconds", message.host_pace_seconds());
   }
+  request.in_turns = message.in_turns();
   return request;
 }
 

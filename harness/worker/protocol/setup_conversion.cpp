@@ -19,6 +19,9 @@ protocol::WorkerSetup to_protocol(const WorkerSetup& setup) {
   }
   message.set_threads(static_cast<std::uint32_t>(setup.threads));
   message.set_observe_kernels(setup.observe.kernels);
+  if (setup.place) {
+    message.set_place(*setup.place);
+  }
   if (setup.observe.metrics) {
     protocol::MetricNames& names = *message.mutable_observe_metrics();
     for (const std::string& name : *setup.observe.metrics) {
@@ -39,6 +42,9 @@ WorkerSetup from_protocol(const protocol::WorkerSetup& message) {
     const auto& names = message.observe_metrics().name();
     check_size("metrics", static_cast<std::size_t>(names.size()), kMaxMetrics);
     setup.observe.metrics.emplace(names.begin(), names.end());
+  }
+  if (message.has_place()) {
+    setup.place = message.place();
   }
   return setup;
 }

@@ -35,7 +35,11 @@ struct MeasureRequest {
   std::int64_t verify_fully_below_macs = 1'000'000'000;  ///< above: 4,096 seeded elements
   std::int64_t disturbed_attempts = 3;  ///< how often a block on a disturbed host is measured again
   std::optional<Seconds> host_pace;     ///< the fastest that other processes saw (kHostPace)
+  bool in_turns = false;  ///< time hot blocks in turns, while another worker has its own
 };
+
+/// Waits until the worker may take its next turn. Called for requests that are in_turns only.
+using AwaitTurn = std::function<void()>;
 
 /// Operations of a worker process, exactly as the protocol carries them. `runners/engine`
 /// implements them over a Backend, `runners/fake` from a script.
@@ -47,14 +51,16 @@ class WorkerService {
   /// Measures a key and passes each finished row to `emit` at once. A crash then loses only the row
   /// in progress. Emits at least one row per cache mode; an outcome says why there is no time.
   virtual void measure(const MeasureRequest& request,
-                       const std::function<void(Measurement)>& emit) = 0;
+                       const std::function<void(Measurement)>& emit,
+                       const AwaitTurn& await_turn) = 0;
   /// Measures peaks and bandwidth with the worker's thread count. Takes about two seconds.
   [[nodiscard]] virtual Calibration calibrate() = 0;
   /// Executes a whole model end to end. Emits one execution for each mode, in order; an outcome
   /// says why there is no time. `report` is called about once a second meanwhile.
   virtual void execute(const ExecuteRequest& request,
                        const std::function<void(Execution)>& emit,
-                       const ExecuteReport& report) = 0;
+                       const ExecuteReport& report,
+                       const AwaitTurn& await_turn) = 0;
   /// Loads a whole model by a scenario. An outcome says why there is no result. `report` is called
   /// from another thread meanwhile, never after this returns.
   [[nodiscard]] virtual ScenarioResult load(const LoadRequest& request,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -22,6 +23,9 @@ struct WorkerSetup {
   std::vector<std::filesystem::path> libraries;  ///< of the stack: to load by path, in order
   int threads = 1;
   WorkerObservation observe;
+  /// Where a worker with one thread stays: the processor with this number among those that it may
+  /// use, counted round from 0. Absent: where the system puts it.
+  std::optional<std::uint32_t> place = {};
 };
 
 /// Returns the environment variables by which a process has so many OpenMP threads.

@@ -176,7 +176,7 @@ class Server {
     };
     std::optional<Outcome> failure;
     try {
-      service_->measure(request, emit);
+      service_->measure(request, emit, [this] { await_turn(); });
     } catch (const ProtocolError&) {
       throw;
     } catch (const std::bad_alloc&) {
@@ -221,14 +221,15 @@ class Server {
     };
     Outcome failure;
     try {
-      service_->execute(request, emit, [this](const ExecuteProgress& progress) {
-        protocol::Reply message;
-        *message.mutable_execute_progress() = to_protocol(progress);
-        reply(message);
-        if (progress.awaits_turn) {
-          await_turn();
-        }
-      });
+      service_->execute(
+          request,
+          emit,
+          [this](const ExecuteProgress& progress) {
+            protocol::Reply message;
+            *message.mutable_execute_progress() = to_protocol(progress);
+            reply(message);
+          },
+          [this] { await_turn(); });
     } catch (const ProtocolError&) {
       throw;
     } catch (const std::bad_alloc&) {
@@ -248,8 +249,11 @@ class Server {
     reply(done);
   }
 
-  /// Waits until the harness lets this worker go on with its execution.
+  /// Waits until the harness lets this worker go on with its request.
   void await_turn() {
+    protocol::Reply message;
+    message.mutable_awaits_turn();
+    reply(message);
     const std::optional<protocol::Request> request = next();
     if (!request) {
       throw ProtocolError(ProtocolError::Kind::kClosed, "the harness closed its channel");

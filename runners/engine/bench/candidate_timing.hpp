@@ -36,6 +36,12 @@ class CandidateTiming {
 
   void time_hot(Candidate& candidate, const SamplingPlan& plan, Measurement& row);
 
+  /// Times a candidate hot in several short blocks, and awaits a turn before each of them.
+  void time_in_turns(Candidate& candidate,
+                     const SamplingPlan& plan,
+                     const AwaitTurn& await_turn,
+                     Measurement& row);
+
   /// Times a candidate with the buffers cold that the row's cache mode names. The buffers rotate
   /// over enough slots, or are flushed where memory or time allow no rotation. Binds further slots
   /// with `operands`.

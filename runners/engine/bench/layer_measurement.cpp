@@ -42,8 +42,13 @@ std::vector<CacheMode> without_duplicates(const std::vector<CacheMode>& asked) {
 
 LayerMeasurement::LayerMeasurement(Instruments instruments,
                                    const MeasureRequest& request,
-                                   const std::function<void(Measurement)>& emit)
-    : instruments_(instruments), request_(request), emit_(emit), caches_(request.caches) {
+                                   const std::function<void(Measurement)>& emit,
+                                   const AwaitTurn& await_turn)
+    : instruments_(instruments),
+      request_(request),
+      emit_(emit),
+      await_turn_(await_turn),
+      caches_(request.caches) {
   if (caches_.empty()) {
     caches_.push_back(CacheMode::kNone);
   }
@@ -327,7 +332,10 @@ void LayerMeasurement::measure_fully(Candidate& candidate,
       if (!candidate.row.reorder) {
         candidate.row.reorder = row.reorder = candidate.program->reorder_time();
       }
-      if (cache == CacheMode::kNone) {
+      if (cache == CacheMode::kNone && request_.in_turns) {
+        timing_->time_in_turns(candidate, hot, await_turn_, row);
+        look_at(candidate, row);
+      } else if (cache == CacheMode::kNone) {
         if (!rival || may_beat(candidate, *rival, hot, row)) {
           timing_->time_hot(candidate, hot, row);
           look_at(candidate, row);

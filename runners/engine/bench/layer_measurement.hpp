@@ -21,7 +21,8 @@ class LayerMeasurement {
  public:
   LayerMeasurement(Instruments instruments,
                    const MeasureRequest& request,
-                   const std::function<void(Measurement)>& emit);
+                   const std::function<void(Measurement)>& emit,
+                   const AwaitTurn& await_turn);
 
   /// Measures the key and emits at least one row for each cache mode. Throws only Error{kInternal}.
   void run();
@@ -71,6 +72,7 @@ class LayerMeasurement {
   Instruments instruments_;
   const MeasureRequest& request_;
   const std::function<void(Measurement)>& emit_;
+  const AwaitTurn& await_turn_;
   std::vector<CacheMode> caches_;
   std::optional<CandidatePreparation> preparation_;  // once there are candidates
   std::optional<CandidateTiming> timing_;

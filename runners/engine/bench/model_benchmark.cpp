@@ -12,6 +12,7 @@
 
 #include "harness/measure/section_interval.hpp"
 #include "harness/results/reading_sum.hpp"
+#include "runners/engine/bench/block_sum.hpp"
 #include "runners/engine/bench/candidate.hpp"
 #include "runners/engine/bench/program_region.hpp"
 #include "runners/engine/bench/verification.hpp"
@@ -30,40 +31,16 @@ constexpr double kShareBeside = 0.5;       // of the memory that modes fill besi
 constexpr Seconds kLongest{60.0};          // of all rounds, each mode; the first one ends anyway
 constexpr Seconds kBetweenReports{1.0};
 constexpr std::size_t kSamplesInRound = 3;  // at least: a slow model has no time for more
+constexpr std::size_t kSamplesBeside = 1;   // … beside another worker: short turns are alike
 constexpr std::size_t kPassesInRound = 8;   // over the steps, at most
 constexpr double kMinParts = 2.0;           // of a pass over the steps, in turns with the modes
 constexpr double kMaxParts = 8.0;
 constexpr double kExecutionsOfPart = 3.0;  // beside its steps: its own, one to warm up, one timed
 constexpr double kShareOfMemory = 0.8;     // that modes may fill together
 
-/// Adds one block of samples to those before it. The first quiet block discards the disturbed
-/// blocks before it, and disturbed blocks after it are ignored.
-void add_block(const Measurement& block, Measurement& row) {
-  if (!row.samples.empty() && block.disturbance.disturbed && !row.disturbance.disturbed) {
-    return;
-  }
-  if (!row.samples.empty() && !block.disturbance.disturbed && row.disturbance.disturbed) {
-    row.samples.clear();
-    row.readings.clear();
-    row.disturbance = {};
-  }
-  row.samples.insert(row.samples.end(), block.samples.begin(), block.samples.end());
-  row.repetitions = std::max(row.repetitions, block.repetitions);
-  row.floor = std::max(row.floor, block.floor);
-  row.attempt = std::max(row.attempt, block.attempt);
-  row.disturbance.involuntary_switches += block.disturbance.involuntary_switches;
-  row.disturbance.disturbed = row.disturbance.disturbed || block.disturbance.disturbed;
-  row.disturbance.load = block.disturbance.load;
-  add_readings(row.readings, block.readings);
-  const auto highest = [](std::optional<double>& known, const std::optional<double>& next) {
-    known = next ? std::max(known.value_or(*next), *next) : known;
-  };
-  highest(row.disturbance.steal_ratio, block.disturbance.steal_ratio);
-  highest(row.disturbance.pressure_ratio, block.disturbance.pressure_ratio);
-}
-
-std::size_t rounds_in(Seconds budget, double most) {
-  return static_cast<std::size_t>(std::clamp(budget / kBudgetOfRound, 1.0, most));
+/// Returns how many rounds of a length fit into a budget, at least 1.
+std::size_t rounds_in(Seconds budget, Seconds round, double most) {
+  return static_cast<std::size_t>(std::clamp(budget / round, 1.0, most));
 }
 
 /// Returns the estimated share of the time that has passed after `done` of `rounds` rounds. The
@@ -74,11 +51,12 @@ double share_of_time(double done, std::size_t planned, std::size_t rounds) {
                      : first + (1.0 - first) * (done - 1.0) / static_cast<double>(rounds - 1);
 }
 
-/// Returns the sampling plan of one turn, with `parts` turns in each of `rounds` rounds. `warm`: it
-/// was just executed.
-SamplingPlan plan_of_turn(SamplingPlan plan, std::size_t rounds, std::size_t parts, bool warm) {
+/// Returns the sampling plan of one turn, with `parts` turns in each of `rounds` rounds, and at
+/// least `samples` in a round. `warm`: it was just executed.
+SamplingPlan plan_of_turn(
+    SamplingPlan plan, std::size_t rounds, std::size_t parts, std::size_t samples, bool warm) {
   plan.budget /= static_cast<double>(rounds * parts);
-  plan.samples_at_least = std::min(plan.samples_at_least, (kSamplesInRound + parts - 1) / parts);
+  plan.samples_at_least = std::min(plan.samples_at_least, (samples + parts - 1) / parts);
   if (warm) {
     plan.warm_up_at_most = plan.warm_up_at_least;  // only the caches: it was just executed
   }
@@ -189,6 +167,10 @@ void ModelBenchmark::compare(Mode& mode) {
   }
 }
 
+std::size_t ModelBenchmark::samples_in_round() const {
+  return request_.in_turns ? kSamplesBeside : kSamplesInRound;
+}
+
 bool ModelBenchmark::fit_together() const {
   Bytes needed;
   for (const Mode& mode : modes_) {
@@ -206,7 +188,8 @@ void ModelBenchmark::take_turn(Mode& mode,
                                std::size_t rounds,
                                std::size_t parts) {
   const bool warm = parts > 1 || (request_.in_turns && !mode.of_rounds.empty());
-  const SamplingPlan plan = plan_of_turn(request_.sampling, rounds, parts, warm);
+  const SamplingPlan plan =
+      plan_of_turn(request_.sampling, rounds, parts, samples_in_round(), warm);
   Measurement block = mode.execution.row;
   block.samples.clear();
   block.readings.clear();
@@ -256,14 +239,16 @@ void ModelBenchmark::sum_up(Mode& mode) {
 
 void ModelBenchmark::report_share(double share, const ExecuteReport& report) {
   const Seconds now = timing_.clock()();
-  share_ = share;
   if (now - reported_ >= kBetweenReports) {
     reported_ = now;
     report({share, now - began_});
   }
 }
 
-void ModelBenchmark::time(std::size_t first, std::size_t last, const ExecuteReport& report) {
+void ModelBenchmark::time(std::size_t first,
+                          std::size_t last,
+                          const ExecuteReport& report,
+                          const AwaitTurn& await_turn) {
   std::vector<ModelProfile> profiles;
   for (std::size_t i = first; i < last; ++i) {
     profiles.emplace_back(modes_[i].ready, Bytes{2 * last_level_cache_.value});
@@ -273,15 +258,15 @@ void ModelBenchmark::time(std::size_t first, std::size_t last, const ExecuteRepo
   const std::size_t modes = last - first;
   const bool in_few = !request_.profile && !request_.in_turns;
   const std::size_t most =
-      rounds_in(request_.sampling.budget, in_few ? kRoundsUnprofiled : kMaxRounds);
-  const std::size_t planned =
-      rounds_in(request_.sampling.budget, in_few ? kRoundsUnprofiled : kRoundsOfSlow);
+      rounds_in(request_.sampling.budget, kBudgetOfRound, in_few ? kRoundsUnprofiled : kMaxRounds);
+  const std::size_t planned = rounds_in(
+      request_.sampling.budget, kBudgetOfRound, in_few ? kRoundsUnprofiled : kRoundsOfSlow);
   std::size_t rounds = planned;
   const Seconds end = timing_.clock()() + kLongest * static_cast<double>(modes);
   for (std::size_t round = 0; round < rounds && (round == 0 || timing_.clock()() < end); ++round) {
     for (std::size_t part = 0; part < parts; ++part, ++turns) {
       if (request_.in_turns) {
-        report({share_, timing_.clock()() - began_, true});
+        await_turn();
       }
       for (std::size_t i = 0; i < modes; ++i) {
         // The order alternates, so that a drift over time affects all modes alike.
@@ -305,12 +290,17 @@ void ModelBenchmark::time(std::size_t first, std::size_t last, const ExecuteRepo
       for (std::size_t i = first; i < last; ++i) {
         const Seconds execution = summarize(modes_[i].execution.row.samples).median;
         const Seconds pass = profiles[i - first].pass_time();
-        slowest = std::max(slowest, pass + static_cast<double>(kSamplesInRound) * execution);
+        slowest = std::max(slowest, pass + static_cast<double>(samples_in_round()) * execution);
         parts = std::max(parts, parts_of_pass(pass, execution));
       }
       // Many short rounds show more states of the machine, but only if all of them fit into the
       // budget.
-      rounds = slowest * static_cast<double>(most) <= request_.sampling.budget ? most : rounds;
+      if (request_.in_turns) {
+        rounds = std::max(planned,
+                          rounds_in(request_.sampling.budget, slowest, static_cast<double>(most)));
+      } else if (slowest * static_cast<double>(most) <= request_.sampling.budget) {
+        rounds = most;
+      }
     }
   }
   for (std::size_t i = first; i < last; ++i) {
@@ -340,7 +330,9 @@ void ModelBenchmark::look_at(Mode& mode) {
   add_readings(row.readings, seen.readings);
 }
 
-void ModelBenchmark::run(const std::function<void(Execution)>& emit, const ExecuteReport& report) {
+void ModelBenchmark::run(const std::function<void(Execution)>& emit,
+                         const ExecuteReport& report,
+                         const AwaitTurn& await_turn) {
   for (std::size_t i = 0; i < modes_.size(); ++i) {
     Execution& execution = modes_[i].execution;
     execution.mode = to_text(request_.modes[i].mode);
@@ -378,7 +370,7 @@ void ModelBenchmark::run(const std::function<void(Execution)>& emit, const Execu
         for (std::size_t i = first; i < last; ++i) {
           guard(modes_[i], [&] { finish(*model, i); });
         }
-        time(first, last, report);
+        time(first, last, report, await_turn);
       }
     }
   }

@@ -6,7 +6,7 @@
 
 #include "harness/results/execution.hpp"
 #include "harness/worker/protocol/backend.hpp"
-#include "harness/worker/protocol/execute_request.hpp"
+#include "harness/worker/protocol/worker_service.hpp"
 #include "runners/engine/bench/layer_timing.hpp"
 #include "runners/engine/exec/ready_model.hpp"
 #include "runners/engine/profile/model_profile.hpp"
@@ -32,7 +32,8 @@ class ModelBenchmark {
   /// Executes all modes and emits one execution for each, in order. Reports about once a second.
   void run(
       const std::function<void(Execution)>& emit,
-      const ExecuteReport& report = [](const ExecuteProgress& /*progress*/) {});
+      const ExecuteReport& report = [](const ExecuteProgress& /*progress*/) {},
+      const AwaitTurn& await_turn = [] {});
 
  private:
   struct Mode {
@@ -56,7 +57,10 @@ class ModelBenchmark {
   void take_turn(Mode& mode, ModelProfile& profile, std::size_t rounds, std::size_t parts);
   /// Times modes [first, last) in turns, then collects counters. After the first round, no round
   /// begins once they have taken a minute for each mode.
-  void time(std::size_t first, std::size_t last, const ExecuteReport& report);
+  void time(std::size_t first,
+            std::size_t last,
+            const ExecuteReport& report,
+            const AwaitTurn& await_turn);
   static void end_round(Mode& mode, ModelProfile& profile);
   /// Summarizes a mode's samples. Each end of the median's interval is the wider of two: by ranks,
   /// as if samples were independent, and by rounds.
@@ -64,6 +68,7 @@ class ModelBenchmark {
   void report_share(double share, const ExecuteReport& report);
   void look_at(Mode& mode);
   [[nodiscard]] bool fit_together() const;
+  [[nodiscard]] std::size_t samples_in_round() const;
 
   Backend& backend_;
   LayerTiming& timing_;
@@ -75,7 +80,6 @@ class ModelBenchmark {
   std::int64_t macs_left_ = 20'000'000'000;
   Seconds began_{};     // of the first turn
   Seconds reported_{};  // of the last report
-  double share_ = 0.0;  // of all turns, that is done
 };
 
 }  // namespace plumb

@@ -39,20 +39,24 @@ std::vector<Variant> BackendService::variants(const LayerKey& key) {
 }
 
 void BackendService::measure(const MeasureRequest& request,
-                             const std::function<void(Measurement)>& emit) {
+                             const std::function<void(Measurement)>& emit,
+                             const AwaitTurn& await_turn) {
   timing_.know_pace(request.host_pace);
   if (request.key.text.starts_with(kControlPrefix)) {
     emit(measure_control(request.key, timing_));
     return;
   }
-  LayerMeasurement({backend_, timing_, flush_, options_.slot_memory}, request, emit).run();
+  LayerMeasurement({backend_, timing_, flush_, options_.slot_memory}, request, emit, await_turn)
+      .run();
 }
 
 void BackendService::execute(const ExecuteRequest& request,
                              const std::function<void(Execution)>& emit,
-                             const ExecuteReport& report) {
+                             const ExecuteReport& report,
+                             const AwaitTurn& await_turn) {
   timing_.know_pace(request.host_pace);
-  ModelBenchmark(backend_, timing_, options_.last_level_cache, request).run(emit, report);
+  ModelBenchmark(backend_, timing_, options_.last_level_cache, request)
+      .run(emit, report, await_turn);
 }
 
 ScenarioResult BackendService::load(const LoadRequest& request, const LoadReport& report) {

@@ -40,11 +40,13 @@ class BackendService final : public WorkerService {
   [[nodiscard]] Environment describe() override;
   [[nodiscard]] std::vector<Variant> variants(const LayerKey& key) override;
   void measure(const MeasureRequest& request,
-               const std::function<void(Measurement)>& emit) override;
+               const std::function<void(Measurement)>& emit,
+               const AwaitTurn& await_turn) override;
   [[nodiscard]] Calibration calibrate() override;
   void execute(const ExecuteRequest& request,
                const std::function<void(Execution)>& emit,
-               const ExecuteReport& report) override;
+               const ExecuteReport& report,
+               const AwaitTurn& await_turn) override;
   [[nodiscard]] ScenarioResult load(const LoadRequest& request, const LoadReport& report) override;
   [[nodiscard]] Reproducer reproduce(const ReproducerRequest& request) override;
 

@@ -54,9 +54,11 @@ class Service : public ::testing::Test {
     options.disturbance = [] { return DisturbanceReading{}; };
     BackendService service(backend, options);
     std::vector<Measurement> rows;
-    service.measure(request, [&](Measurement row) { rows.push_back(std::move(row)); });
+    service.measure(
+        request, [&](Measurement row) { rows.push_back(std::move(row)); }, [&] { ++turns_; });
     return rows;
   }
+  std::size_t turns_ = 0;
   static MeasureRequest request(bool with_weights = false) {
     MeasureRequest result;
     result.key = key_of(with_weights);
@@ -73,6 +75,26 @@ class Service : public ::testing::Test {
     return names;
   }
 };
+
+TEST_F(Service, times_a_hot_block_in_six_turns_if_it_is_asked_to) {
+  ScriptedVariant variant{};
+  variant.variant.text = "impl=scripted";
+  variant.hot = Seconds(0.001);
+  ScriptedBackend backend({variant});
+  MeasureRequest asked = request();
+  asked.variants = {"impl=scripted"};
+  asked.sampling = {.warm_up_at_most = Seconds(0.02), .budget = Seconds(0.005)};
+  asked.in_turns = true;
+  const std::vector<Measurement> rows = measure(backend, asked);
+  EXPECT_EQ(turns_, 6U);
+  ASSERT_EQ(rows.size(), 1U);
+  EXPECT_TRUE(rows[0].outcome.timed()) << rows[0].outcome.reason;
+  EXPECT_GE(rows[0].samples.size(), 12U) << "two a turn make at least seven";
+  EXPECT_NEAR(rows[0].summary.median.count(), 0.001, 1e-6);
+  asked.in_turns = false;
+  static_cast<void>(measure(backend, asked));
+  EXPECT_EQ(turns_, 6U);
+}
 
 TEST_F(Service, keeps_one_program_at_a_time_of_a_layer_beyond_the_memory) {
   std::vector<ScriptedVariant> variants;

@@ -23,7 +23,8 @@ const LayerKey kRelu{
 std::vector<Measurement> measure(const MeasureRequest& request, Script script = default_script()) {
   FakeService service(std::move(script));
   std::vector<Measurement> rows;
-  service.measure(request, [&](Measurement row) { rows.push_back(std::move(row)); });
+  service.measure(
+      request, [&](Measurement row) { rows.push_back(std::move(row)); }, [] {});
   return rows;
 }
 
@@ -135,7 +136,8 @@ std::vector<Execution> execute(const Script& script, const ExecuteRequest& reque
   FakeService(script).execute(
       request,
       [&](Execution execution) { executions.push_back(std::move(execution)); },
-      [](const ExecuteProgress&) {});
+      [](const ExecuteProgress&) {},
+      [] {});
   return executions;
 }
 

@@ -54,9 +54,9 @@ TEST_F(FakeWorkerTest, brings_the_same_rows_as_the_service_itself) {
   WorkerProcess worker = start("");
   const std::vector<Measurement> rows = rows_of(worker);
   std::vector<Measurement> expected;
-  FakeService(default_script()).measure(request(), [&](Measurement row) {
-    expected.push_back(std::move(row));
-  });
+  FakeService(default_script())
+      .measure(
+          request(), [&](Measurement row) { expected.push_back(std::move(row)); }, [] {});
   ASSERT_EQ(rows.size(), expected.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(rows[i].variant, expected[i].variant);

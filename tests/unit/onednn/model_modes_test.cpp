@@ -38,7 +38,8 @@ std::vector<Execution> executions(const ExecuteRequest& request) {
   service.execute(
       request,
       [&](Execution execution) { result.push_back(std::move(execution)); },
-      [](const ExecuteProgress&) {});
+      [](const ExecuteProgress&) {},
+      [] {});
   return result;
 }
 

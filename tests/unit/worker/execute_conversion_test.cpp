@@ -101,12 +101,9 @@ TEST(ExecuteConversion, refuses_numbers_out_of_range) {
 }
 
 TEST(ExecuteConversion, carries_progress) {
-  const ExecuteProgress read =
-      from_protocol(to_protocol(ExecuteProgress{0.25, Seconds(3.5), true}));
+  const ExecuteProgress read = from_protocol(to_protocol(ExecuteProgress{0.25, Seconds(3.5)}));
   EXPECT_EQ(read.share, 0.25);
   EXPECT_EQ(read.elapsed, Seconds(3.5));
-  EXPECT_TRUE(read.awaits_turn);
-  EXPECT_FALSE(from_protocol(to_protocol(ExecuteProgress{})).awaits_turn);
 }
 
 }  // namespace

@@ -11,12 +11,14 @@ namespace plumb {
 namespace {
 
 TEST(SetupConversion, keeps_every_field) {
-  const WorkerSetup setup{{"/a/lib.so", "lib\xFF.so"}, 3, {true, {{"a.sum"}}}};
+  const WorkerSetup setup{{"/a/lib.so", "lib\xFF.so"}, 3, {true, {{"a.sum"}}}, 7};
   const WorkerSetup read = from_protocol(to_protocol(setup));
   EXPECT_EQ(read.libraries, setup.libraries);
   EXPECT_EQ(read.threads, 3);
   EXPECT_TRUE(read.observe.kernels);
   EXPECT_EQ(read.observe.metrics, setup.observe.metrics);
+  EXPECT_EQ(read.place, 7U);
+  EXPECT_EQ(from_protocol(to_protocol(WorkerSetup{})).place, std::nullopt);
 }
 
 TEST(SetupConversion, tells_no_metrics_from_the_backends_own) {

@@ -403,18 +403,33 @@ TEST_F(WorkerProcessTest, executes_in_turns_no_further_than_it_is_told) {
   const TemporaryFolder folder;
   WorkerProcess worker(scripted(folder));
   std::vector<std::string> modes;
-  const auto turn = [&] {
-    return worker.take_turn([&](const Execution& each) { modes.push_back(each.mode); },
-                            [](const ExecuteProgress&) { return true; });
-  };
-  worker.begin_execution(two_modes_in_turns(), Seconds(60));
-  EXPECT_TRUE(turn());
+  worker.begin_execution(
+      two_modes_in_turns(),
+      Seconds(60),
+      [&](const Execution& each) { modes.push_back(each.mode); },
+      [](const ExecuteProgress&) { return true; });
+  EXPECT_TRUE(worker.take_turn());
   EXPECT_THAT(modes, IsEmpty()) << "the first turn prepares the model";
-  EXPECT_TRUE(turn());
+  EXPECT_TRUE(worker.take_turn());
   EXPECT_THAT(modes, ElementsAre("plain"));
-  EXPECT_FALSE(turn());
+  EXPECT_FALSE(worker.take_turn());
   EXPECT_THAT(modes, ElementsAre("plain", "fusion"));
   EXPECT_EQ(worker.describe().identity.count("backend"), 1U) << "it answers again";
+}
+
+TEST_F(WorkerProcessTest, measures_a_layer_in_turns_no_further_than_it_is_told) {
+  const TemporaryFolder folder;
+  WorkerProcess worker(scripted(folder));
+  MeasureRequest request;
+  request.key = kKey;
+  request.variants = {"algorithm=direct"};
+  request.in_turns = true;
+  std::size_t rows = 0;
+  worker.begin_measurement(request, Seconds(60), [&](const Measurement&) { ++rows; });
+  EXPECT_TRUE(worker.take_turn());
+  EXPECT_EQ(rows, 0U);
+  EXPECT_FALSE(worker.take_turn());
+  EXPECT_EQ(rows, 1U);
 }
 
 TEST_F(WorkerProcessTest, takes_all_turns_of_an_execution_that_has_no_other_side) {
@@ -438,13 +453,13 @@ TEST_F(WorkerProcessTest, ends_a_worker_that_awaits_a_turn_which_never_comes) {
   {
     WorkerProcess worker(scripted(folder));
     pid = worker.pid();
-    worker.begin_execution(two_modes_in_turns(), Seconds(60));
-    EXPECT_TRUE(worker.take_turn(nothing, keep_running));
+    worker.begin_execution(two_modes_in_turns(), Seconds(60), nothing, keep_running);
+    EXPECT_TRUE(worker.take_turn());
   }
   EXPECT_TRUE(ends_within_seconds(pid));
   WorkerProcess worker(scripted(folder));
-  worker.begin_execution(two_modes_in_turns(), Seconds(60));
-  EXPECT_TRUE(worker.take_turn(nothing, keep_running));
+  worker.begin_execution(two_modes_in_turns(), Seconds(60), nothing, keep_running);
+  EXPECT_TRUE(worker.take_turn());
   EXPECT_THROW(static_cast<void>(worker.describe()), WorkerDied);
 }
 

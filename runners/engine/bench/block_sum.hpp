@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "harness/results/measurement.hpp"
+
+namespace plumb {
+
+/// Adds one block of samples to those of a row. The first quiet block discards the disturbed blocks
+/// before it, and disturbed blocks after it are ignored. The summary stays as it is.
+void add_block(const Measurement& block, Measurement& row);
+
+}  // namespace plumb

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runners/engine/service/processor_place.hpp"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <set>
+#include <thread>
+
+namespace plumb {
+namespace {
+
+std::set<int> usable_processors() {
+  cpu_set_t usable;
+  EXPECT_EQ(::sched_getaffinity(0, sizeof usable, &usable), 0);
+  std::set<int> processors;
+  for (int i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(static_cast<std::size_t>(i), &usable)) {
+      processors.insert(i);
+    }
+  }
+  return processors;
+}
+
+TEST(ProcessorPlace, counts_round_over_the_processors_that_may_be_used) {
+  const std::set<int> before = usable_processors();
+  std::set<int> reached;
+  for (std::uint32_t place = 0; place < 2 * before.size(); ++place) {
+    std::thread([&] {
+      ASSERT_TRUE(stay_on_processor(place));
+      const std::set<int> now = usable_processors();
+      ASSERT_EQ(now.size(), 1U);
+      reached.insert(*now.begin());
+    }).join();
+  }
+  EXPECT_EQ(reached, before);
+  EXPECT_EQ(usable_processors(), before) << "other threads stay where they are";
+}
+
+}  // namespace
+}  // namespace plumb

@@ -49,6 +49,8 @@ struct Measurement {
   Outcome outcome;
 
   std::vector<Seconds> samples;  ///< raw, per execution, not floor-corrected, in time order
+  std::vector<Seconds> turns;    ///< medians of the samples of each turn beside another worker; not
+                                 ///< stored
   std::int64_t repetitions = 1;  ///< executions in each sample
   SampleSummary summary;         ///< of `samples`: raw seconds
   Seconds floor{};  ///< cost of the harness per execution, at these repetitions; subtracted by

@@ -32,6 +32,13 @@ inline constexpr std::string_view kControlPrefix = "control:";
 inline constexpr const char* kFloorKey = "control:floor";
 inline constexpr const char* kProductKey = "control:product";
 inline constexpr const char* kCopyKey = "control:copy";
+/// The key of each control, and where its time lies.
+struct ControlTime {
+  const char* key;
+  Seconds Controls::*time;
+};
+inline constexpr ControlTime kControlTimes[] = {
+    {kFloorKey, &Controls::floor}, {kProductKey, &Controls::product}, {kCopyKey, &Controls::copy}};
 
 /// One model in one mode: subject_of() the instance, then the mode's text.
 using ModelMode = std::pair<std::string, std::string>;
@@ -53,5 +60,18 @@ struct PairedRound {
   RoundSide baseline;
   RoundSide candidate;
 };
+
+/// Times of one pair: of the baseline and of the candidate, positive where the rows' are.
+struct PairTimes {
+  Seconds baseline{};
+  Seconds candidate{};
+};
+
+/// Returns the times that a pair of rows has in comparisons, floor-corrected. Both must be timed.
+///
+/// Without turns, these are the medians. Rows that took turns are compared turn by turn: the ratio
+/// is the median of those of neighbouring turns, and the level the geometric mean of both medians.
+/// A machine that is slow for part of the time then affects both sides alike. Pure.
+[[nodiscard]] PairTimes pair_times(const Measurement& baseline, const Measurement& candidate);
 
 }  // namespace plumb

@@ -28,6 +28,33 @@ void require_sound_device(const Measurement& row) {
   }
 }
 
+/// Sets one control of both sides of a round. A side that has no time for one has no controls.
+void set_control(const ControlTime& control,
+                 std::optional<Measurement> baseline,
+                 std::optional<Measurement> candidate,
+                 PairedRound& round) {
+  const bool first = &control == &kControlTimes[0];
+  const auto set = [&](const std::optional<Measurement>& row, Seconds time, RoundSide& side) {
+    if (!row) {
+      side.controls.reset();
+    } else if (first || side.controls) {
+      side.controls = side.controls.value_or(Controls());
+      (*side.controls).*control.time = time;
+    }
+  };
+  PairTimes times;
+  if (baseline && candidate) {
+    // Raw times: one control is the harness overhead itself.
+    baseline->floor = candidate->floor = Seconds(0.0);
+    times = pair_times(*baseline, *candidate);
+  } else {
+    times.baseline = baseline ? baseline->summary.median : Seconds(0.0);
+    times.candidate = candidate ? candidate->summary.median : Seconds(0.0);
+  }
+  set(baseline, times.baseline, round.baseline);
+  set(candidate, times.candidate, round.candidate);
+}
+
 }  // namespace
 
 /// One side's process in one round.
@@ -45,18 +72,21 @@ class PairedRounds::Process {
     worker_.reset();
   }
 
-  void controls() {
-    result_.controls =
-        measure_controls([this](const MeasureRequest& request) { return measured(request); });
+  /// Prepares a control, which goes on in take_turn() until control() has it.
+  void begin_control(const LayerKey& key) {
+    MeasureRequest request;
+    request.key = key;
+    begin(std::move(request));
   }
+
+  /// Returns the last control. Empty: it got no time.
+  [[nodiscard]] const std::optional<Measurement>& control() const { return control_; }
 
   /// Prepares a layer, which goes on in take_turn() until it is complete.
   void begin(const LayerKey& key) {
     MeasureRequest request;
     request.key = key;
     request.sampling = rounds_.options_.sampling;
-    request.disturbed_attempts = 2;
-    request.in_turns = true;
     try {
       if (const std::string choice = chosen(worker().variants(key)); !choice.empty()) {
         request.variants = {choice};
@@ -65,12 +95,7 @@ class PairedRounds::Process {
       // The measurement below meets the dead worker too, and makes it the layer's outcome.
     }
     request.verify = side_.verified.insert(key).second;
-    begin_rows(key);
-    take_turn([&] {
-      worker().begin_measurement(request, rounds_.options_.row_timeout, [this](Measurement row) {
-        add_row(std::move(row));
-      });
-    });
+    begin(std::move(request));
   }
 
   /// Prepares a model, which goes on in take_turn() until it is complete.
@@ -109,7 +134,7 @@ class PairedRounds::Process {
       }
     }
     if (key_) {
-      keep_layer();
+      keep_rows();
     }
     key_.reset();
     model_ = nullptr;
@@ -137,10 +162,16 @@ class PairedRounds::Process {
     worker_.reset();
   }
 
-  void begin_rows(const LayerKey& key) {
-    key_ = key;
+  void begin(MeasureRequest request) {
+    request.in_turns = true;
+    key_ = request.key;
     rows_.clear();
     started_ = current_time();
+    take_turn([&] {
+      worker().begin_measurement(request, rounds_.options_.row_timeout, [this](Measurement row) {
+        add_row(std::move(row));
+      });
+    });
   }
 
   void add_row(Measurement row) {
@@ -158,33 +189,17 @@ class PairedRounds::Process {
     add_row(std::move(lost));
   }
 
-  /// Appends the rows in progress to the side's run. Throws Error{kEnvironment} for a device fault.
-  void store_rows() {
+  /// Appends the rows in progress to the side's run, and keeps what counts. Throws
+  /// Error{kEnvironment} for a device fault.
+  void keep_rows() {
     if (!side_.side.run.empty()) {
       rounds_.store_.append(side_.side.run, rows_);
     }
     std::for_each(rows_.begin(), rows_.end(), require_sound_device);
-  }
-
-  /// Measures one key at once and keeps all rows, also those of a worker that died.
-  std::vector<Measurement> measured(const MeasureRequest& request) {
-    begin_rows(request.key);
-    try {
-      worker().measure(request, rounds_.options_.row_timeout, [this](Measurement row) {
-        add_row(std::move(row));
-      });
-    } catch (const WorkerDied& death) {
-      lose_layer(death);
-    }
-    store_rows();
-    key_.reset();
-    return rows_;
-  }
-
-  void keep_layer() {
-    store_rows();
     const auto row = first_timed(rows_);
-    if (!rows_.empty()) {
+    if (key_->text.starts_with(kControlPrefix)) {
+      control_ = row != rows_.end() ? std::optional(*row) : std::nullopt;
+    } else if (!rows_.empty()) {
       Measurement& kept =
           row != rows_.end() ? rows_[static_cast<std::size_t>(row - rows_.begin())] : rows_.back();
       kept.samples.clear();
@@ -237,8 +252,9 @@ class PairedRounds::Process {
   Side& side_;
   RoundSide& result_;
   std::unique_ptr<WorkerProcess> worker_;
-  std::optional<LayerKey> key_;               // of the layer in progress
+  std::optional<LayerKey> key_;               // of the layer or control in progress
   std::vector<Measurement> rows_;             // of that layer
+  std::optional<Measurement> control_;        // the last one
   Timestamp started_{};                       // when it began
   const PairedWork::Model* model_ = nullptr;  // in progress, else no key is
 };
@@ -270,30 +286,33 @@ PairedRound PairedRounds::measure(const PairedWork& work,
     turn(baseline_next ? candidate : baseline);
     baseline_next = !baseline_next;
   };
-  const auto measure_in_turns = [&](const auto& item) {
-    each([&](Process& process) { process.begin(item); });
+  const auto in_turns = [&](const auto& begin) {
+    each(begin);
     while (baseline.measures() || candidate.measures()) {
       each([](Process& process) { process.take_turn(); });
     }
   };
   const auto measure_all = [&] {
-    each([&](Process& process) {
-      report(process.stack() + ": controls");
-      process.controls();
-    });
+    for (const ControlTime& control : kControlTimes) {
+      in_turns([&](Process& process) {
+        report(process.stack() + ": controls");
+        process.begin_control({control.key});
+      });
+      set_control(control, baseline.control(), candidate.control(), round);
+    }
     for (const LayerKey& key : work.layers) {
       if (stop_.load()) {
         return false;
       }
       report("layers");
-      measure_in_turns(key);
+      in_turns([&](Process& process) { process.begin(key); });
     }
     for (const PairedWork::Model& model : work.models) {
       if (stop_.load()) {
         return false;
       }
       report(model.request.name);
-      measure_in_turns(model);
+      in_turns([&](Process& process) { process.begin(model); });
     }
     return !stop_.load();
   };

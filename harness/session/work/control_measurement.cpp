@@ -2,24 +2,21 @@
 #include "harness/session/work/control_measurement.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace plumb {
 
 std::optional<Controls> measure_controls(
     const std::function<std::vector<Measurement>(const MeasureRequest&)>& measure) {
   Controls controls;
-  const std::pair<const char*, Seconds*> wanted[] = {
-      {kFloorKey, &controls.floor}, {kProductKey, &controls.product}, {kCopyKey, &controls.copy}};
-  for (const auto& [key, time] : wanted) {
+  for (const ControlTime& control : kControlTimes) {
     MeasureRequest request;
-    request.key.text = key;
+    request.key.text = control.key;
     const std::vector<Measurement> rows = measure(request);
     const auto row = first_timed(rows);
     if (row == rows.end()) {
       return std::nullopt;
     }
-    *time = row->summary.median;
+    controls.*control.time = row->summary.median;
   }
   return controls;
 }

@@ -183,6 +183,9 @@ protocol::Measurement to_protocol(const Measurement& row) {
   for (const Seconds sample : row.samples) {
     message.add_samples_seconds(sample.count());
   }
+  for (const Seconds turn : row.turns) {
+    message.add_turns_seconds(turn.count());
+  }
   message.set_repetitions(row.repetitions);
   *message.mutable_summary() = summary_message(row.summary);
   message.set_floor_seconds(row.floor.count());
@@ -232,6 +235,10 @@ Measurement from_protocol(const protocol::Measurement& message) {
   row.samples.reserve(samples);
   for (const double sample : message.samples_seconds()) {
     row.samples.push_back(time_of("samples_seconds", sample));
+  }
+  check_size("turns_seconds", static_cast<std::size_t>(message.turns_seconds_size()), samples);
+  for (const double turn : message.turns_seconds()) {
+    row.turns.push_back(time_of("turns_seconds", turn));
   }
   row.repetitions = bounded("repetitions", std::int64_t{message.repetitions()}, std::int64_t{1});
   row.summary = summary_of(message.summary());

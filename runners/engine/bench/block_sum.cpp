@@ -8,15 +8,7 @@
 
 namespace plumb {
 
-void add_block(const Measurement& block, Measurement& row) {
-  if (!row.samples.empty() && block.disturbance.disturbed && !row.disturbance.disturbed) {
-    return;
-  }
-  if (!row.samples.empty() && !block.disturbance.disturbed && row.disturbance.disturbed) {
-    row.samples.clear();
-    row.readings.clear();
-    row.disturbance = {};
-  }
+void append_block(const Measurement& block, Measurement& row) {
   row.samples.insert(row.samples.end(), block.samples.begin(), block.samples.end());
   row.repetitions = std::max(row.repetitions, block.repetitions);
   row.floor = std::max(row.floor, block.floor);
@@ -30,6 +22,18 @@ void add_block(const Measurement& block, Measurement& row) {
   };
   highest(row.disturbance.steal_ratio, block.disturbance.steal_ratio);
   highest(row.disturbance.pressure_ratio, block.disturbance.pressure_ratio);
+}
+
+void add_block(const Measurement& block, Measurement& row) {
+  if (!row.samples.empty() && block.disturbance.disturbed && !row.disturbance.disturbed) {
+    return;
+  }
+  if (!row.samples.empty() && !block.disturbance.disturbed && row.disturbance.disturbed) {
+    row.samples.clear();
+    row.readings.clear();
+    row.disturbance = {};
+  }
+  append_block(block, row);
 }
 
 }  // namespace plumb

@@ -5,6 +5,9 @@
 
 namespace plumb {
 
+/// Appends one block of samples to those of a row. The summary stays as it is.
+void append_block(const Measurement& block, Measurement& row);
+
 /// Adds one block of samples to those of a row. The first quiet block discards the disturbed blocks
 /// before it, and disturbed blocks after it are ignored. The summary stays as it is.
 void add_block(const Measurement& block, Measurement& row);

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "runners/engine/bench/block_sum.hpp"
 #include "runners/engine/bench/program_region.hpp"
 
 namespace plumb {
@@ -50,27 +49,11 @@ void CandidateTiming::time_in_turns(Candidate& candidate,
                                     const SamplingPlan& plan,
                                     const AwaitTurn& await_turn,
                                     Measurement& row) {
-  SamplingPlan of_turn = plan;
-  of_turn.budget /= static_cast<double>(kTurns);
-  of_turn.samples_at_least = (plan.samples_at_least + kTurns - 1) / kTurns;
   HotRegion region(*candidate.program);
-  for (std::size_t turn = 0; turn < kTurns; ++turn) {
-    await_turn();
-    Measurement block = row;
-    block.samples.clear();
-    block.readings.clear();
-    instruments_.timing.time(region, of_turn, request_.disturbed_attempts, block);
-    if (block.attributes.contains(kDeviceFault) || block.samples.empty()) {
-      row = std::move(block);
-      return;
-    }
-    row.started = row.samples.empty() ? block.started : row.started;
-    add_block(block, row);
-    of_turn.warm_up_at_most = of_turn.warm_up_at_least;  // only the caches, from now on
+  instruments_.timing.time_in_turns(region, plan, kTurns, await_turn, row);
+  if (row.outcome.timed()) {
+    candidate.execution = row.corrected().median;
   }
-  row.summary = summarize(row.samples);
-  row.outcome = stability_of(row.summary);
-  candidate.execution = row.corrected().median;
 }
 
 Bytes CandidateTiming::rotating_bytes(const Candidate& candidate, CacheMode cache) const {

@@ -10,11 +10,13 @@
 
 #include "harness/measure/own_clock.hpp"
 #include "harness/results/host_pace.hpp"
+#include "runners/engine/bench/block_sum.hpp"
 
 namespace plumb {
 namespace {
 
 constexpr int kPatience = 3;
+constexpr std::int64_t kAsItComes = 0;  // attempts: no block is waited for, and none is repeated
 
 Timestamp now() {
   return std::chrono::time_point_cast<std::chrono::microseconds>(std::chrono::system_clock::now());
@@ -84,7 +86,8 @@ void LayerTiming::time(TimedRegion& region,
       stayed_disturbed_ >= kPatience ? 1 : std::max<std::int64_t>(attempts, 1);
   const auto* const own = dynamic_cast<const OwnClock*>(&region);
   const bool by_own_clock = own != nullptr && own->has_clock();
-  const bool paced = pace_ && row.purpose != Purpose::kRace && !by_own_clock;
+  const bool paced =
+      attempts != kAsItComes && pace_ && row.purpose != Purpose::kRace && !by_own_clock;
   std::optional<Reading> pace;
   row.started = now();
   MonitoredBlock seen;
@@ -126,6 +129,40 @@ void LayerTiming::time(TimedRegion& region,
   if (!seen.fault.empty()) {
     row.attributes[kDeviceFault] = seen.fault;
     row.outcome = {Outcome::Kind::kCrashed, seen.fault};
+  }
+}
+
+void LayerTiming::add_turn(TimedRegion& region, const SamplingPlan& plan, Measurement& row) {
+  Measurement block = row;
+  block.samples.clear();
+  block.readings.clear();
+  time(region, plan, kAsItComes, block);
+  if (block.attributes.contains(kDeviceFault)) {
+    row.attributes.insert(*block.attributes.find(kDeviceFault));
+    row.outcome = block.outcome;
+    return;
+  }
+  row.started = row.turns.empty() ? block.started : row.started;
+  row.turns.push_back(block.summary.median);
+  append_block(block, row);
+}
+
+void LayerTiming::time_in_turns(TimedRegion& region,
+                                const SamplingPlan& plan,
+                                std::size_t turns,
+                                const std::function<void()>& await_turn,
+                                Measurement& row) {
+  SamplingPlan of_turn = plan;
+  of_turn.budget /= static_cast<double>(turns);
+  of_turn.samples_at_least = (plan.samples_at_least + turns - 1) / turns;
+  for (std::size_t turn = 0; turn < turns && row.outcome.timed(); ++turn) {
+    await_turn();
+    add_turn(region, of_turn, row);
+    of_turn.warm_up_at_most = of_turn.warm_up_at_least;  // only the caches, from now on
+  }
+  if (row.outcome.timed()) {
+    row.summary = summarize(row.samples);
+    row.outcome = stability_of(row.summary);
   }
 }
 

@@ -50,6 +50,22 @@ class LayerTiming {
   /// What the monitor read becomes the row's readings. With a device's clock the overhead is 0.
   void time(TimedRegion& region, const SamplingPlan& plan, std::int64_t attempts, Measurement& row);
 
+  /// Measures one turn beside another worker, and adds it to the row. It is taken as it comes: a
+  /// turn that waited for a quiet host, or was repeated, would be no neighbour of the other
+  /// worker's.
+  ///
+  /// Fills what time() does but summary and outcome, and the turn's median in `turns`. The outcome
+  /// changes after a fault of the device only.
+  void add_turn(TimedRegion& region, const SamplingPlan& plan, Measurement& row);
+
+  /// Measures `turns` turns with a plan that is divided over them, and awaits each of them. Fills
+  /// what time() does, over all turns.
+  void time_in_turns(TimedRegion& region,
+                     const SamplingPlan& plan,
+                     std::size_t turns,
+                     const std::function<void()>& await_turn,
+                     Measurement& row);
+
   [[nodiscard]] const Clock& clock() const { return clock_; }
   /// Returns the harness overhead, measured at the first call.
   [[nodiscard]] const HarnessOverhead& floor();

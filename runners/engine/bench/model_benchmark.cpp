@@ -183,17 +183,12 @@ bool ModelBenchmark::fit_together() const {
          static_cast<double>(needed.value) <= share * static_cast<double>(available->value);
 }
 
-void ModelBenchmark::take_turn(Mode& mode,
-                               ModelProfile& profile,
-                               std::size_t rounds,
-                               std::size_t parts) {
-  const bool warm = parts > 1 || (request_.in_turns && !mode.of_rounds.empty());
-  const SamplingPlan plan =
-      plan_of_turn(request_.sampling, rounds, parts, samples_in_round(), warm);
+void ModelBenchmark::add_repeatable_block(Mode& mode,
+                                          TimedRegion& region,
+                                          const SamplingPlan& plan) {
   Measurement block = mode.execution.row;
   block.samples.clear();
   block.readings.clear();
-  HotRegion region(*mode.ready.prepared.program);
   timing_.time(region, plan, request_.disturbed_attempts, block);
   if (block.outcome.kind == Outcome::Kind::kSkipped) {
     mode.execution.row.outcome = block.outcome;
@@ -209,6 +204,24 @@ void ModelBenchmark::take_turn(Mode& mode,
     mode.ended = 0;
   }
   add_block(block, mode.execution.row);
+}
+
+void ModelBenchmark::take_turn(Mode& mode,
+                               ModelProfile& profile,
+                               std::size_t rounds,
+                               std::size_t parts) {
+  const bool warm = parts > 1 || (request_.in_turns && !mode.of_rounds.empty());
+  const SamplingPlan plan =
+      plan_of_turn(request_.sampling, rounds, parts, samples_in_round(), warm);
+  HotRegion region(*mode.ready.prepared.program);
+  if (request_.in_turns) {
+    timing_.add_turn(region, plan, mode.execution.row);
+  } else {
+    add_repeatable_block(mode, region, plan);
+  }
+  if (!mode.execution.row.outcome.timed()) {
+    return;
+  }
   // The steps are timed outside the timed block, because a clock read between steps is a cost of
   // its own. They follow at once, because what is predicted from them is compared with that block.
   if (request_.profile) {

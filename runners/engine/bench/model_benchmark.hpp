@@ -52,6 +52,8 @@ class ModelBenchmark {
   void check(const RequestedModel& model, Mode& mode);
   /// Compares a mode's outputs with the first mode's.
   void compare(Mode& mode);
+  /// Times one block of executions of a mode, again on a disturbed host, and adds it to the others.
+  void add_repeatable_block(Mode& mode, TimedRegion& region, const SamplingPlan& plan);
   /// Times one block of executions of a mode, then the next parts of a pass over its steps. A pass
   /// has `parts` parts. The sampling budget is divided over `rounds` rounds of `parts` turns.
   void take_turn(Mode& mode, ModelProfile& profile, std::size_t rounds, std::size_t parts);

@@ -43,7 +43,7 @@ void BackendService::measure(const MeasureRequest& request,
                              const AwaitTurn& await_turn) {
   timing_.know_pace(request.host_pace);
   if (request.key.text.starts_with(kControlPrefix)) {
-    emit(measure_control(request.key, timing_));
+    emit(measure_control(request.key, timing_, request.in_turns ? await_turn : AwaitTurn()));
     return;
   }
   LayerMeasurement({backend_, timing_, flush_, options_.slot_memory}, request, emit, await_turn)

@@ -13,6 +13,7 @@ namespace plumb {
 namespace {
 
 constexpr std::int64_t kAttempts = 3;
+constexpr std::size_t kTurns = 6;
 constexpr std::size_t kExtent = 160;                   // three matrices: 300 KiB
 constexpr std::size_t kCopied = std::size_t{4} << 20;  // words: 32 MiB
 
@@ -66,7 +67,9 @@ std::function<void()> copy() {
 
 }  // namespace
 
-Measurement measure_control(const LayerKey& key, LayerTiming& timing) {
+Measurement measure_control(const LayerKey& key,
+                            LayerTiming& timing,
+                            const std::function<void()>& await_turn) {
   Measurement row;
   row.key = key;
   row.variant = "plumb";
@@ -87,7 +90,11 @@ Measurement measure_control(const LayerKey& key, LayerTiming& timing) {
                           .relative_half_width = 0.0,
                           .samples_at_most = 51};
   FunctionRegion region(std::move(work));
-  timing.time(region, plan, kAttempts, row);
+  if (await_turn) {
+    timing.time_in_turns(region, plan, kTurns, await_turn, row);
+  } else {
+    timing.time(region, plan, kAttempts, row);
+  }
   return row;
 }
 

@@ -54,8 +54,9 @@ struct Gathered {
         !candidate->outcome.timed()) {
       return;
     }
-    staged.pairs.baseline.push_back(baseline->corrected().median.count());
-    staged.pairs.candidate.push_back(candidate->corrected().median.count());
+    const PairTimes times = pair_times(*baseline, *candidate);
+    staged.pairs.baseline.push_back(times.baseline.count());
+    staged.pairs.candidate.push_back(times.candidate.count());
     staged.screening += screening ? 1 : 0;
   }
 };

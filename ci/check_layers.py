@@ -126,10 +126,10 @@ def faults_of_rights(table, edges):
         rights = [each for each in table.get(folder, {}).get("sees", []) if is_within(target, each)]
         used[folder].update(rights)
         if folder in table and not rights:
-            yield f"{folder} has no right to see {target}: {files[0]}" + (f" and {len(files) - 1} more" if files[1:] else "")
+            yield f"{folder} may not include {target}: {files[0]}" + (f" and {len(files) - 1} more" if files[1:] else "")
     for folder, entry in table.items():
         for right in sorted(set(entry["sees"]) - used[folder]):
-            yield f"ci/modules.toml: {folder} sees {right} without an include"
+            yield f"ci/modules.toml: {folder} lists {right} and includes nothing of it"
 
 
 def faults_of_folders(table, texts):
@@ -168,7 +168,7 @@ def faults_of_types(texts):
             defined[f"{namespace}::{name}"].add(path)
     for name, paths in sorted(defined.items()):
         if len(paths) > 1:
-            yield f"{name} is defined in {' and '.join(sorted(paths))}: whatever links both mixes them up"
+            yield f"{name} is defined in {' and '.join(sorted(paths))}: a program that links both mixes them up"
 
 
 def faults_of_links(edges, modules):

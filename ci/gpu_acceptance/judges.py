@@ -40,7 +40,7 @@ def field(document, *path):
 def number(document, *path):
     value = field(document, *path)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise Missing(f"{'.'.join(map(str, path))} is no number: {value!r}")
+        raise Missing(f"{'.'.join(map(str, path))} is not a number: {value!r}")
     return value
 
 
@@ -103,12 +103,12 @@ def judge_rate(what, rate, n, profile):
     figures = {what: rate, "n": n}
     entry = (profile or {}).get("data_sheet", {}).get(what)
     if entry is None:
-        return Judgement("unknown", [f"no data sheet's {what} for this GPU in suites/gpus"], figures)
+        return Judgement("unknown", [f"suites/gpus has no {what} from the data sheet of this GPU"], figures)
     share = rate / number(entry, "figure")
     least = number(entry, "least_share")
     figures["share_of_data_sheet"] = share
     if share > FASTER_THAN_SOLD:
-        return Judgement("failed", [f"{share:.3f} of the data sheet's figure: the clock must be wrong"], figures)
+        return Judgement("failed", [f"{share:.3f} of the data sheet's figure, which is impossible: the clock is wrong"], figures)
     return Judgement(
         "passed" if share >= least else "failed",
         [] if share >= least else [f"{share:.3f} of the data sheet's figure; at least {least} is expected"],
@@ -264,7 +264,7 @@ def judge_counters(document):
     counted = [row for row in rows if "metrics" in row.get("attributes", {})]
     if not counted:
         reasons = sorted({row["attributes"]["metrics_missing"] for row in rows if "metrics_missing" in row.get("attributes", {})})
-        return Judgement("unknown", reasons or ["no row has counters, and none says why"])
+        return Judgement("unknown", reasons or ["no row has counters, and no row has a reason"])
     figures = {}
     for row in counted[:3]:
         readings = {
@@ -299,7 +299,7 @@ def judge_suite(status, bound):
                     and limit["seconds"] > seconds
                 ):
                     wrong.append(f"{name}, {one['mode']}: the bound {limit['seconds']:.4g} s exceeds the execution's {seconds:.4g} s")
-    unsure = {75: ["the run says: try again (75)"], None: ["the run was stopped at its limit"]}.get(
+    unsure = {75: ["the run ended with status 75: try again"], None: ["the run was stopped at its limit"]}.get(
         status, [] if figures else ["no model was executed"]
     )
     return Judgement("failed" if wrong else "unknown" if unsure else "passed", wrong + unsure, figures)

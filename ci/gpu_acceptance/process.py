@@ -129,7 +129,7 @@ class Call:
         try:
             document = json.loads((self.folder / file).read_bytes())
         except (OSError, ValueError) as problem:
-            raise Broken("failed", f"{file} is no JSON document: {str(problem)[:200]}") from None
+            raise Broken("failed", f"{file} is not a JSON document: {str(problem)[:200]}") from None
         if not isinstance(document, dict):
-            raise Broken("failed", f"{file} is no JSON object")
+            raise Broken("failed", f"{file} is not a JSON object")
         return document

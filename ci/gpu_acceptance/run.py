@@ -91,7 +91,7 @@ def steps_of(asked, results, fresh):
     if asked:
         unknown = [name for name in asked if name.partition(":")[0] not in NAMES]
         if unknown:
-            raise SystemExit(f"error: no step '{unknown[0]}': {' '.join(NAMES)}")
+            raise SystemExit(f"error: no step '{unknown[0]}': the steps are {' '.join(NAMES)}")
         wanted = {}
         for name in asked:
             wanted.setdefault(name.partition(":")[0], []).extend(filter(None, [name.partition(":")[2]]))
@@ -124,7 +124,7 @@ def measure(options):
         step = STEPS[NAMES.index(name)]
         left = deadline - time.monotonic()
         if left < step.least:
-            print(f"{name:10} not run: {left:.0f} s are left, it wants {step.least}; call again", flush=True)
+            print(f"{name:10} not run: {left:.0f} s are left, but the step needs {step.least:.0f} s; call again", flush=True)
             continue
         machine.shards = tuple(shards)
         judgement = run_step(step, machine, evidence, environment, left, bool(shards))
@@ -145,9 +145,9 @@ def options_of(words):
     parser.add_argument("file")
     parser.add_argument("out")
     parser.add_argument("step", nargs="*", help="STEP or STEP:SHARD, as contract:products (default: those not done yet)")
-    parser.add_argument("--minutes", type=float, default=9.0, help="of this call (default: %(default)s)")
+    parser.add_argument("--minutes", type=float, default=9.0, help="time limit of this call (default: %(default)s)")
     parser.add_argument("--small", action="store_true", help="small arrays and LeNet: for the test double")
-    parser.add_argument("--work", help="folder that outlives a call (default: in the folder for temporary files)")
+    parser.add_argument("--work", help="folder that is kept between calls (default: in the folder for temporary files)")
     return parser.parse_intermixed_args(words)
 
 
@@ -165,5 +165,5 @@ def main(words, usage):
     try:
         return measure(options)
     except (Stopped, KeyboardInterrupt):
-        print("stopped; what ended before is in OUT", file=sys.stderr)
+        print("stopped; OUT has the results of the steps that ended", file=sys.stderr)
         return 143

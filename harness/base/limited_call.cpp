@@ -30,8 +30,9 @@ class ThreadTimer {
     event.sigev_signo = kSignal;
     event.sigev_value.sival_ptr = this;
     if (::timer_create(CLOCK_THREAD_CPUTIME_ID, &event, &timer_) != 0) {
-      throw Error(Error::Kind::kEnvironment,
-                  "no timer for calls of libraries: " + std::generic_category().message(errno));
+      throw Error(
+          Error::Kind::kEnvironment,
+          "cannot create a timer for library calls: " + std::generic_category().message(errno));
     }
   }
   ~ThreadTimer() { ::timer_delete(timer_); }

@@ -39,17 +39,16 @@ void add_baseline_options(CLI::App& command, BaselineOptions& options) {
                 "something is inconclusive")
       ->needs(baseline);
   command
-      .add_option(
-          "--confirm",
-          options.confirm,
-          "measure what looks regressed again before it is said: auto (with --gate), never, "
-          "or in so many fresh processes")
+      .add_option("--confirm",
+                  options.confirm,
+                  "measure what looks regressed again before it is reported: auto (with --gate), "
+                  "never, or a number of fresh processes")
       ->check([](const std::string& text) -> std::string {
         const bool number = !text.empty() && text.size() <= 3 &&
                             text.find_first_not_of("0123456789") == std::string::npos;
         return text == "auto" || text == "never" || (number && std::stoi(text) >= 3)
                    ? ""
-                   : "'" + text + "' is none of auto, never and a number from 3 on";
+                   : "'" + text + "' is not auto, never or a number from 3 to 999";
       })
       ->capture_default_str()
       ->needs(baseline);

@@ -50,18 +50,18 @@ std::string today() {
 }
 
 [[noreturn]] void refuse_criteria(const std::string& run) {
-  throw Error(
-      Error::Kind::kUser,
-      fmt::format("--criteria judges a stored qualification, and '{}' is none: name the two "
-                  "runs that `plumb qualify` printed, as BASE..CAND",
-                  run));
+  throw Error(Error::Kind::kUser,
+              fmt::format("--criteria judges a stored qualification, and '{}' is not one: name the "
+                          "two runs that `plumb qualify` printed, as BASE..CAND",
+                          run));
 }
 
 void write_report(CommandContext& context, const AnalysisOptions& options) {
   if (options.dashboard) {
     if (!options.output.ends_with(".html")) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("a dashboard is an .html file, and not '{}'", options.output));
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("a dashboard is an .html file, not '{}': name one with -o", options.output));
     }
     const auto store = open_store(context.store_url());
     Dashboard dashboard =
@@ -141,14 +141,14 @@ void add_report(CLI::App& app, CommandContext& context) {
                      options->dashboard,
                      "all runs of the store over time instead of one run (.html)")
           ->excludes("RUN", "--model");
-  command->add_option("--days", options->days, "how far the dashboard goes back")
+  command->add_option("--days", options->days, "how many days the dashboard goes back")
       ->check(CLI::Range(0.0, 36500.0))
       ->needs(dashboard)
       ->capture_default_str();
   command
       ->add_option("--criteria",
                    options->criteria,
-                   "judge a stored qualification again by this file, and say what comes of it")
+                   "judge a stored qualification again by the criteria in this file")
       ->excludes(dashboard);
   command->callback([&context, options] { write_report(context, *options); });
 }

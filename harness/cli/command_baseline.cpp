@@ -66,10 +66,12 @@ RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& option
     times.push_back(run_times_from_json(store.derived(id, kRunTimesRecord).back().payload));
   }
   if (ids.size() < options.runs) {
-    throw Error(Error::Kind::kTryAgain,
-                fmt::format("{} of {} runs were finished: no baseline is set; they are kept",
-                            ids.size(),
-                            options.runs));
+    throw Error(
+        Error::Kind::kTryAgain,
+        fmt::format(
+            "{} of {} runs were finished, so no baseline is set; the store keeps these runs",
+            ids.size(),
+            options.runs));
   }
   return store.find_run(ids[middle_run(times)]);
 }
@@ -77,7 +79,7 @@ RunRecord measure_runs(CommandContext& context, const BaselineSetOptions& option
 void set_baseline(CommandContext& context, const BaselineSetOptions& options) {
   if (options.runs == 0 && options.run.empty()) {
     throw Error(Error::Kind::kUser,
-                "say which run is accepted: RUN, or --runs and a suite or --model to measure");
+                "name the run to accept: RUN, or --runs with a suite or --model to measure");
   }
   const auto store = open_store(context.store_url());
   const RunRecord run =
@@ -89,49 +91,51 @@ void set_baseline(CommandContext& context, const BaselineSetOptions& options) {
                   options.who.empty() ? user_name() : options.who,
                   options.reason,
                   options.partial);
-  say(fmt::format("{} is run {} now", name, run.header.id));
+  say(fmt::format("{} is now run {}", name, run.header.id));
 }
 
 }  // namespace
 
 void add_baseline(CLI::App& app, CommandContext& context) {
   CLI::App* const baseline =
-      app.add_subcommand("baseline", "runs that others are compared with: accept one, list them");
+      app.add_subcommand("baseline", "accept and list the runs that later runs are compared with");
   baseline->require_subcommand(1);
 
   const auto options = std::make_shared<BaselineSetOptions>();
-  CLI::App* const set =
-      baseline->add_subcommand("set", "accept a run as the baseline; who, when and why is kept");
+  CLI::App* const set = baseline->add_subcommand(
+      "set", "accept a run as the baseline; the store keeps who accepted it, when and why");
   set->add_option("RUN",
                   options->run,
                   "a finished run: id, unique prefix, tag or @latest; with --runs a suite, which "
                   "may be left out with --model");
-  CLI::Option* const runs =
-      set->add_option("--runs",
-                      options->runs,
-                      "measure the suite so many times and accept the run in the middle: the "
-                      "others teach the store the noise between runs")
-          ->check(CLI::Range(1, 100));
+  CLI::Option* const runs = set->add_option("--runs",
+                                            options->runs,
+                                            "measure the suite this many times and accept the run "
+                                            "in the middle; the others show the noise between runs")
+                                ->check(CLI::Range(1, 100));
   add_model_choice(*set, options->choice);
   set->get_option("--model")->needs(runs);
-  set->add_option("--stack", options->stack, "to measure on")->needs(runs)->capture_default_str();
+  set->add_option("--stack", options->stack, "library versions to measure with")
+      ->needs(runs)
+      ->capture_default_str();
   set->add_option("--threads", options->threads, "threads of the worker")
       ->check(CLI::Range(1, 4096))
       ->needs(runs)
       ->capture_default_str();
   set->add_option("--name",
                   options->name,
-                  "its tag; default: baseline/SUITE, which `plumb serve` judges runs by");
+                  "its tag; default: baseline/SUITE, which `plumb serve` compares runs with");
   set->add_flag("--partial",
                 options->partial,
-                "accept a run that its budget cut or that was interrupted: what it lacks is not "
-                "compared")
+                "accept a run that ended early, by its budget or an interruption; what it lacks is "
+                "not compared")
       ->excludes(runs);
   set->add_option("--reason", options->reason, "why it is accepted");
-  set->add_option("--who", options->who, "who answers for it; default: the user's name");
+  set->add_option("--who", options->who, "who accepts it; default: the user's name");
   set->callback([&context, options] { set_baseline(context, *options); });
 
-  CLI::App* const list = baseline->add_subcommand("list", "baselines now and before, newest first");
+  CLI::App* const list =
+      baseline->add_subcommand("list", "present and earlier baselines, newest first");
   list->callback([&context] {
     write_baselines(baselines_in(*open_store(context.store_url())),
                     context.json ? OutputMode::kJson : OutputMode::kText,

@@ -42,21 +42,24 @@ void add_bisect(CLI::App& app, CommandContext& context) {
       "bisect", "find the first of several stacks on which a layer is slower, or broken");
   command->add_option("KEY", options->search.key, "a layer key, quoted: 'v1:conv;in=…'")
       ->required();
-  command->add_option("--good", options->search.good, "a stack on which it is as it should be")
+  command->add_option("--good", options->search.good, "a stack on which the layer works well")
       ->required();
-  command->add_option("--bad", options->search.bad, "a stack on which it is worse")->required();
-  command->add_option("--stack",
-                      options->search.stacks,
-                      "a stack that may lie between; may be repeated; default: all of the backend");
+  command
+      ->add_option("--bad", options->search.bad, "a stack on which the layer is slower, or broken")
+      ->required();
+  command->add_option(
+      "--stack",
+      options->search.stacks,
+      "a stack to search between these two; may be repeated; default: all stacks of the backend");
   command
       ->add_option(
-          "--pairs", options->search.pairs, "pairs of restarted processes a stack, at most")
+          "--pairs", options->search.pairs, "pairs of restarted processes for each stack, at most")
       ->check(CLI::Range(kMinDesign, std::size_t{200}))
       ->capture_default_str();
   command
       ->add_option("--control-drift",
                    options->search.drift,
-                   "what a control may differ by within a pair, for the pair to count")
+                   "largest relative difference of a control within a pair that counts")
       ->check(CLI::Range(1e-6, 1000.0))
       ->capture_default_str();
   command->add_option("--threads", options->search.threads, "threads of the workers")

@@ -55,10 +55,12 @@ void add_calibrate(CLI::App& app, CommandContext& context) {
   command->add_option("--pairs", options->study.pairs, "pairs of restarted processes")
       ->check(CLI::Range(kMinCalibrationPairs, std::size_t{500}))
       ->capture_default_str();
-  command->add_option("--budget", options->budget, "no pair begins after this time, such as 30m");
-  command->add_option("--only", options->only, "layers: leave the models end to end out")
+  command->add_option("--budget", options->budget, "no pair starts after this time, such as 30m");
+  command->add_option("--only", options->only, "layers: do not measure models end to end")
       ->check(CLI::IsMember({"layers"}));
-  command->add_option("--comparisons", options->study.plan.comparisons, "pseudo comparisons drawn")
+  command
+      ->add_option(
+          "--comparisons", options->study.plan.comparisons, "number of pseudo comparisons to draw")
       ->check(CLI::Range(100, 100'000))
       ->capture_default_str();
   command->add_option("--threads", options->study.threads, "threads of the workers")

@@ -81,8 +81,8 @@ void add_compare(CLI::App& app, CommandContext& context) {
       "BASE",
       options->baseline,
       "a run: id, unique prefix, tag or @latest; several, one boot each: A,B,C or TAG/*");
-  CLI::Option* const candidate =
-      command->add_option("CAND", options->candidate, "what is compared with it, named likewise");
+  CLI::Option* const candidate = command->add_option(
+      "CAND", options->candidate, "the run to compare with it, named in the same way");
   baseline->needs(candidate);
   command->add_option(
       "--vary",
@@ -99,7 +99,7 @@ void add_compare(CLI::App& app, CommandContext& context) {
   command
       ->add_option("-o,--output",
                    options->outputs,
-                   "a report to write too; may be repeated: " + format_list(comparison_formats()))
+                   "also write this report; may be repeated: " + format_list(comparison_formats()))
       ->each(check_format(comparison_formats()));
   command
       ->add_flag(
@@ -114,17 +114,24 @@ void add_compare(CLI::App& app, CommandContext& context) {
   ComparisonLimits& limits = options->limits;
   const CLI::Range share(1e-6, 0.5);
   const CLI::Range floor(0.0, 10.0);
-  command->add_option("--alpha", limits.alpha, "false alarms of the end-to-end test")
-      ->check(share)
-      ->capture_default_str();
-  command->add_option("--fdr", limits.false_discovery_rate, "false discoveries among the layers")
+  command->add_option("--alpha", limits.alpha, "rate of false alarms of the end-to-end test")
       ->check(share)
       ->capture_default_str();
   command
-      ->add_option("--floor", limits.end_to_end_floor, "relative end-to-end changes below are none")
+      ->add_option(
+          "--fdr", limits.false_discovery_rate, "rate of false discoveries among the layers")
+      ->check(share)
+      ->capture_default_str();
+  command
+      ->add_option("--floor",
+                   limits.end_to_end_floor,
+                   "smaller relative changes end to end count as no change")
       ->check(floor)
       ->capture_default_str();
-  command->add_option("--layer-floor", limits.layer_floor, "relative layer changes below are none")
+  command
+      ->add_option("--layer-floor",
+                   limits.layer_floor,
+                   "smaller relative changes of a layer count as no change")
       ->check(floor)
       ->capture_default_str();
   command->callback([&context, options] {

@@ -150,11 +150,10 @@ std::vector<ChangeRecord> decided(const Store& store,
     }
   }
   if (entries.empty()) {
-    throw Error(
-        Error::Kind::kUser,
-        fmt::format("'{}' names no change: write SERIES@RUN as 'plumb detect' lists them, or "
-                    "@RUN for all of a run",
-                    text));
+    throw Error(Error::Kind::kUser,
+                fmt::format("'{}' does not name a change: write SERIES@RUN as 'plumb detect' lists "
+                            "it, or @RUN for all changes of a run",
+                            text));
   }
   return entries;
 }
@@ -195,7 +194,8 @@ void detect_in_store(CommandContext& context, const DetectOptions& options, Outp
   }
   if (!entries.empty()) {
     if (options.reason.empty()) {
-      throw Error(Error::Kind::kUser, "say why: --reason TEXT; the book keeps it");
+      throw Error(Error::Kind::kUser,
+                  "the decision needs a reason, which is stored with it: add --reason TEXT");
     }
     enter_changes(*store, entries, newest.id);
     book.insert(book.end(), entries.begin(), entries.end());
@@ -226,10 +226,10 @@ void add_detect(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<DetectOptions>();
   CLI::App* const command =
       app.add_subcommand("detect", "change points over the history of each series");
-  CLI::Option* const series =
-      command->add_option("SERIES",
-                          options->query.series,
-                          "ids or their beginnings, or layer keys; default: all of the newest run");
+  CLI::Option* const series = command->add_option(
+      "SERIES",
+      options->query.series,
+      "ids, beginnings of ids, or layer keys; default: all series of the newest run");
   CLI::Option* const input =
       command
           ->add_option(
@@ -239,20 +239,23 @@ void add_detect(CLI::App& app, CommandContext& context) {
           ->excludes(series);
   CLI::Option* const annotated =
       command
-          ->add_option(
-              "--evaluate",
-              options->annotated,
-              "a JSON file with series and the changes that people marked in them, or "
-              "annotations.json of the Turing Change Point Dataset: scores of what is found")
+          ->add_option("--evaluate",
+                       options->annotated,
+                       "score the detector on this JSON file: series with the changes that people "
+                       "marked, or annotations.json of the Turing Change Point Dataset")
           ->excludes(series)
           ->excludes(input);
   command->add_flag("--variance",
                     options->wanted.variance,
-                    "also changes of the deviation; with --gate a rise of it exits 1");
-  command->add_option("--suite", options->query.suite, "of this suite; default: the newest run's")
+                    "also find changes of the deviation; with --gate, a rise exits 1");
+  command
+      ->add_option(
+          "--suite", options->query.suite, "only series of this suite; default: the newest run's")
       ->excludes(input)
       ->excludes(annotated);
-  command->add_option("--stack", options->query.stack, "of this stack; default: the newest run's")
+  command
+      ->add_option(
+          "--stack", options->query.stack, "only series of this stack; default: the newest run's")
       ->excludes(input)
       ->excludes(annotated);
   for (std::size_t i = 0; i < kDecisions.size(); ++i) {
@@ -263,8 +266,9 @@ void add_detect(CLI::App& app, CommandContext& context) {
         ->excludes(input)
         ->excludes(annotated);
   }
-  command->add_option("--reason", options->reason, "why; kept with the decision");
-  command->add_flag("--look-only", options->look_only, "enter nothing new into the store's book");
+  command->add_option(
+      "--reason", options->reason, "reason of the decision, which is stored with it");
+  command->add_flag("--look-only", options->look_only, "do not store newly found changes");
   command
       ->add_flag(
           "--gate", options->gate, "exit 1 for an open slow-down or creep, else 75 for a suspicion")

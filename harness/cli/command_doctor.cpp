@@ -138,13 +138,14 @@ Finding look_at_cores() {
     return {Finding::Verdict::kGood, "", "one CPU", ""};
   }
   const double efficiency = measure_parallel_efficiency(2);
-  Finding finding{Finding::Verdict::kGood,
-                  "",
-                  fmt::format("two threads reach {:.0f} % of twice one", efficiency * 100),
-                  ""};
+  Finding finding{
+      Finding::Verdict::kGood,
+      "",
+      fmt::format("two threads reach {:.0f} % of twice the rate of one", efficiency * 100),
+      ""};
   if (efficiency < 0.8) {
     finding.verdict = Finding::Verdict::kNote;
-    finding.advice = "keep to --threads 1: this machine does not give two threads two cores' worth";
+    finding.advice = "use --threads 1: two threads do not get two full cores on this machine";
   }
   return finding;
 }

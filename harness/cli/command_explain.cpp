@@ -69,7 +69,7 @@ void add_explain(CLI::App& app, CommandContext& context) {
   const auto words = std::make_shared<std::vector<std::string>>();
   CLI::App* const command =
       app.add_subcommand("explain", "what a word that the program prints means");
-  command->add_option("WORD", *words, "such as predicted, library_parallel or mde; none: all");
+  command->add_option("WORD", *words, "such as predicted, library_parallel or mde; default: all");
   command->callback([&context, words] { explain(context, *words); });
 }
 

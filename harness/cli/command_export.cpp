@@ -53,8 +53,8 @@ MetricLabels parse_labels(const std::vector<std::string>& texts) {
     if (equals == std::string::npos || name.empty() || !plain || known ||
         (name.front() >= '0' && name.front() <= '9') || name.starts_with("__")) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("'{}' is no label: write NAME=VALUE, the name of letters, digits and "
-                              "'_', each once, as in job=plumb",
+                  fmt::format("'{}' is not a label: write NAME=VALUE, such as job=plumb; a name "
+                              "has letters, digits and '_', and occurs once",
                               text));
     }
     add_label(labels, name, label_text(text.substr(equals + 1)));
@@ -171,19 +171,24 @@ void add_export(CLI::App& app, CommandContext& context) {
   command->add_flag("--asv", options->asv, "as a folder of results of airspeed velocity; needs -o");
   command->add_flag(
       "--benchmark-action", options->benchmark_action, "as the data.js of github-action-benchmark");
-  command->add_option("--suite",
-                      options->query.suite,
-                      "of --otava, --asv and --benchmark-action; default: that of the newest run");
-  command->add_option("--stack", options->query.stack, "likewise");
   command->add_option(
-      "-o,--output", options->output, "file to write, or --asv's folder; else standard output");
-  command->add_option("--since", options->since_days, "only runs that finished in these last days")
+      "--suite",
+      options->query.suite,
+      "suite for --otava, --asv and --benchmark-action; default: that of the newest run");
+  command->add_option(
+      "--stack", options->query.stack, "stack for the same; default: that of the newest run");
+  command->add_option(
+      "-o,--output", options->output, "file to write, or --asv's folder; default: standard output");
+  command
+      ->add_option(
+          "--since", options->since_days, "only runs that finished within this number of days")
       ->check(CLI::Range(0.0, 36500.0));
   command
-      ->add_option("--step",
-                   options->step_seconds,
-                   "repeat each value every so many seconds while it held, as scraping would have; "
-                   "Prometheus forgets a value after 300 (default: once a run)")
+      ->add_option(
+          "--step",
+          options->step_seconds,
+          "repeat each value at this interval in seconds while it is current, as scraping does, "
+          "because Prometheus forgets a value after 300; default: one value for each run")
       ->check(CLI::Range(1.0, 86400.0 * 365));
   command->add_option(
       "--label",

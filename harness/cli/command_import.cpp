@@ -86,7 +86,7 @@ void report_unused(const ImportOptions& options, std::span<const RunSource> sour
   if (unused.empty()) {
     return;
   }
-  const std::string which = fmt::format("{} of {} names of '{}' are in no file, such as '{}'",
+  const std::string which = fmt::format("{} of {} names in '{}' are not in any file, such as '{}'",
                                         unused.size(),
                                         options.name.keys.size(),
                                         options.keys,
@@ -153,8 +153,9 @@ std::vector<RunRecord> store_runs(const CommandContext& context,
     records.push_back(store->find_run(run.header.id));
   }
   if (records.empty()) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("these results are run {} already; nothing was imported", there));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("the store already has these results as run {}; nothing was imported", there));
   }
   if (records.size() < runs.size()) {
     spdlog::info(
@@ -180,8 +181,8 @@ void import_results(const CommandContext& context, ImportOptions options) {
   const std::vector<RunSource> sources = read_result_files(options.results, bytes_of);
   if (options.name.started && sources.size() > 1) {
     throw Error(Error::Kind::kUser,
-                fmt::format("the files have {} runs, and --at says when one was measured: leave it "
-                            "out; nothing was imported",
+                fmt::format("the files have {} runs, but --at gives the time of one: leave it out; "
+                            "nothing was imported",
                             sources.size()));
   }
   report_unused(options, sources);
@@ -223,20 +224,23 @@ void add_import(CLI::App& app, CommandContext& context) {
                    "results; several files of google-benchmark or nvbench are processes of one run")
       ->required();
   command
-      ->add_option(
-          "--name", options->name.suite, "the suite that these benchmarks are, such as mylib")
+      ->add_option("--name",
+                   options->name.suite,
+                   "name of the suite that these benchmarks form, such as mylib")
       ->required();
-  command->add_option(
-      "--version", options->name.version, "of what was measured, such as a commit: kept as a fact");
-  command->add_option(
-      "--system", options->name.system, "the machine, where host names change from run to run");
+  command->add_option("--version",
+                      options->name.version,
+                      "version of what was measured, such as a commit; stored as a fact");
+  command->add_option("--system",
+                      options->name.system,
+                      "name of the machine; needed where host names change from run to run");
   command->add_option(
       "--at",
       options->at,
       "when it was measured (RFC 3339, UTC); default: what the file says, else now");
   command
       ->add_option(
-          "--unit", options->results.unit, "of the values of otava, which its files do not say")
+          "--unit", options->results.unit, "unit of otava's values, which its files do not contain")
       ->check(CLI::IsMember({"ns", "us", "ms", "s"}));
   command->add_option(
       "--metric",
@@ -254,8 +258,8 @@ void add_import(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--model",
                    options->models,
-                   "a model whose bounds are computed likewise, a built-in name or an .onnx file; "
-                   "may be repeated")
+                   "a model whose bounds are computed in the same way: a built-in name or an .onnx "
+                   "file; may be repeated")
       ->needs(keys);
   command->callback([&context, options] { import_results(context, *options); });
 }

@@ -54,12 +54,13 @@ void check_variant(const LayerOptions& options, const std::vector<Variant>& know
   }
   const bool there = std::find(names.begin(), names.end(), options.variant) != names.end();
   if (!names.empty() && !there) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("'--variant {}': the stack '{}' has no such variant of this key; there "
-                            "are: {}",
-                            options.variant,
-                            options.stack,
-                            fmt::join(names, ", ")));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format(
+            "'--variant {}': the stack '{}' has no such variant of this key; its variants are: {}",
+            options.variant,
+            options.stack,
+            fmt::join(names, ", ")));
   }
 }
 
@@ -67,7 +68,7 @@ void measure_layer(CommandContext& context, const LayerOptions& options) {
   const std::optional<CacheMode> cache = parse_cache_mode(options.cache);
   if (!cache) {
     throw Error(Error::Kind::kUser,
-                "'--cache " + options.cache + "' is none of none, weights, all");
+                "'--cache " + options.cache + "' is not a cache mode: use none, weights or all");
   }
   if (!options.emit.empty()) {
     if (*cache != CacheMode::kNone) {
@@ -145,16 +146,18 @@ void add_layer(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   layer->add_option("--timeout", options->timeout, "how long the worker may be silent")
       ->capture_default_str();
-  layer->add_option("--variant", options->variant, "measure this one only, as a table names it");
+  layer->add_option(
+      "--variant", options->variant, "measure only this variant, named as in a table");
   layer->add_option("--emit",
                     options->emit,
                     "write a standalone program that does the same with the library alone (the "
                     "library's choice and the fastest, or --variant) into this folder");
   layer->add_flag("--metrics",
                   options->metrics,
-                  "execute the variants once more and read the GPU's counters: those that say "
-                  "how busy it is, or --metrics=NAME,… as CUPTI calls them");
-  layer->add_flag("--force", options->force, "--emit: into a folder that is not empty, too");
+                  "execute the variants once more and read the GPU's counters: a default set that "
+                  "shows how busy the GPU is, or --metrics=NAME,… with CUPTI's names");
+  layer->add_flag(
+      "--force", options->force, "with --emit: also write into a folder that is not empty");
   layer->callback([&context, options] { measure_layer(context, *options); });
 }
 

@@ -87,9 +87,9 @@ std::vector<PreviewedLayer> layers_of(const ModelSource& models,
     }
   }
   if (layers.empty()) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("there is no layer to ask for in suite '{}'; see plumb suite show",
-                            suite.name));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("suite '{}' has no layer to preview: see plumb suite show", suite.name));
   }
   return layers;
 }
@@ -108,7 +108,7 @@ Environment ask_all(const std::string& stack,
   const Seconds elapsed_before = progress.elapsed;
   for (PreviewedLayer& layer : layers) {
     if (context.stop) {
-      throw Error(Error::Kind::kTryAgain, "stopped before all layers were asked for");
+      throw Error(Error::Kind::kTryAgain, "stopped before the preview of all layers was complete");
     }
     layer.*answer = inquiry.ask({layer.key, gpu.properties});
     ++progress.done;
@@ -165,17 +165,19 @@ void add_preview(CLI::App& app, CommandContext& context) {
   CLI::App* const command = app.add_subcommand(
       "preview", "what a cuDNN upgrade will change on a described GPU, without the GPU");
   command->add_option("SUITE", options->suite, "a path or an installed name")->required();
-  command->add_option("--from", options->from, "the stack there is")->required();
+  command->add_option("--from", options->from, "the present stack")->required();
   command->add_option("--to", options->to, "the stack of the upgrade")->required();
   command
       ->add_option("--gpu", options->gpu, "A100, B200, H100, H200, L40S, T4, or a profile's file")
       ->required();
-  command->add_option("--dtype", options->dtype, "in place of the suite's types")
+  command
+      ->add_option("--dtype", options->dtype, "element type to use in place of the suite's types")
       ->check(CLI::IsMember({"f32", "tf32", "f16", "bf16"}));
   command->add_option("--model", options->models, "only this model of the suite; may be repeated");
-  command->add_option("-o,--output", options->output, "write into a file: JSON where it is .json");
-  command->add_flag(
-      "--gate", options->gate, "exit with 1 where support is lost or numerical notes change");
+  command->add_option("-o,--output",
+                      options->output,
+                      "write into this file: as JSON if its name ends in .json, else as text");
+  command->add_flag("--gate", options->gate, "exit 1 if support is lost or numerical notes change");
   command->callback([&context, options] { preview(context, *options); });
 }
 

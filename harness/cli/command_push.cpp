@@ -35,8 +35,8 @@ SuiteMetrics state_after(const Archive& archive, const std::string& name, std::s
   const RunRecord run = store.find_run(name);
   if (run.state != RunState::kFinished) {
     throw Error(Error::Kind::kUser,
-                fmt::format("run {} is not finished, so there is nothing to push: go on with plumb "
-                            "run --resume",
+                fmt::format("run {} is not finished, so there is nothing to push: continue it with "
+                            "plumb run --resume",
                             run.header.id));
   }
   if (is_side_of_pairs(run.header)) {
@@ -77,7 +77,7 @@ GroupingKey grouping_of(const PushOptions& options, const RunSeries& series) {
     const std::string name = text.substr(0, equals);
     if (equals == std::string::npos || !is_label_name(name)) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("'{}' is no grouping label: write --grouping NAME=VALUE", text));
+                  fmt::format("'{}' is not a grouping label: write --grouping NAME=VALUE", text));
     }
     key.emplace_back(name, text.substr(equals + 1));
   }
@@ -86,8 +86,9 @@ GroupingKey grouping_of(const PushOptions& options, const RunSeries& series) {
 
 void push(const CommandContext& context, const PushOptions& options) {
   if (options.gateway.empty() && options.text_file.empty()) {
-    throw Error(Error::Kind::kUser,
-                "say where to: plumb push --gateway http://HOST:9091, or --textfile FILE.prom");
+    throw Error(
+        Error::Kind::kUser,
+        "name a destination: plumb push --gateway http://HOST:9091, or --textfile FILE.prom");
   }
   const auto store = open_store(context.store_url());
   const SuiteMetrics suite = state_after({*store, context.models}, options.run, options.layers);
@@ -107,7 +108,7 @@ void push(const CommandContext& context, const PushOptions& options) {
 void add_push(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<PushOptions>();
   CLI::App* const command = app.add_subcommand(
-      "push", "hand a run's metrics to a Pushgateway or node_exporter: for jobs that end");
+      "push", "send a run's metrics to a Pushgateway or node_exporter, for jobs that end");
   command->add_option("RUN", options->run, "a run: id, unique prefix, tag or @latest")
       ->capture_default_str();
   command->add_option("--gateway",

@@ -124,15 +124,15 @@ void add_qualify(CLI::App& app, CommandContext& context) {
   command->add_option(
       "--criteria",
       options->criteria,
-      "a TOML file with what the upgrade must keep to (docs/guides/qualify-an-upgrade.md)");
+      "a TOML file with the criteria for the upgrade (docs/guides/qualify-an-upgrade.md)");
   command
       ->add_option("--pairs",
                    options->upgrade.pairs,
-                   "pairs of restarted processes, at most: fewer where all is decided")
+                   "pairs of restarted processes, at most; fewer if everything is decided earlier")
       ->check(CLI::Range(kMinDesign, std::size_t{200}))
       ->capture_default_str();
-  command->add_option("--budget", options->budget, "no pair begins after this time, such as 30m");
-  command->add_option("--only", options->only, "layers: leave the models end to end out")
+  command->add_option("--budget", options->budget, "no pair starts after this time, such as 30m");
+  command->add_option("--only", options->only, "layers: do not measure models end to end")
       ->check(CLI::IsMember({"layers"}));
   add_label_option(*command, options->labels);
   command->add_option("--threads", options->upgrade.threads, "threads of the workers")

@@ -43,7 +43,7 @@ void add_regret(CLI::App& app, CommandContext& context) {
   command
       ->add_option("-o,--output",
                    options->outputs,
-                   "a report to write too; may be repeated: " + format_list(regret_formats()))
+                   "also write this report; may be repeated: " + format_list(regret_formats()))
       ->each(check_format(regret_formats()));
   command->callback([&context, options] { report_regret(context, *options); });
 }

@@ -99,14 +99,15 @@ void measure(CommandContext& context, RunOptions options) {
   }
   compare_with_baseline(context, baseline, *store, reports);
   if (cut) {
-    spdlog::warn("the budget cut the run: what it lacks is not measured; --resume goes on");
+    spdlog::warn("the budget ended the run before everything was measured: --resume continues it");
     if (context.exit_status == 0) {
       context.exit_status = static_cast<int>(Error::Kind::kTryAgain);
     }
   }
   if (context.exit_status == 0 && models.size() < wanted) {
-    spdlog::error(
-        "{} of {} models could not be read, as said above", wanted - models.size(), wanted);
+    spdlog::error("{} of {} models could not be read: see the messages above",
+                  wanted - models.size(),
+                  wanted);
     context.exit_status = static_cast<int>(Error::Kind::kUser);
   }
 }
@@ -123,18 +124,18 @@ void add_run(CLI::App& app, CommandContext& context) {
                   "library versions to run with; may be repeated; default: 'default'");
   run->add_option("--reuse",
                   options->reuse,
-                  "never, always or max_age:7d: when earlier rows may stand for new ones");
+                  "when to reuse earlier rows instead of measuring: never, always or max_age:7d");
   run->add_option(
       "--budget", options->budget, "time to spend, such as 10m: the heaviest layers come first");
   run->add_flag("--resume",
                 options->resume,
-                "go on with the newest unfinished run of this suite, if there is one");
+                "continue the newest unfinished run of this suite, if there is one");
   add_label_option(*run, options->labels);
   run->add_option("--shard", options->shard, "I/N: this machine's part of the layers");
   run->add_option("--layer",
                   options->layers,
-                  "only layers whose name, operator or key matches, such as 'Conv*'; models are "
-                  "not executed end to end; may be repeated")
+                  "only layers whose name, operator or key matches, such as 'Conv*', and no models "
+                  "end to end; may be repeated")
       ->allow_extra_args(false);
   run->add_option("--exclude",
                   options->excluded,
@@ -154,8 +155,8 @@ void add_run(CLI::App& app, CommandContext& context) {
       ->capture_default_str();
   run->add_option("--processes",
                   options->processes,
-                  "restarted processes that measure what decides: each layer's fastest variant and "
-                  "the library's choice, and each model")
+                  "restarted processes that measure each layer's fastest variant and library's "
+                  "choice, and each model")
       ->check(CLI::Range(1, 100))
       ->capture_default_str();
   run->add_option("--row-timeout", options->row_timeout, "how long a worker may be silent")

@@ -18,8 +18,8 @@ void add_runs(CLI::App& app, CommandContext& context) {
   command
       ->add_option("--label",
                    *labels,
-                   "only runs with this label, NAME=VALUE; the value may be its beginning, such as "
-                   "commit=4f2a; may be repeated")
+                   "only runs with this label, NAME=VALUE, where the beginning of the value is "
+                   "enough, such as commit=4f2a; may be repeated")
       ->allow_extra_args(false);
   command->callback([&context, labels] {
     const RunLabels wanted = parse_labels(*labels);

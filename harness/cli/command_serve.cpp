@@ -55,7 +55,7 @@ void serve(const CommandContext& context, const ServeOptions& options) {
     } else if (std::optional<RequestTarget> target = parse_request_target(request.target)) {
       pages->answer(std::move(*target), respond);
     } else {
-      respond(text_reply(400, "this is no address\n"));
+      respond(text_reply(400, "the address is not valid\n"));
     }
   });
   // Declared after the server and destroyed before it: no page is made for a server that is gone.
@@ -77,15 +77,16 @@ void serve(const CommandContext& context, const ServeOptions& options) {
 void add_serve(CLI::App& app, CommandContext& context) {
   const auto options = std::make_shared<ServeOptions>();
   CLI::App* const command = app.add_subcommand(
-      "serve", "serve the newest results: Prometheus metrics, and pages to look at");
+      "serve", "serve the newest results: Prometheus metrics, and pages for a browser");
   command->add_option("--listen", options->listen, "HOST:PORT; port 0: any that is free")
       ->capture_default_str();
-  command->add_option("--refresh", options->refresh_seconds, "seconds between looks at the store")
+  command
+      ->add_option("--refresh", options->refresh_seconds, "seconds between readings of the store")
       ->check(CLI::Range(0.05, 3600.0))
       ->capture_default_str();
   command
       ->add_option(
-          "--max-age", options->max_age_days, "days after which runs are left out; 0: none")
+          "--max-age", options->max_age_days, "days after which runs are left out; 0: never")
       ->check(CLI::Range(0.0, 36500.0))
       ->capture_default_str();
   command->add_option("--layers", options->layers, "slowest layers of each model")

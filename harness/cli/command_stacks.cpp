@@ -71,7 +71,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
   CLI::App* const stacks = app.add_subcommand("stacks", "library versions side by side");
   stacks->require_subcommand(1);
 
-  stacks->add_subcommand("list", "the stacks there are, and what their files name")
+  stacks->add_subcommand("list", "list the stacks, and what their files name")
       ->callback([&context] {
         write_stacks(list_stacks(stacks_folder()),
                      context.json ? OutputMode::kJson : OutputMode::kText,
@@ -79,7 +79,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
       });
 
   CLI::App* const probing = stacks->add_subcommand(
-      "probe", "start a worker with a stack and say which libraries it really mapped");
+      "probe", "start a worker with a stack and show which libraries it really mapped");
   const auto names = std::make_shared<std::vector<std::string>>();
   probing->add_option("STACK", *names, "stacks to probe; default: all");
   probing->callback([&context, names] {
@@ -128,7 +128,7 @@ void add_stacks(CLI::App& app, CommandContext& context) {
   fetching->add_option("PACKAGE==VERSION", request->packages, "such as onednn-cpu-gomp==2023.2.0")
       ->required();
   fetching->add_option(
-      "--name", request->name, "of the stack; default: the first package and version");
+      "--name", request->name, "name of the stack; default: the first package and version");
   fetching->add_option("--debian",
                        request->debian_release,
                        "take packages of this release, such as trixie, with their C library");

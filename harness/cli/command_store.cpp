@@ -137,17 +137,17 @@ void collect_garbage(CommandContext& context, const std::string& older_than) {
   const Bytes after = size_of(file);
   const std::size_t left = store->runs().size();
   say(context,
-      fmt::format("removed {} run{} older than {}; {} stay{} (newer, tagged, baselines, and what "
-                  "they need); dropped samples or races of {} more rows; the file went from {} to "
-                  "{}",
-                  collected.runs,
-                  collected.runs == 1 ? "" : "s",
-                  older_than,
-                  left,
-                  left == 1 ? "s" : "",
-                  collected.rows,
-                  bytes_text(before),
-                  bytes_text(after)),
+      fmt::format(
+          "removed {} run{} older than {}; {} stay{} (newer, tagged, baselines, and what they "
+          "need). Samples or races of {} more rows were dropped. The file went from {} to {}",
+          collected.runs,
+          collected.runs == 1 ? "" : "s",
+          older_than,
+          left,
+          left == 1 ? "s" : "",
+          collected.rows,
+          bytes_text(before),
+          bytes_text(after)),
       {{"removed_runs", collected.runs},
        {"runs", left},
        {"rows", collected.rows},
@@ -158,7 +158,7 @@ void collect_garbage(CommandContext& context, const std::string& older_than) {
 }  // namespace
 
 void add_store(CLI::App& app, CommandContext& context) {
-  CLI::App* const store = app.add_subcommand("store", "look after the result store");
+  CLI::App* const store = app.add_subcommand("store", "check, move and shrink the result store");
   store->require_subcommand(1);
   store->add_subcommand("migrate", "bring the store to this program's schema")
       ->callback([&context] {
@@ -175,13 +175,13 @@ void add_store(CLI::App& app, CommandContext& context) {
   const auto names = std::make_shared<std::vector<std::string>>();
   const auto out = std::make_shared<std::string>();
   CLI::App* const exporting = store->add_subcommand("export", "write runs as JSON lines");
-  exporting->add_option("RUN", *names, "runs; none: all");
+  exporting->add_option("RUN", *names, "runs to export; default: all");
   exporting->add_option("-o,--output", *out, "file; default stdout");
   exporting->callback([&context, names, out] { export_runs(context, *names, *out); });
 
   const auto in = std::make_shared<std::string>();
-  CLI::App* const importing =
-      store->add_subcommand("import", "read what export wrote; runs that are there are skipped");
+  CLI::App* const importing = store->add_subcommand(
+      "import", "read what export wrote; runs that are in the store are skipped");
   importing->add_option("FILE", *in, "JSON lines")->required();
   importing->callback([&context, in] { import_runs(context, *in); });
 

@@ -11,7 +11,7 @@
 namespace plumb {
 
 void add_suite(CLI::App& app, CommandContext& context) {
-  CLI::App* const suite = app.add_subcommand("suite", "look at suites");
+  CLI::App* const suite = app.add_subcommand("suite", "show suites");
   suite->require_subcommand(1);
   const auto choice = std::make_shared<SuiteChoice>();
   CLI::App* const show =

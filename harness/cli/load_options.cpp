@@ -55,7 +55,7 @@ void check_submitter(const LoadOptions& options) {
   }
   if (!submitter.empty() && folder_name(submitter) != submitter) {
     throw Error(Error::Kind::kUser,
-                fmt::format("'{}' names no folder of a submission: take letters, digits, '-', '.' "
+                fmt::format("'{}' cannot name a submission's folder: use letters, digits, '-', '.' "
                             "and '_' for --mlperf-submitter",
                             submitter));
   }
@@ -107,12 +107,12 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
       ->group("Scenarios");
   run.add_option("--duration",
                  options.duration,
-                 "run each scenario for so long, whatever the count, such as 30s; default: "
+                 "run each scenario for this time, whatever the count, such as 30s; default: "
                  "MLPerf's 10 minutes and counts")
       ->group("Scenarios");
   run.add_option("--latency-limit",
                  options.latency_limit,
-                 "what server must keep at its percentile, such as 15ms")
+                 "latency limit of server at its percentile, such as 15ms")
       ->group("Scenarios");
   run.add_option("--target-rate",
                  options.target_rate,
@@ -121,7 +121,7 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
       ->group("Scenarios");
   run.add_option("--max-batch",
                  options.maximum_batch,
-                 "samples executed together, at most; default 1, of multi_stream 8")
+                 "samples executed together, at most; default: 1, for multi_stream 8")
       ->check(CLI::Range(1, 1 << 20))
       ->group("Scenarios");
   run.add_option("--batch-timeout",
@@ -131,7 +131,7 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
       ->group("Scenarios");
   run.add_option("--lanes",
                  options.lanes,
-                 "batches executed at a time, which share the --threads threads; default 1")
+                 "batches executed at the same time, which share the --threads threads; default: 1")
       ->check(CLI::Range(1, 1024))
       ->group("Scenarios");
   run.add_option("--performance-sample-count",
@@ -151,13 +151,12 @@ void add_load_options(CLI::App& run, LoadOptions& options) {
       ->group("Scenarios");
   run.add_option("--mlperf-submitter",
                  options.mlperf_submitter,
-                 "whose submission it is, as a folder's name")
+                 "name of the submitter, which names a folder")
       ->group("Scenarios");
-  run.add_flag(
-         "--accuracy",
-         options.accuracy,
-         "ask every sample of the data set once, behind each scenario, compare the answer with "
-         "the sample's answer alone, and write MLPerf's accuracy log")
+  run.add_flag("--accuracy",
+               options.accuracy,
+               "after each scenario, execute every sample of the data set once, compare each "
+               "answer with the sample's answer alone, and write MLPerf's accuracy log")
       ->group("Scenarios");
 }
 

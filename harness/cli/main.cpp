@@ -41,8 +41,8 @@ constexpr std::chrono::seconds kCallLimit{20};
 
 int run(int argc, char** argv, StandardOutput& output) {
   CLI::App app(
-      "Plumbline hangs a lower bound beside every deep-learning model, and shows how far a library "
-      "is from it.",
+      "Plumbline computes a lower bound on the latency of each deep-learning model, and shows how "
+      "far a library is from it.",
       "plumb");
   app.require_subcommand(1);
   app.set_version_flag("--version", fmt::format("plumb {} ({})", kPlumbVersion, kPlumbCommit));

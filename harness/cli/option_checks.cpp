@@ -15,7 +15,7 @@ namespace plumb {
 namespace {
 
 constexpr const char* kEmpty =
-    "an empty value: give it one, or leave it out (is a variable not set?)";
+    "the value is empty: give one, or leave the option out (is a variable not set?)";
 
 std::vector<CLI::App*> commands_of(CLI::App& command) {
   std::vector<CLI::App*> all{&command};

@@ -46,7 +46,7 @@ std::string api_log(const ReproducerRequest& request,
 void prepare_reproducer_folder(const std::filesystem::path& folder, bool overwrite) {
   std::error_code error;
   if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error)) {
-    throw Error(Error::Kind::kUser, fmt::format("'{}' is no folder", folder.string()));
+    throw Error(Error::Kind::kUser, fmt::format("'{}' is not a folder", folder.string()));
   }
   std::filesystem::create_directories(folder, error);
   if (error) {

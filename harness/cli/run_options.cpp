@@ -92,11 +92,12 @@ std::string name_of(const std::vector<SuiteSpec::ModelEntry>& models) {
 SuiteChoice with_model_file(SuiteChoice choice) {
   if (fs::path(choice.suite).extension() == ".onnx") {
     if (!choice.models.empty()) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("'{0}' is a model and has no model '{1}': write --model {0} to "
-                              "measure both",
-                              choice.suite,
-                              choice.models.front()));
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format(
+              "'{0}' is a model, not a suite with a model '{1}': write --model {0} to measure both",
+              choice.suite,
+              choice.models.front()));
     }
     choice.models = {std::exchange(choice.suite, "")};
   }
@@ -159,7 +160,7 @@ void add_model_choice(CLI::App& command, SuiteChoice& choice) {
           .add_option("--batch",
                       choice.batches,
                       "batches of the models of --model, without a suite, such as 1,8 or 1..64; "
-                      "default: what a file fixes, and 1 where it is open, which is said")
+                      "default: the batch that a file fixes, else 1")
           ->allow_extra_args(false);
   command
       .add_option("--rebatch",
@@ -214,7 +215,7 @@ ResolvedSuite chosen_suite(const ModelSource& models, const SuiteChoice& written
   if (choice.suite.empty()) {
     if (choice.models.empty()) {
       throw Error(Error::Kind::kUser,
-                  "say what to measure: a suite, such as suites/quick.toml, or --model and a "
+                  "name what to measure: a suite, such as suites/quick.toml, or --model with a "
                   "built-in name or an .onnx file");
     }
     return resolve_suite(models, suite_of_models(choice));
@@ -259,8 +260,9 @@ ResolvedSuite requested_suite(const ModelSource& models, const RunOptions& optio
   if (!options.cache.empty()) {
     const std::optional<CacheMode> cache = parse_cache_mode(options.cache);
     if (!cache) {
-      throw Error(Error::Kind::kUser,
-                  fmt::format("'--cache {}' is none of none, weights, all", options.cache));
+      throw Error(
+          Error::Kind::kUser,
+          fmt::format("'--cache {}' is not a cache mode: use none, weights or all", options.cache));
     }
     suite.caches = {*cache};
   }
@@ -272,8 +274,8 @@ void add_label_option(CLI::App& command, std::vector<std::string>& labels) {
   command
       .add_option("--label",
                   labels,
-                  "NAME=VALUE names what is measured, such as commit=4f2a9c0; may be repeated; "
-                  "commit, branch and pr come from the CI job's variables; NAME= leaves one out")
+                  "NAME=VALUE names what is measured, such as commit=4f2a9c0; may be repeated. The "
+                  "CI job's variables give commit, branch and pr; NAME= leaves one out")
       ->allow_extra_args(false);
 }
 

@@ -71,7 +71,7 @@ class BenchmarkColumns {
  public:
   BenchmarkColumns(const std::vector<std::string>& names, const Json& values) {
     if (!values.is_array() || values.size() > names.size()) {
-      refuse("its columns are not an array as long as 'result_columns' at most");
+      refuse("its columns are not an array of at most the length of 'result_columns'");
     }
     for (std::size_t i = 0; i < values.size(); ++i) {
       columns_[names[i]] = &values[i];
@@ -113,7 +113,7 @@ std::vector<std::string> combinations_of(const Json& parameters) {
     for (const std::string& before : combinations) {
       for (const Json& value : values) {
         if (!value.is_string() || longer.size() == kMaxImportedBenchmarks) {
-          refuse(fmt::format("its parameters are not texts, of at most {} combinations",
+          refuse(fmt::format("its parameters are not texts, or have more than {} combinations",
                              kMaxImportedBenchmarks));
         }
         longer.push_back(before + (before.empty() ? "" : ", ") + value.get<std::string>());
@@ -243,8 +243,9 @@ ImportedResults read_asv(std::string_view text) {
     }
   }
   if (results.benchmarks.empty()) {
-    refuse(fmt::format("none of {} values is a time: benchmarks of time are named time_…",
-                       results.left_out));
+    refuse(
+        fmt::format("none of {} values is a time: names of asv's time benchmarks begin with time_",
+                    results.left_out));
   }
   return results;
 }

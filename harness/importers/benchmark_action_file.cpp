@@ -76,7 +76,7 @@ void add_bench(const JsonObject& bench, const std::string& prefix, Commit& commi
   }
   std::vector<Seconds>& samples = benchmarks[place->second].samples;
   if (samples.size() == kMaxStoredSamples) {
-    refuse(fmt::format("'{}' comes more than {} times", name, kMaxStoredSamples));
+    refuse(fmt::format("'{}' occurs more than {} times", name, kMaxStoredSamples));
   }
   samples.push_back(time);
 }

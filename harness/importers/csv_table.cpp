@@ -40,7 +40,7 @@ class CsvReader {
       row.cells.push_back(text_.substr(at_).starts_with('"') ? quoted() : plain());
     } while (taken(delimiter_));
     if (at_ < text_.size() && text_[at_] != '\n' && text_[at_] != '\r') {
-      refuse(fmt::format("line {}: text behind a closing quote", line_));
+      refuse(fmt::format("line {}: text after a closing quote", line_));
     }
     return row;
   }
@@ -69,7 +69,7 @@ class CsvReader {
     ++at_;
     while (true) {
       if (at_ >= text_.size()) {
-        refuse(fmt::format("line {}: a quote without its end", first));
+        refuse(fmt::format("line {}: a quote is not closed", first));
       }
       if (text_[at_] == '"') {
         ++at_;
@@ -102,7 +102,7 @@ CsvTable parse_csv(std::string_view text) {
   }
   while (auto row = reader.next()) {
     if (row->cells.size() != table.names.size()) {
-      refuse(fmt::format("line {}: {} cells under {} names: the file is not whole",
+      refuse(fmt::format("line {}: {} cells for {} column names: the file is not complete",
                          row->line,
                          row->cells.size(),
                          table.names.size()));
@@ -115,7 +115,7 @@ CsvTable parse_csv(std::string_view text) {
     table.rows.push_back(*std::move(row));
   }
   if (table.rows.empty()) {
-    refuse("not CSV: a line of names and a line of values are the least");
+    refuse("not CSV: at least a line of names and a line of values are needed");
   }
   return table;
 }

@@ -184,7 +184,8 @@ class Reader {
     if (!known.seen.insert(index).second) {
       throw Error(
           Error::Kind::kUser,
-          fmt::format("repetition {} of '{}' comes twice: give each its own name", index, name));
+          fmt::format(
+              "repetition {} of '{}' occurs twice: give each benchmark its own name", index, name));
     }
     if (read_failure(entry, benchmark)) {
       return;
@@ -217,7 +218,7 @@ class Reader {
     } else if (!entry.seen.empty() &&
                entry.seen.size() != static_cast<std::size_t>(entry.expected)) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("'{}' has {} of its {} repetitions: the file is not whole",
+                  fmt::format("'{}' has {} of its {} repetitions: the file is not complete",
                               benchmark.name,
                               entry.seen.size(),
                               entry.expected));

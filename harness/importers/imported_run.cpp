@@ -30,7 +30,7 @@ void check_suite_name(const std::string& name) {
     return std::isalnum(c) != 0 || c == '.' || c == '_' || c == '-';
   });
   if (name.empty() || name.size() > kMaxSuiteName || !plain) {
-    refuse(fmt::format("'{}' cannot name a suite: 1 to {} letters, digits, '.', '_', '-'",
+    refuse(fmt::format("'{}' cannot name a suite: use 1 to {} letters, digits, '.', '_', '-'",
                        name.substr(0, kMaxSuiteName),
                        kMaxSuiteName));
   }
@@ -152,9 +152,11 @@ ImportedRun make_imported_run(const ImportedName& name,
   }
   for (std::size_t i = 0; i < processes.size(); ++i) {
     if (processes[i].identity != first.identity) {
-      refuse(fmt::format("'{}' and '{}' were measured on unlike machines: one run has one machine",
-                         files.front(),
-                         files[i]));
+      refuse(
+          fmt::format("'{}' and '{}' were measured on different machines, but a run has one "
+                      "machine: import them separately",
+                      files.front(),
+                      files[i]));
     }
     const Timestamp started = processes[i].started.value_or(header.started);
     for (const ImportedBenchmark& benchmark : processes[i].benchmarks) {

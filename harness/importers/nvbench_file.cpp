@@ -206,7 +206,7 @@ ImportedResults read_nvbench(std::string_view text, const ReadSampleFile& read_f
           ImportedBenchmark& out = results.benchmarks.emplace_back();
           read_state(state, name, read_file, out);
           if (!names.insert(out.name).second) {
-            refuse(fmt::format("'{}' comes twice", out.name));
+            refuse(fmt::format("'{}' occurs twice", out.name));
           }
           if (results.benchmarks.size() > kMaxImportedBenchmarks) {
             refuse(fmt::format("more than {} states", kMaxImportedBenchmarks));

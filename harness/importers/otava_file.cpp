@@ -79,7 +79,7 @@ Columns columns_of(const CsvTable& table, std::span<const std::string> wanted) {
     const std::string& name = table.names[i];
     check_imported_name(name);
     if (!seen.insert(name).second) {
-      refuse(fmt::format("the column '{}' is there twice", name));
+      refuse(fmt::format("the column '{}' occurs twice", name));
     }
     const bool chosen = wanted.empty()
                             ? !attributes.contains(in_lower_case(name)) && is_numeric(table, i)

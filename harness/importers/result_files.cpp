@@ -31,7 +31,7 @@ std::string sample_bytes(const ReadResultFile& read_file,
   const std::filesystem::path path(name);
   const std::filesystem::path folder = path.parent_path().filename();
   if (!path.has_filename() || path.filename() == ".." || folder == "..") {
-    throw Error(Error::Kind::kUser, fmt::format("'{}' names no sample file", name));
+    throw Error(Error::Kind::kUser, fmt::format("'{}' does not name a sample file", name));
   }
   return read_file(std::filesystem::path(file).parent_path() / folder / path.filename(), bytes);
 }

@@ -18,7 +18,7 @@ std::vector<BucketUse> unused_buckets(const BatchExecutor& executor, std::size_t
   if (buckets.empty() || !ascending || buckets.back() < maximum_batch) {
     throw Error(Error::Kind::kUser,
                 fmt::format("buckets {} do not hold batches of {}: give ascending batch sizes, the "
-                            "last at least that",
+                            "last one at least that large",
                             fmt::join(buckets, ", "),
                             maximum_batch));
   }

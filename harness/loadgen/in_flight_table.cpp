@@ -17,8 +17,8 @@ std::uint32_t InFlightTable::take_free() {
   if (free_ == kNone) {
     if (chunks_.size() == kChunks) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("{} samples are outstanding and the system answers none: lower the "
-                              "rate or the samples per query",
+                  fmt::format("{} samples are outstanding and the system does not answer: lower "
+                              "the rate or the samples per query",
                               std::uint64_t{kChunks} * kSlotsAChunk));
     }
     auto chunk = std::make_unique<Slot[]>(kSlotsAChunk);

@@ -65,8 +65,7 @@ void check_combination(const RequestedLoad& asked) {
   const std::string name(to_text(asked.scenario));
   if (asked.fixed_duration && (asked.minimum_duration || asked.minimum_queries)) {
     refuse(
-        "a fixed duration goes with neither a minimum duration nor a minimum of queries: it ends "
-        "the run");
+        "a fixed duration ends the run: leave out the minimum duration and the minimum of queries");
   }
   if (server && asked.mode == LoadMode::kPerformance && !asked.latency_limit) {
     refuse("server needs a latency limit: its result is the rate at which the limit is kept");
@@ -75,7 +74,7 @@ void check_combination(const RequestedLoad& asked) {
     refuse("offline has no latency limit and no percentile: leave them out");
   }
   if (!server && asked.target_rate) {
-    refuse(name + " has no target rate: only server's queries arrive at one");
+    refuse(name + " has no target rate, only server has one: leave it out");
   }
   if (!offline && asked.expected_rate) {
     refuse(name + " needs no expected rate: leave it out");

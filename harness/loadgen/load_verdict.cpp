@@ -17,7 +17,7 @@ double seconds(std::chrono::nanoseconds time) {
 
 std::string why_ended(const LoadResult& result) {
   if (result.stopped_as_lost) {
-    return "; ended as soon as the latency limit could not be kept any more";
+    return "; the run ended when it could no longer keep the latency limit";
   }
   if (result.out_of_budget) {
     return fmt::format("; the maximum duration of {:.6g} s ended it",
@@ -34,11 +34,11 @@ void check_answers(const LoadResult& result, std::vector<Shortfall>& found) {
         {Kind::kDropped,
          issued,
          issued - dropped,
-         fmt::format("{} of {} samples were never answered: the run waited {:.6g} s for "
-                     "the next answer",
-                     result.samples_dropped,
-                     result.samples_issued,
-                     seconds(result.load.stall_limit))});
+         fmt::format(
+             "{} of {} samples were not answered: the run waited {:.6g} s for the next answer",
+             result.samples_dropped,
+             result.samples_issued,
+             seconds(result.load.stall_limit))});
   }
   if (result.samples_failed > 0) {
     found.push_back({Kind::kFailed,
@@ -148,7 +148,7 @@ void check_confidence(const LoadResult& result, std::vector<Shortfall>& found) {
                    result.load.rule.percentile,
                    result.load.rule.confidence * 100.0,
                    stopping.needed - stopping.queries,
-                   server ? " if none of those is over it" : "",
+                   server ? " if none of them is over it" : "",
                    why_ended(result))});
 }
 

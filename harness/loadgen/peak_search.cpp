@@ -58,7 +58,7 @@ class PeakFinder {
     LoadResult result = run_load(single, system_, clock_);
     const double rate = result.queries_per_second;
     if (rate <= 0.0) {
-      result_.reason = "the system answers no query: ";
+      result_.reason = "the system does not answer queries: ";
       result_.reason += result.valid() ? "" : result.shortfalls.front().text;
     }
     result_.probes.push_back({Purpose::kUnloaded, rate, std::move(result)});
@@ -199,12 +199,11 @@ PeakResult find_peak(const EffectiveLoad& load,
   if (!(search.precision >= 1e-4 && search.precision <= 1.0) ||
       !(search.probe_duration.count() >= 0.0 && search.probe_duration.count() <= 86'400.0) ||
       search.probe_over > 1'000'000 || search.confirmations_at_most == 0) {
-    throw Error(
-        Error::Kind::kUser,
-        fmt::format("the peak search wants a precision between 0.0001 and 1 (not {}), probes "
-                    "between 0 s and a day (not {} s), and a confirmation",
-                    search.precision,
-                    search.probe_duration.count()));
+    throw Error(Error::Kind::kUser,
+                fmt::format("the peak search needs a precision between 0.0001 and 1 (not {}), "
+                            "probes between 0 s and a day (not {} s), and a confirmation",
+                            search.precision,
+                            search.probe_duration.count()));
   }
   return PeakFinder(load, search, system, clock).find();
 }

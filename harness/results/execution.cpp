@@ -48,7 +48,7 @@ ExecutedLayer executed_layer_from(const nlohmann::json& value) {
   for (const nlohmann::json& id : object.array("layers", kMaxLayers)) {
     if (!id.is_number_unsigned()) {
       throw Error(Error::Kind::kUser,
-                  "field 'layers' holds something that is no number of a layer");
+                  "field 'layers' has an element that is not the number of a layer");
     }
     layer.layers.push_back(id.get<LayerId>());
   }

@@ -53,15 +53,15 @@ ExecutionMode execution_mode_from(std::string_view text) {
     if (found == kWords.end() || mode.*(found->option)) {
       throw Error(
           Error::Kind::kUser,
-          fmt::format("'{}' is no way to execute a model: plain, or best_variant, bf16, "
-                      "channels_last, fusion, int8 and parallel_branches, each once, joined by '+'",
+          fmt::format("'{}' is not a mode: use plain, or best_variant, bf16, channels_last, "
+                      "fusion, int8 and parallel_branches, each at most once, joined by '+'",
                       text.substr(0, 200)));
     }
     mode.*(found->option) = true;
     if (mode.best_variant && mode.channels_last) {
       throw Error(Error::Kind::kUser,
-                  "best_variant and channels_last exclude each other: best_variant tries the "
-                  "variants with channels last too; use one of them");
+                  "best_variant and channels_last exclude each other: use one of them; "
+                  "best_variant also tries variants with channels last");
     }
     if (mode.bf16 && mode.int8) {
       throw Error(Error::Kind::kUser, "bf16 and int8 exclude each other: use one of them");

@@ -54,9 +54,8 @@ void check_shape(std::string_view text) {
 
 nlohmann::json parse_json(std::string_view text) {
   if (text.size() > kMaximumText) {
-    throw Error(
-        Error::Kind::kUser,
-        fmt::format("{} bytes of JSON are too many: the limit is {}", text.size(), kMaximumText));
+    throw Error(Error::Kind::kUser,
+                fmt::format("JSON has {} bytes: at most {} are read", text.size(), kMaximumText));
   }
   check_shape(text);
   try {

@@ -72,7 +72,8 @@ std::vector<Seconds> samples_from(const JsonObject& object) {
   std::vector<Seconds> samples;
   for (const json& sample : object.array("samples_seconds", kMaxStoredSamples)) {
     if (!sample.is_number() || !std::isfinite(sample.get<double>())) {
-      throw Error(Error::Kind::kUser, "field 'samples_seconds' has an element that is no number");
+      throw Error(Error::Kind::kUser,
+                  "field 'samples_seconds' has an element that is not a number");
     }
     samples.emplace_back(sample.get<double>());
   }
@@ -90,12 +91,13 @@ json readings_value(const Readings& readings) {
 
 void check_names(const char* field, const json& value) {
   if (!value.is_object() || value.size() > kMaxAttributes) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("field '{}' is no object of at most {}", field, kMaxAttributes));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("field '{}' is not an object of at most {} elements", field, kMaxAttributes));
   }
   for (const auto& [name, ignored] : value.items()) {
     if (!is_attribute_name(name)) {
-      throw Error(Error::Kind::kUser, fmt::format("field '{}' has a name that is none", field));
+      throw Error(Error::Kind::kUser, fmt::format("field '{}' has an invalid name", field));
     }
   }
 }
@@ -108,7 +110,7 @@ Attributes attributes_of(const json& value) {
       throw Error(
           Error::Kind::kUser,
           fmt::format(
-              "the attribute '{}' is no text of at most {} bytes", name, kMaxAttributeText));
+              "the attribute '{}' is not a text of at most {} bytes", name, kMaxAttributeText));
     }
     attributes.emplace(name, text.get<std::string>());
   }

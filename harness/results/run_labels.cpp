@@ -85,8 +85,8 @@ RunLabels parse_labels(std::span<const std::string> texts, RunLabels defaults) {
     const std::string name = text.substr(0, equals);
     if (equals == std::string::npos || !is_name(name)) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("'{}' is no label: write NAME=VALUE, such as commit=4f2a9c0; a name "
-                              "has up to {} of a-z, 0-9 and _",
+                  fmt::format("'{}' is not a label: write NAME=VALUE, such as commit=4f2a9c0; a "
+                              "name has up to {} of a-z, 0-9 and _",
                               text,
                               kMaxName));
     }

@@ -80,10 +80,10 @@ class Session : public std::enable_shared_from_this<Session> {
     } else if (error == http::error::header_limit) {
       refuse(431, "the headers are too large\n");
     } else if (error == http::error::body_limit || error == http::error::unexpected_body) {
-      refuse(413, "requests have no body here\n");
+      refuse(413, "requests with a body are not accepted\n");
     } else if (error.category() == http::make_error_code(http::error::end_of_stream).category() &&
                error != http::error::end_of_stream && error != http::error::partial_message) {
-      refuse(400, "this is not HTTP\n");
+      refuse(400, "the request is not HTTP\n");
     }
     // Else the client is gone or too slow: the connection ends with this object.
   }
@@ -99,7 +99,7 @@ class Session : public std::enable_shared_from_this<Session> {
     keep_alive_ = request.keep_alive();
     head_ = request.method() == http::verb::head;
     if (!head_ && request.method() != http::verb::get) {
-      send(text_reply(405, "only GET and HEAD are answered here\n"));
+      send(text_reply(405, "only GET and HEAD are supported\n"));
       return;
     }
     HttpRequest ours;
@@ -113,7 +113,7 @@ class Session : public std::enable_shared_from_this<Session> {
       });
     } catch (const std::exception& error) {
       spdlog::error("a request could not be answered: {}", error.what());
-      send(text_reply(500, "this could not be answered; the server's log says why\n"));
+      send(text_reply(500, "the request could not be answered: see the server's log\n"));
     }
   }
 
@@ -265,7 +265,7 @@ HttpServer::HttpServer(const ListenAddress& address, Handler handler, const Http
   if (error) {
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("cannot listen on '{}': {}; choose another address with --listen "
-                            "HOST:PORT, or end what listens there",
+                            "HOST:PORT, or stop the program that listens there",
                             to_text(address),
                             error.message()));
   }

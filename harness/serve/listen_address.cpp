@@ -26,7 +26,7 @@ ListenAddress parse_listen_address(const std::string& text) {
   }
   if (!good) {
     throw Error(Error::Kind::kUser,
-                fmt::format("'{}' is no address to listen on: write HOST:PORT, such as "
+                fmt::format("'{}' is not an address to listen on: write HOST:PORT, such as "
                             "127.0.0.1:9779 or [::1]:9779",
                             text));
   }

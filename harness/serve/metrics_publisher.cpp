@@ -76,9 +76,9 @@ void MetricsPublisher::work() {
     if (collector_.problem() != told_) {
       told_ = collector_.problem();
       if (told_.empty()) {
-        spdlog::info("the store is read again");
+        spdlog::info("the store can be read again");
       } else {
-        spdlog::warn("the last metrics are served on: {}", told_);
+        spdlog::warn("the last metrics are still served: {}", told_);
       }
     }
     publish();

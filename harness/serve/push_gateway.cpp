@@ -86,8 +86,9 @@ std::string group_path(const GroupingKey& group) {
 
 void push_to_gateway(const std::string& url, const GroupingKey& group, const std::string& text) {
   if (!url.starts_with("http://") && !url.starts_with("https://")) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("'{}' is no gateway's URL: write http://HOST:9091 or https://…", url));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("'{}' is not the URL of a gateway: write http://HOST:9091 or https://…", url));
   }
   const std::unique_ptr<CURL, CurlEnd> handle(curl_easy_init());
   PLUMB_CHECK(handle != nullptr);

@@ -95,7 +95,8 @@ struct WebPages::Worker {
     const std::string base = target.value("base");
     const std::string candidate = target.value("cand");
     if (base.empty() || candidate.empty()) {
-      return message(400, "Two runs are compared", "Name them: /compare?base=RUN&cand=RUN");
+      return message(
+          400, "Name two runs to compare", "Write the address /compare?base=RUN&cand=RUN");
     }
     std::vector<std::string> varied;
     for (auto [each, end] = target.query.equal_range("vary"); each != end; ++each) {
@@ -129,7 +130,7 @@ struct WebPages::Worker {
     if (path.size() == 1 && path[0] == "compare") {
       return comparison(target);
     }
-    return message(404, "Nothing here", "There is no such page.");
+    return message(404, "No such page", "The address does not name a page.");
   }
 
   HttpReply safe_page(const RequestTarget& target) {
@@ -140,10 +141,10 @@ struct WebPages::Worker {
         return message(404, "Not found", error.what());
       }
       if (error.kind() == Error::Kind::kRefused) {
-        return message(
-            409,
-            "These runs are unlike",
-            std::string(error.what()) + "; here: add &vary=stack (or another name) to the address");
+        return message(409,
+                       "These runs cannot be compared",
+                       std::string(error.what()) +
+                           ". On this page, add &vary=stack (or another name) to the address");
       }
       spdlog::warn("a page could not be made: {}", error.what());
       return message(
@@ -175,7 +176,7 @@ WebPages::~WebPages() {
 
 void WebPages::answer(RequestTarget target, const HttpServer::Respond& respond) {
   if (worker_->waiting >= kMaxWaiting) {
-    respond(text_reply(503, "too many pages are wanted at once; try again\n"));
+    respond(text_reply(503, "too many pages are requested at once: try again later\n"));
     return;
   }
   ++worker_->waiting;

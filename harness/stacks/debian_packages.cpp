@@ -37,8 +37,8 @@ class PrivateApt {
   void update() const {
     run("apt-get",
         {"update"},
-        fmt::format("cannot read the package list of Debian's release '{}': does it exist, and is "
-                    "the mirror reached?",
+        fmt::format("cannot read the package list of Debian's release '{}': check that it exists "
+                    "and that the mirror can be reached",
                     release_));
   }
 
@@ -51,7 +51,7 @@ class PrivateApt {
     }
     run("apt-get",
         arguments,
-        fmt::format("could not fetch {} of Debian's release '{}'; there are: {}",
+        fmt::format("could not fetch {} of Debian's release '{}'; available versions: {}",
                     fmt::join(packages, ", "),
                     release_,
                     versions(packages)));
@@ -82,7 +82,7 @@ class PrivateApt {
       }
     }
     throw Error(Error::Kind::kEnvironment,
-                fmt::format("apt names no mirror of Debian's packages: {}", kHowToGet));
+                fmt::format("apt does not name a mirror of Debian's packages: {}", kHowToGet));
   }
 
   [[nodiscard]] std::vector<std::string> options() const {
@@ -130,7 +130,7 @@ class PrivateApt {
                   keep,
                   Error::Kind::kEnvironment,
                   "apt-cache cannot list versions");
-    return found.empty() ? "none of that name" : fmt::format("{}", fmt::join(found, ", "));
+    return found.empty() ? "none with this name" : fmt::format("{}", fmt::join(found, ", "));
   }
 
   std::string release_;
@@ -149,11 +149,12 @@ std::vector<std::string> unpack_debian_packages(const std::string& release,
   std::vector<std::string> result;
   for (const fs::path& file : apt.download(packages)) {
     result.push_back(sha256_of_file(file) + " " + file.filename().string());
-    run_installer(find_program("dpkg-deb", kHowToGet),
-                  {"--extract", file.string(), target.content.string()},
-                  log,
-                  Error::Kind::kEnvironment,
-                  fmt::format("cannot unpack '{}': is the disk full?", file.filename().string()));
+    run_installer(
+        find_program("dpkg-deb", kHowToGet),
+        {"--extract", file.string(), target.content.string()},
+        log,
+        Error::Kind::kEnvironment,
+        fmt::format("cannot unpack '{}': check the space on the disk", file.filename().string()));
   }
   return result;
 }

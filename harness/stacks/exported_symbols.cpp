@@ -22,7 +22,7 @@ class ElfFile {
     read(&header_, 0, sizeof header_);
     if (std::memcmp(header_.e_ident, ELFMAG, SELFMAG) != 0 ||
         header_.e_ident[EI_CLASS] != ELFCLASS64 || header_.e_shentsize != sizeof(Elf64_Shdr)) {
-      fail("it is no 64-bit ELF library");
+      fail("it is not a 64-bit ELF library");
     }
   }
 
@@ -86,7 +86,7 @@ std::vector<std::string> exported_symbols(const std::filesystem::path& library) 
     names.push_back('\0');
     for (const Elf64_Sym& symbol : file.array<Elf64_Sym>(section.sh_offset, section.sh_size)) {
       if (symbol.st_name >= names.size()) {
-        file.fail("a symbol's name lies outside");
+        file.fail("a symbol's name lies outside its table");
       }
       if (is_exported(symbol)) {
         result.emplace_back(names.data() + symbol.st_name);

@@ -78,16 +78,17 @@ class ScratchFolder {
 std::string stack_name(const FetchRequest& request) {
   const std::regex package_pattern("[A-Za-z0-9][A-Za-z0-9._+-]*==[A-Za-z0-9][A-Za-z0-9.!+_:~-]*");
   if (!std::regex_match(request.debian_release, std::regex("([a-z][a-z0-9-]*)?"))) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("'{}' is no release of Debian: write its name, such as trixie or sid",
-                            request.debian_release));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("'{}' is not a release of Debian: write its name, such as trixie or sid",
+                    request.debian_release));
   }
   const std::regex name_pattern("[A-Za-z0-9][A-Za-z0-9._+-]*");
   for (const std::string& package : request.packages) {
     if (!std::regex_match(package, package_pattern)) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("'{}' names no package and version: write PACKAGE==VERSION, such as "
-                              "onednn-cpu-gomp==2023.2.0",
+                  fmt::format("'{}' does not name a package and a version: write PACKAGE==VERSION, "
+                              "such as onednn-cpu-gomp==2023.2.0",
                               package));
     }
   }
@@ -177,12 +178,11 @@ void write_stack_file(const fs::path& folder,
     return library.filename().string().rfind("libcudnn.so", 0) == 0;
   });
   if (dnnl == libraries.end() && !cuda) {
-    throw Error(
-        Error::Kind::kUser,
-        fmt::format("{} hold no library that a worker measures (libdnnl, libcudnn, libcublas); "
-                    "libraries there are: {}",
-                    fmt::join(request.packages, ", "),
-                    libraries.empty() ? "none" : libraries.front().string() + "…"));
+    throw Error(Error::Kind::kUser,
+                fmt::format("{} do not contain a library that a worker measures (libdnnl, "
+                            "libcudnn, libcublas); their libraries: {}",
+                            fmt::join(request.packages, ", "),
+                            libraries.empty() ? "none" : libraries.front().string() + "…"));
   }
   std::vector<std::string> folders;
   for (const fs::path& library : libraries) {
@@ -218,9 +218,9 @@ void write_stack_file(const fs::path& folder,
   }
   out.close();
   if (!out) {
-    throw Error(
-        Error::Kind::kEnvironment,
-        fmt::format("cannot write '{}': is the disk full?", (folder / "stack.toml").string()));
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("cannot write '{}': check the space on the disk",
+                            (folder / "stack.toml").string()));
   }
 }
 

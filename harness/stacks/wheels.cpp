@@ -35,22 +35,23 @@ std::vector<std::string> unpack_wheels(const std::vector<std::string>& packages,
     arguments.emplace_back("--no-deps");
   }
   arguments.insert(arguments.end(), packages.begin(), packages.end());
-  run_installer(python,
-                arguments,
-                log,
-                Error::Kind::kUser,
-                fmt::format("could not fetch {}: does the version exist, with a wheel for this "
-                            "machine?",
-                            fmt::join(packages, ", ")));
+  run_installer(
+      python,
+      arguments,
+      log,
+      Error::Kind::kUser,
+      fmt::format(
+          "could not fetch {}: check that the version exists and has a wheel for this machine",
+          fmt::join(packages, ", ")));
   std::vector<std::string> wheels;
   for (const fs::directory_entry& wheel : fs::directory_iterator(downloads)) {
     wheels.push_back(sha256_of_file(wheel.path()) + " " + wheel.path().filename().string());
-    run_installer(
-        python,
-        {"-m", "zipfile", "-e", wheel.path().string(), target.content.string()},
-        quiet,
-        Error::Kind::kEnvironment,
-        fmt::format("cannot unpack '{}': is the disk full?", wheel.path().filename().string()));
+    run_installer(python,
+                  {"-m", "zipfile", "-e", wheel.path().string(), target.content.string()},
+                  quiet,
+                  Error::Kind::kEnvironment,
+                  fmt::format("cannot unpack '{}': check the space on the disk",
+                              wheel.path().filename().string()));
   }
   return wheels;
 }

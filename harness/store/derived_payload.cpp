@@ -79,7 +79,7 @@ void check_run_times(const std::string& payload) {
     static_cast<void>(series.text("id"));
     for (const json& value : series.array("log_seconds", kMaxEntries)) {
       if (!value.is_number()) {
-        throw Error(Error::Kind::kUser, "field 'log_seconds' has an element that is no number");
+        throw Error(Error::Kind::kUser, "field 'log_seconds' has an element that is not a number");
       }
     }
   }
@@ -162,10 +162,11 @@ void check_derived_payload(const DerivedRecord& record) {
   try {
     check(record.payload);
   } catch (const std::exception& error) {
-    throw Error(
-        Error::Kind::kUser,
-        fmt::format(
-            "the payload of '{}' of '{}' is none: {}", record.kind, record.subject, error.what()));
+    throw Error(Error::Kind::kUser,
+                fmt::format("the payload of '{}' of '{}' is not valid: {}",
+                            record.kind,
+                            record.subject,
+                            error.what()));
   }
 }
 

@@ -90,8 +90,8 @@ ExportedHeader read_header(const JsonObject& object) {
   const std::int64_t format = object.integer("format", 1, JsonObject::kHighest);
   if (format > kFormat) {
     throw Error(Error::Kind::kUser,
-                fmt::format("the export has format {}, this program reads up to {}: use the newer "
-                            "plumb that wrote it",
+                fmt::format("the export has format {}, but this program reads up to {}: use the "
+                            "newer plumb that wrote it",
                             format,
                             kFormat));
   }

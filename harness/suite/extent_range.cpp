@@ -62,8 +62,7 @@ std::vector<ExtentRange> parse_toml_ranges(std::string_view text,
   } catch (const toml::parse_error& problem) {
     throw Error(
         Error::Kind::kUser,
-        fmt::format("{}: '{}' is no range such as {{from = 128, to = 1024, step = \"x2\"}}: "
-                    "{}",
+        fmt::format("{}: '{}' is not a range such as {{from = 128, to = 1024, step = \"x2\"}}: {}",
                     name,
                     text,
                     problem.description()));
@@ -117,8 +116,8 @@ std::vector<ExtentRange> parse_ranges(std::string_view text,
     std::optional<ExtentRange> range = parse_range(word, maximum);
     if (!range) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("{}: '{}' is no whole number from 1 to {} and no range of them: give "
-                              "such as 1,8 or 128..1024 or 128..1024:+64",
+                  fmt::format("{}: '{}' is neither a whole number from 1 to {} nor a range of "
+                              "them: write, for example, 1,8 or 128..1024 or 128..1024:+64",
                               name,
                               word,
                               maximum));

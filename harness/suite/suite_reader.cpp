@@ -45,7 +45,7 @@ ScenarioSettings read_settings(TomlSection& section) {
                             .batch_timeout = read_duration(section, "batch_timeout"),
                             .lanes = section.integer("lanes", 1, kMaxLanes)};
   if (settings.duration && settings.minimum_duration) {
-    section.fail("a fixed 'duration' leaves no room for a 'minimum_duration': give one of them");
+    section.fail("'duration' and 'minimum_duration' exclude each other: give one of them");
   }
   return settings;
 }
@@ -92,7 +92,7 @@ Exclusion read_exclusion(TomlSection& section) {
   exclusion.who = section.text("who").value_or("");
   exclusion.until = needed("expires");
   if (!is_day(exclusion.until)) {
-    section.fail(fmt::format("'expires' is no date such as \"2027-01-31\": '{}'",
+    section.fail(fmt::format("'expires' is not a date such as \"2027-01-31\": '{}'",
                              exclusion.until.substr(0, 64)));
   }
   return exclusion;

@@ -29,7 +29,7 @@ std::string suggestion(std::string_view name, std::span<const std::string_view> 
   if (edit_distance(shortened(name), nearest) * 2 <= nearest.size()) {
     return fmt::format("did you mean '{}'?", nearest);
   }
-  return fmt::format("known are {}", fmt::join(known, ", "));
+  return fmt::format("the known ones are {}", fmt::join(known, ", "));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ template <typename Report>
   }
   throw Error(Error::Kind::kUser,
               "'" + std::string(file_name) +
-                  "' has none of the extensions that choose a report's format: " + known);
+                  "' does not have an extension that chooses a report's format: " + known);
 }
 
 /// Lists formats for a help text: ".html (one page that opens offline), .md (Markdown)".

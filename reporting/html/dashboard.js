@@ -28,7 +28,7 @@ function tiles() {
   const mean = ratios.length ? Math.exp(ratios.reduce((sum, ratio) => sum + Math.log(ratio), 0) / ratios.length) : null;
   const oldest = Math.max(...board.suites.map((suite) => suite.age_seconds));
   page.append(make('div', {class: 'tiles'},
-    counted('broken', 'broken', 'latency', 'bad', 'worked in the baseline and does not any more'),
+    counted('broken', 'broken', 'latency', 'bad', 'worked in the baseline and no longer works'),
     counted('regressed', 'regressed', 'latency', 'bad', 'slower than the baseline in the newest two comparable runs'),
     counted('suspected', 'suspected', 'latency', 'warn', 'only the newest run is slower'),
     counted('capability lost', 'regressed', 'bound_library', 'warn', 'the library bound got worse, confirmed'),
@@ -36,7 +36,7 @@ function tiles() {
     counted('no baseline', 'no_baseline', 'latency', 'warn', 'nothing to compare with'),
     counted('improved', 'improved', 'latency', 'good', 'faster than the baseline'),
     tile('bound ÷ end to end', percent(mean), nearness(mean), 'geometric mean over the models; 100 % is at the bound'),
-    tile('oldest suite', age(oldest), oldest > 36 * 3600 ? 'warn' : 'calm', 'time since the suite that waits longest last finished')));
+    tile('oldest suite', age(oldest), oldest > 36 * 3600 ? 'warn' : 'calm', 'time since the last run of the suite that has waited longest')));
 }
 
 // A cell of the heat map: coloured by how near to its bound the model is; below it what was measured, or else the bound.
@@ -51,7 +51,7 @@ function distance() {
   const places = [...new Set(board.models.map(place))], names = [...new Set(board.models.map(title))];
   const at = new Map(board.models.map((model) => [title(model) + '\n' + place(model), newest(model)]));
   page.append(make('h2', {}, 'Distance to the bound'));
-  const view = table('Library bound ÷ end to end of the newest runs: green at the bound, red far from it, and beside it the median. A model without an end-to-end time shows its bound.',
+  const view = table('Library bound ÷ end to end of the newest runs, and the median beside it. Green is at the bound, red far from it. A model without an end-to-end time shows its bound.',
     ['model', ...places.map((each) => '#' + each)], names.map((each) => [each, ...places.map((where) => heat(at.get(each + '\n' + where)))]));
   view.classList.add('matrix');
   page.append(view);
@@ -85,7 +85,7 @@ function changes() {
     {node: make('span', {class: 'heat ' + kChange[s.state]}, s.state), value: null}, ratioCell(s.ratio)]));
   page.append(make('h2', {}, 'Changes against the baseline'));
   page.append(rows.length ? table('Ratio: newest ÷ baseline, above 1 is slower. Regressed: the newest two comparable runs both show it.', ['model', 'where', 'mode', 'quantity', 'verdict', '#ratio'], rows)
-    : make('p', {}, 'None: every quantity is equivalent to its baseline, or has none.'));
+    : make('p', {}, 'No changes: every quantity is equivalent to its baseline, or has no baseline.'));
 }
 
 // Where the library behind a stack is another than in the run before.
@@ -111,7 +111,7 @@ const kMarks = {id: 'marks', afterDatasetsDraw(drawn, _, options) {
 
 function latencies() {
   page.append(make('h2', {}, 'History'));
-  page.append(make('p', {class: 'quiet'}, 'Median end to end with its interval, beside what the library and the hardware could do. Dashed: another version of the library.'));
+  page.append(make('p', {class: 'quiet'}, 'Median end to end with its interval, beside the bounds of the library and the hardware. Dashed: another version of the library.'));
   const grid = make('div', {class: 'grid'});
   // What changed comes first.
   const changed = (model) => model.states.some((s) => kChange[s.state]);
@@ -141,7 +141,7 @@ function latencies() {
 function exclusions() {
   if (!board.exclusions.length) return;
   page.append(make('h2', {}, 'Excluded by the suites'));
-  page.append(table('It is measured, and has no verdict here and no alert.', ['case', 'reason', 'who', 'until', 'suite', 'stack'],
+  page.append(table('These cases are measured, but have no verdict here and no alert.', ['case', 'reason', 'who', 'until', 'suite', 'stack'],
     board.exclusions.map((e) => [codeCell(e.case), e.reason, e.who || '–', e.expires, e.suite, e.stack])));
 }
 

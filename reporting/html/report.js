@@ -55,9 +55,9 @@ function header() {
 
 function overview() {
   page.append(make('h2', {}, 'Models against their bounds'));
-  page.append(make('p', {class: 'quiet'}, 'No execution beats the hardware bound; none that is made of this library\'s own kernels beats the library bound. ' +
-    'A model is a line from its lowest bound to its measured time; equal distances are equal ratios. The nearer the blue points are to the grey one, the better the kernels; ' +
-    'the nearer to each other, the less fusion and parallel branches can bring.'));
+  page.append(make('p', {class: 'quiet'}, 'No execution beats the hardware bound. No execution with this library\'s own kernels beats the library bound. ' +
+    'Each model is a line from its lowest bound to its measured time, and equal distances are equal ratios. Blue points near the grey one show good kernels. ' +
+    'Blue points near each other show that fusion and parallel branches can save little.'));
   const timesOf = (m) => kGlance.map(([kind, mode]) => secondsOf(m, kind, mode)).filter((v) => v > 0);
   const values = report.models.flatMap(timesOf);
   const decades = values.length ? Math.log10(Math.max(...values) / Math.min(...values)) : 0;
@@ -77,14 +77,14 @@ function overview() {
       plugins: {legend: {labels: {usePointStyle: true}}, tooltip: {callbacks: {label: (item) => item.dataset.label + ': ' +
         (Array.isArray(item.raw) ? item.raw.map((v) => time(v / 1e3)).join(' to ') : time(item.raw / 1e3))}}}},
   }));
-  page.append(table('Only complete bounds are shown here; ÷ hardware is the fused library bound over the hardware bound.',
+  page.append(table('Only complete bounds are shown here. ÷ hardware is the fused library bound over the hardware bound.',
     ['model', 'layers measured', ...kGlance.map((kind) => '#' + kind[2]), '#÷ hardware'],
     report.models.map((m) => {
       const low = secondsOf(m, 'hardware', ''), library = secondsOf(m, 'library', 'fusion');
       return [title(m), layersOf(m), ...kGlance.map(([kind, mode]) => timeCell(secondsOf(m, kind, mode))), ratioCell(low && library ? library / low : null)];
     })));
   page.append(make('details', {}, make('summary', {}, 'Every bound with its interval'), table(
-    'hardware, library and library_parallel are bounds; predicted and layer_sum are estimates; benanza_* is the metric of the Benanza paper and no bound.',
+    'hardware, library and library_parallel are bounds. predicted and layer_sum are estimates. benanza_* is the metric of the Benanza paper, not a bound.',
     ['model', 'kind', 'mode', '#time', '#95% interval', 'complete', '#oldest row', 'lacks'],
     report.models.flatMap((m) => m.bounds.map((b) => [title(m), b.kind, b.mode, timeCell(b.seconds), interval(b.low, b.high),
       b.complete ? 'yes' : 'NO: ' + layersOf(m) + ' layers', ageCell(b.oldest_row_seconds), b.lacks.join(', ')])))));
@@ -103,8 +103,8 @@ function scenarios() {
   const loads = report.models.flatMap((m) => m.executions.filter((e) => e.load).map((e) => [m, e]));
   if (!loads.length) return;
   page.append(make('h2', {}, 'MLPerf scenarios'));
-  page.append(make('p', {class: 'quiet'}, loads[0][1].notice + ' A sample is one input of the model at its batch; copies into the model\'s buffers are counted.'));
-  page.append(table('Latencies of queries. An INVALID load lacks duration, count, latency or confidence: its findings say what and by how much.',
+  page.append(make('p', {class: 'quiet'}, loads[0][1].notice + ' A sample is one input of the model at its batch. Copies into the model\'s buffers are counted.'));
+  page.append(table('Latencies of queries. An INVALID load misses a duration, count, latency or confidence. Its findings show which, and by how much.',
     ['model', 'scenario', 'mode', 'verdict', 'score', '#median', '#90 %', '#99 %', '#queries', 'batches'],
     loads.map(([m, e]) => [title(m), e.scenario, e.mode, e.load.result ? (e.load.verdict === 'valid' ? 'VALID' : 'INVALID') : e.outcome, scoreOf(e.load),
       timeCell(e.median_seconds), timeCell(e.p90_seconds), timeCell(e.p99_seconds), countCell(e.samples),
@@ -143,9 +143,9 @@ function roofline() {
     .map((s) => ({x: s.flops / s.bytes, y: s.flops / s.seconds / 1e9, name: s.name, spent: time(s.seconds)})));
   const lowest = Math.min(.1, ...points.flat().map((p) => p.x)), highest = Math.max(100, ...points.flat().map((p) => p.x));
   page.append(make('h2', {}, 'Roofline'));
-  page.append(make('p', {class: 'quiet'}, 'Each point is one layer; the line is what this machine was measured to reach: ' + digits(peak) + ' GFLOP/s in f32, ' +
-    digits(slope) + ' GB/s from memory. Points above the slope were served by caches (hot buffers); above the flat part, by an algorithm of fewer operations (Winograd), or the ceiling was ' +
-    'measured on a disturbed host. Far below the line: kernels to look at.'));
+  page.append(make('p', {class: 'quiet'}, 'Each point is one layer. The line is the measured limit of this machine: ' + digits(peak) + ' GFLOP/s in f32, ' +
+    digits(slope) + ' GB/s from memory. Points above the slope were served by caches (hot buffers). Points above the flat part use an algorithm of fewer operations (Winograd), or the ceiling was ' +
+    'measured on a disturbed host. Points far below the line are slow kernels.'));
   page.append(chart('Roofline: arithmetic rate against arithmetic intensity', 460, {
     type: 'scatter',
     data: {datasets: [
@@ -160,7 +160,7 @@ function roofline() {
 }
 
 function whatIfs(model) {
-  const nodes = [table('The largest predicted saving comes first. Predicted: the plan priced by its measured steps. Realised: executed end to end with it switched on. – where the run does not hold what it needs.',
+  const nodes = [table('The largest predicted saving comes first. Predicted: the plan priced by its measured steps. Realised: executed end to end with it switched on. –: the run does not have the data.',
     ['what if', '#saves', '#now, priced', '#predicted', '#speed-up', '#now, measured', '#realised', '#speed-up ', '#error', 'how', 'command'], model.whatifs.map((w) => [w.name,
       timeCell(w.predicted_saving_seconds), timeCell(w.baseline_seconds),
       timeCell(w.why_not ? null : w.predicted_seconds), ratioCell(w.why_not ? null : w.predicted_speedup), timeCell(w.realised_baseline_seconds), timeCell(w.realised_seconds),
@@ -187,7 +187,7 @@ function layers(model) {
 function criticalPath(model) {
   const whole = secondsOf(model, 'library', 'fusion'), path = secondsOf(model, 'library_parallel', 'fusion');
   const share = whole && path ? time(path) + ' of ' + time(whole) + ' (' + (100 * path / whole).toFixed(1) + ' %) lie on it. ' : '';
-  return make('p', {class: 'quiet'}, share + 'Each box is one step, as wide as its time, begun as soon as its inputs are there; the first lane is the critical path, the lanes ' +
+  return make('p', {class: 'quiet'}, share + 'Each box is one step, as wide as its time. It starts as soon as its inputs are ready. The first lane is the critical path. The lanes ' +
     'below could run beside it. Point at a box for its name, variant and key.');
 }
 
@@ -214,7 +214,7 @@ function models() {
 function singleLayers() {
   if (!report.layers.length) return;
   page.append(make('h2', {}, 'Single layers'));
-  page.append(make('p', {class: 'quiet'}, 'Layers that the suite lists by themselves, as it lists them: the fastest variant, on hot buffers unless the suite measures another mode.'));
+  page.append(make('p', {class: 'quiet'}, 'Layers that the suite lists by themselves, in its order. Times are of the fastest variant, on hot buffers unless the suite measures another mode.'));
   const view = table('÷ hardware is the time over the hardware bound of the layer alone.', ['#time', '#MACs', '#MAC/s', '#÷ hardware', '#count', 'variant, or why there is no time', 'from', 'key'],
     report.layers.map((l) => [timeCell(l.seconds), countCell(l.macs), countCell(l.seconds && l.macs ? l.macs / l.seconds : null), ratioCell(l.seconds && l.hardware_seconds ? l.seconds / l.hardware_seconds : null),
       countCell(l.count), l.variant ? codeCell(l.variant) : l.reason, l.file, keyCell(l.key)]));
@@ -225,7 +225,7 @@ function singleLayers() {
 function exclusions() {
   if (!report.exclusions.length) return;
   page.append(make('h2', {}, 'Excluded by the suite'));
-  page.append(table('What gates, history and alerts leave out. It is measured nevertheless.', ['case', 'reason', 'who', 'until'],
+  page.append(table('Gates, history and alerts leave these cases out. They are measured nevertheless.', ['case', 'reason', 'who', 'until'],
     report.exclusions.map((e) => [codeCell(e.case), e.reason, e.who, e.expires + (e.expired ? ', expired' : '')])));
 }
 
@@ -234,8 +234,8 @@ function environment() {
   const facts = (what, values) => table(what, ['name', 'value'], Object.entries(values).map(([name, value]) => [name, codeCell(value)]));
   box.append(facts('Identity: hashed to ' + report.header.environment, report.identity), facts('Recorded, never hashed', report.facts));
   box.append(make('p', {}, 'Every variant was compared with an independent float64 reference before it was timed. A time is the median of n samples less the ' +
-    'harness\'s own floor; the interval holds the median with 95% confidence. Bounds use hot buffers, predictions cold weights. The fastest variants were ' +
-    'measured again in a fresh process, and only that number stands as the best.'));
+    'harness overhead. The interval contains the median with 95% confidence. Bounds use hot buffers, predictions cold weights. The fastest variants were ' +
+    'measured again in a fresh process, and only these numbers count as the best.'));
   if (report.failures.length) {
     box.append(table('Variants without a time', ['key', 'variant', 'outcome', 'reason'], report.failures.map((f) => [keyCell(f.key), f.variant, f.outcome, f.reason])));
   }

@@ -205,7 +205,7 @@ constexpr std::array<MetricRow<ModelMetrics>, 12> kTable{{
      "Bound divided by the median end to end of the same run.",
      add_normalized},
     {"plumb_model_bound_violated",
-     "Whether a bound lies above what was measured, which it cannot.",
+     "Whether a bound lies above what was measured (1), so that one of them is wrong, or not (0).",
      add_violated},
     {"plumb_model_operator_seconds", "Time of a model's layers by operator.", add_operators},
     {"plumb_layer_seconds", "Time of the slowest layers of a model.", add_slowest},

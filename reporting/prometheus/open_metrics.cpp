@@ -40,7 +40,8 @@ void refuse_double(const MetricLabels& common, const std::string& name, const Me
         })) {
       throw Error(
           Error::Kind::kUser,
-          fmt::format("{} has a label '{}' already: give another one than that", name, label.name));
+          fmt::format(
+              "{} already has a label '{}': give a label with another name", name, label.name));
     }
   }
 }

@@ -185,7 +185,7 @@ constexpr std::array<MetricRow<SuiteMetrics>, 12> kTable{{
     {"plumb_run_rows", "Rows of the newest finished run by outcome.", add_rows},
     {"plumb_run_models", "Models of the newest finished run by completeness.", add_models},
     {"plumb_run_disturbed_ratio", "Share of rows measured on a disturbed host.", add_disturbed},
-    {"plumb_run_clock_hertz", "Clock of the processor when the run began.", add_clock},
+    {"plumb_run_clock_hertz", "Clock of the processor when the run started.", add_clock},
     {"plumb_run_info", "Identifies the newest finished run's suite and environment.", add_info},
     {"plumb_benchmark_seconds", "Time of an imported benchmark.", add_benchmark_times},
     {"plumb_run_benchmarks",

@@ -89,7 +89,7 @@ Outcome CudaBackend::outcome_of(const std::function<void()>& attempt) const {
     return {Outcome::Kind::kUnsupported, refusal.what()};
   } catch (const std::bad_alloc&) {
     return {Outcome::Kind::kOutOfMemory,
-            fmt::format("the GPU's memory does not suffice: {} bytes are free",
+            fmt::format("the GPU's memory is too small: {} bytes are free",
                         context_.free_memory().value)};
   }
 }

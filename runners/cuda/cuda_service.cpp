@@ -79,7 +79,7 @@ CudaService::Measuring& CudaService::measuring() {
                   fmt::format("the GPU {} does not start: {}", device().uuid(), refusal.what()));
     } catch (const CudnnRefusal& refusal) {
       throw Error(Error::Kind::kEnvironment,
-                  fmt::format("cuDNN does not start on the GPU {} (driver of CUDA {}): {}: take a "
+                  fmt::format("cuDNN does not start on the GPU {} (driver of CUDA {}): {}: use a "
                               "newer driver or an older cuDNN",
                               device().uuid(),
                               driver_->version(),

@@ -33,7 +33,7 @@ void check_numbers(const LayerSpec& spec) {
     static_cast<void>(element_count(type));
     for (const std::int64_t extent : type.dims) {
       if (extent > kMost) {
-        throw Unsupported(fmt::format("the extent {} is beyond {}", extent, kMost));
+        throw Unsupported(fmt::format("the extent {} is above {}", extent, kMost));
       }
     }
   };
@@ -159,10 +159,11 @@ std::vector<VariantBuilder> layer_variants(const LayerSpec& spec, const BuilderS
   }
   add([&] { return legacy_variants(spec, sources.cudnn, kernel_step(sources.kernels)); });
   if (builders.empty()) {
-    throw Unsupported(refusal.empty() ? fmt::format("neither cuDNN, nor cuBLASLt, nor a kernel of "
-                                                    "ours does '{}'",
-                                                    spec.op)
-                                      : refusal);
+    throw Unsupported(
+        refusal.empty()
+            ? fmt::format("neither cuDNN, nor cuBLASLt, nor a built-in kernel computes '{}'",
+                          spec.op)
+            : refusal);
   }
   return builders;
 }

@@ -215,8 +215,8 @@ class GraphPlanner {
       return held_[value].back().buffer;
     }
     if (held_[value].empty()) {
-      throw Unsupported(fmt::format("value '{}' is computed by nothing that is executed",
-                                    graph_.values[value].name));
+      throw Unsupported(
+          fmt::format("no executed layer computes the value '{}'", graph_.values[value].name));
     }
     const ValueLayout first = held_[value].front();
     DeviceBuffer buffer;

@@ -29,7 +29,7 @@ StepClock::StepClock(const Driver& driver,
     });
   } catch (const LibraryRefusal& words) {
     refusal_ = words.what();
-    fmt::print(stderr, "what each layer takes inside the model is unknown: {}\n", refusal_);
+    fmt::print(stderr, "the time of each layer inside the model is unknown: {}\n", refusal_);
   }
 }
 

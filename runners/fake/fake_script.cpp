@@ -51,7 +51,7 @@ class ScriptReader {
   Value value(std::string_view key, const toml::node& node) const {
     const auto found = node.value<Value>();
     if (!found) {
-      fail(node.source(), fmt::format("'{}' has a value of another type than it should", key));
+      fail(node.source(), fmt::format("'{}' has a value of the wrong type", key));
     }
     return *found;
   }
@@ -77,7 +77,7 @@ class ScriptReader {
       }
     } else {
       fail(node.source(),
-           fmt::format("'{}' is none of identity, facts, calibration, [[rule]]", key));
+           fmt::format("'{}' is not one of identity, facts, calibration, [[rule]]", key));
     }
   }
 
@@ -160,7 +160,7 @@ class ScriptReader {
       }
       const std::optional<Reading> reading = reading_of(values);
       if (!reading) {
-        fail(node.source(), fmt::format("the reading '{}' is no list of numbers", key.str()));
+        fail(node.source(), fmt::format("the reading '{}' is not a list of numbers", key.str()));
       }
       readings.emplace(key.str(), *reading);
     }
@@ -171,7 +171,7 @@ class ScriptReader {
     const auto name = value<std::string>("outcome", node);
     const std::optional<Outcome::Kind> kind = parse_outcome_kind(name);
     if (!kind) {
-      fail(node.source(), fmt::format("'{}' is no outcome", name));
+      fail(node.source(), fmt::format("'{}' is not an outcome", name));
     }
     return *kind;
   }
@@ -184,7 +184,7 @@ class ScriptReader {
       }
     }
     fail(node.source(),
-         fmt::format("'{}' is none of none, crash, exit, stop, hang, flood, out_of_memory, fail",
+         fmt::format("'{}' is not one of none, crash, exit, stop, hang, flood, out_of_memory, fail",
                      name));
   }
 

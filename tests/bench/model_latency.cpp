@@ -103,7 +103,7 @@ int main(int argc, const char* const* argv) {
     request.path = std::filesystem::absolute(argv[3]);
     const auto dtype = plumb::parse_data_type(argv[4]);
     if (!dtype) {
-      throw std::runtime_error(fmt::format("'{}' is no type", argv[4]));
+      throw std::runtime_error(fmt::format("'{}' is not a type", argv[4]));
     }
     request.dtype = *dtype;
     const std::filesystem::path folder = argv[5];

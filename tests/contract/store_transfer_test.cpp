@@ -176,7 +176,7 @@ TEST_P(StoreTransfer, a_bad_import_names_its_line_and_changes_nothing) {
               testing::AllOf(HasSubstr("format 3"), HasSubstr("up to 2")));
   EXPECT_THAT(altered(R"("floor_seconds":1e-07)", R"("floor_seconds":2e-07)"),
               testing::AllOf(HasSubstr("line 3"), HasSubstr("checksum")));
-  EXPECT_THAT(altered(R"("position":1)", R"("position":0)"), HasSubstr("comes twice"));
+  EXPECT_THAT(altered(R"("position":1)", R"("position":0)"), HasSubstr("occurs twice"));
   EXPECT_THAT(altered(R"("position":1)", R"("position":-1)"), HasSubstr("'position'"));
   EXPECT_THAT(altered(R"("position":1)", R"("position":99999999999)"), HasSubstr("'position'"));
   EXPECT_THAT(altered(R"("type":"row")", R"("type":"roe")"), HasSubstr("'roe'"));

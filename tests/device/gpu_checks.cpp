@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "{}\n", error.what());
     return error.kind() == plumb::Error::Kind::kEnvironment ? 77 : error.exit_status();
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "the GPU's memory does not suffice: see --largest and --extent\n");
+    fmt::print(stderr, "the GPU's memory is too small: see --largest and --extent\n");
     return 3;
   } catch (const std::exception& problem) {
     fmt::print(stderr, "{}\n", problem.what());

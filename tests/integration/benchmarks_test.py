@@ -67,7 +67,7 @@ class Benchmarks(Command):
 
     def test_says_what_is_wrong(self):
         self.assertIn("needs layer keys", self.worker("--layers", expect=2).stderr)
-        self.assertIn("no file", self.worker("--layers", "nonsense", expect=2).stderr)
+        self.assertIn("nor a file", self.worker("--layers", "nonsense", expect=2).stderr)
         self.assertIn("leaves no benchmark", self.worker("--benchmark_filter=nothing", "--layers", MATMUL, expect=2).stderr)
         self.assertIn("does not exist", self.worker("--library", "/no/libdnnl.so.3", "--layers", MATMUL, expect=3).stderr)
         unsupported = MATMUL.replace("f32", "f64")

@@ -204,7 +204,7 @@ class Run(Command):
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.3\n")
         done = self.plumb("run", self.tiny(), "--stack", "fake", "--budget", "1s", expect=75)
         self.assertIn("the budget ended", done.stderr)
-        self.assertIn("the budget cut the run", done.stderr.splitlines()[-1])
+        self.assertIn("the budget ended the run", done.stderr.splitlines()[-1])
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
         self.assertGreater(self.json("runs")["runs"][0]["rows"]["ok"], 0)
 
@@ -212,7 +212,7 @@ class Run(Command):
         self.stack("fake", "[[rule]]\ndelay_seconds = 0.004\n")
         done = self.plumb("run", self.tiny("never"), "--stack", "fake", "--budget", "4s", "--processes", 100, expect=75)
         self.assertRegex(done.stderr, "the budget ended in process [0-9]+ of 100")
-        self.assertIn("the budget cut the run", done.stderr.splitlines()[-1])
+        self.assertIn("the budget ended the run", done.stderr.splitlines()[-1])
         (run,) = self.json("runs")["runs"]
         self.assertEqual(run["state"], "interrupted")
         (model,) = self.json("bound")["models"]

@@ -162,7 +162,7 @@ class Faults(Acceptance):
         self.call(self.stage(), "checks", "models", expect=1)
         self.assertEqual(self.states(), {"warm": "passed", "checks": "unknown", "models": "failed"})
         for step in ("checks", "models"):
-            self.assertRegex(" ".join(self.results()[step]["reasons"]), "memory does not suffice", step)
+            self.assertRegex(" ".join(self.results()[step]["reasons"]), "memory is too small", step)
 
 
 class Whole(Acceptance):

@@ -124,9 +124,9 @@ class Imports(Command):
         base, same, other = run("a", "no file /tmp/x1", 1), run("b", "no file /tmp/y2", 2), run("c", "illegal address", 3)
         document = self.json("compare", base, same, "--gate")
         self.assertEqual([row["series"] for row in document["not_compared"]], ["layers/external:f:bad"])
-        self.assertIn("not compared: failed alike in both", self.plumb("compare", base, same).stdout)
+        self.assertIn("not compared: failed in the same way in both", self.plumb("compare", base, same).stdout)
         document = self.json("compare", base, other, "--gate", expect=75)
-        self.assertIn("not alike", " ".join(row.get("reason", "") for row in document["metrics"]))
+        self.assertIn("in different ways", " ".join(row.get("reason", "") for row in document["metrics"]))
 
     def test_a_file_in_which_all_was_skipped_is_refused(self):
         path = self.folder / "skipped.json"
@@ -198,7 +198,7 @@ class Imports(Command):
         self.assertTrue(library["complete"])
         self.assertGreater(library["seconds"], 100e-6)
         mapping.write_text(json.dumps({"keys": {"nobody": keys[0]}}))
-        self.assertIn("are in no file", self.plumb("import", "google-benchmark", path, "--name", "x", "--keys", mapping, expect=2).stderr)
+        self.assertIn("are not in any file", self.plumb("import", "google-benchmark", path, "--name", "x", "--keys", mapping, expect=2).stderr)
         mapping.write_text(json.dumps({"keys": {"LAYER/0": "conv"}}))
         self.assertIn("'LAYER/0'", self.plumb("import", "google-benchmark", path, "--name", "x", "--keys", mapping, expect=2).stderr)
 

@@ -112,7 +112,7 @@ class Interruption(Command):
         self.stack("fake", '[[rule]]\nmatch = "v1:matmul;*"\noutcome = "crashed"\n'
                    'reason = "Xid 48"\nattributes = { device_fault = "the driver reported Xid 48" }\n')
         done = self.plumb("run", self.tiny("never"), "--stack", "fake", expect=3)
-        self.assertIn("the driver reported Xid 48: nothing measured in run", done.stderr)
+        self.assertIn("the driver reported Xid 48: the measurements of run", done.stderr)
         self.assertEqual(self.json("runs")["runs"][0]["state"], "interrupted")
         self.assertEqual(self.store_rows("select kind, payload from derived where kind = 'device_fault'"),
                          [("device_fault", '"the driver reported Xid 48"')])

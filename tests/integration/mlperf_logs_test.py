@@ -129,7 +129,7 @@ class MlperfLogs(Command):
 
     def test_too_small_a_data_set_names_the_checkers_minimum(self):
         done = self.run_scenarios("--duration", "1s", "--performance-sample-count", "100", model="squeezenet1.1", scenarios=["--scenario", "offline"])
-        self.assertIn("the data set has 100 samples, and MLPerf's submission checker wants at least 1024 of resnet", done.stderr)
+        self.assertIn("the data set has 100 samples, but MLPerf's submission checker requires at least 1024 for resnet", done.stderr)
 
     def test_a_submission_passes_the_checkers_rules(self):
         folder = self.folder / "submission"
@@ -159,8 +159,8 @@ class MlperfLogs(Command):
         done = self.run_scenarios(
             "--duration", "5s", "--mlperf-submission", self.folder / "s", "--mlperf-submitter", "me", "--performance-sample-count", "9",
             model="squeezenet1.1", scenarios=["--scenario", "offline"])
-        self.assertIn("will refuse it: the duration is 5 s, and 600 s are wanted", done.stderr)
-        self.assertIn("will refuse it: the performance sample count is 9, and resnet wants at least 1024", done.stderr)
+        self.assertIn("will refuse it: the duration is 5 s, but 600 s are required", done.stderr)
+        self.assertIn("will refuse it: the performance sample count is 9, but resnet requires at least 1024", done.stderr)
         unknown = self.run_scenarios(
             "--duration", "5s", "--mlperf-submission", self.folder / "s", "--mlperf-submitter", "me", scenarios=["--scenario", "offline"])
         self.assertIn("no benchmark of MLPerf is known for 'lenet'", unknown.stderr)
@@ -179,7 +179,7 @@ class MlperfLogs(Command):
     def test_refuses_a_submission_without_a_name(self):
         for arguments, text in (
             (("--mlperf-submission", "s"), "give both --mlperf-submission and --mlperf-submitter"),
-            (("--mlperf-submission", "s", "--mlperf-submitter", "../me"), "names no folder of a submission"),
+            (("--mlperf-submission", "s", "--mlperf-submitter", "../me"), "cannot name a submission's folder"),
         ):
             done = self.plumb("run", "--model", "lenet", "--stack", "fake", "--scenario", "offline", *arguments, expect=2)
             self.assertIn(text, done.stderr)

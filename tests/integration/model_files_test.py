@@ -153,7 +153,7 @@ class Hostile(ModelFiles):
         for _ in range(5200):
             text = f"y = If(c) <then_branch = t () => (y) {{ {text} }}, else_branch = e () => (y) {{ y = Neg(x) }}>"
         self.write("deep.onnxtxt", (head + text + " }").encode())
-        self.assertIn("inside each other", self.plumb("model", "show", self.folder / "deep.onnxtxt", expect=2).stderr)
+        self.assertIn("brackets are nested", self.plumb("model", "show", self.folder / "deep.onnxtxt", expect=2).stderr)
         key = ".".join(["a"] * 31_000)
         self.assertIn("more than 16 parts", self.plumb("suite", "show", self.suite(f"{key} = 1\n"), expect=2).stderr)
         (self.folder / "plumb/stacks/fake/stack.toml").write_text(f"{key} = 1\n")

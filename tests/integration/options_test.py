@@ -85,7 +85,7 @@ class Options(Command):
         for option in ("--shard", "--budget", "--reuse"):
             status, error = self.attempt("run", self.tiny(), "--stack", "fake", option, "")
             self.assertEqual(status, 2)
-            self.assertIn(f"{option}: an empty value", error)
+            self.assertIn(f"{option}: the value is empty", error)
         self.assertEqual(self.json("runs")["runs"], [])
 
     def test_an_empty_environment_variable_is_one_that_is_not_set(self):
@@ -95,7 +95,7 @@ class Options(Command):
     def test_an_id_that_is_there_twice_is_refused(self):
         path = self.folder / "series.json"
         path.write_text(json.dumps({"series": [{"id": "twice", "values": [1.0] * 9}] * 2}))
-        self.assertIn("series/1: the id 'twice' is there twice", self.plumb("detect", "--input", path, expect=2).stderr)
+        self.assertIn("series/1: the id 'twice' occurs twice", self.plumb("detect", "--input", path, expect=2).stderr)
 
     def test_rounds_without_their_other_half_are_refused(self):
         path = self.folder / "samples.json"
@@ -138,8 +138,8 @@ class Messages(Command):
 
     def test_a_number_above_0_has_no_range_of_309_digits(self):
         for option in ("--batch", "--rebatch"):
-            self.assertIn(f"{option}: '-1' is no whole number", self.error("run", "--model", "lenet", option, "-1"))
-            self.assertIn(f"{option}: '1e400' is no whole number", self.error("run", "--model", "lenet", option, "1e400"))
+            self.assertIn(f"{option}: '-1' is neither a whole number", self.error("run", "--model", "lenet", option, "-1"))
+            self.assertIn(f"{option}: '1e400' is neither a whole number", self.error("run", "--model", "lenet", option, "1e400"))
             self.assertIn(f"{option}: '-1' is not a number above 0", self.error("model", "show", "lenet", option, "-1"))
             error = self.error("model", "show", "lenet", option, "1e400")
             self.assertIn(f"{option} = 1e400", error)

@@ -167,7 +167,7 @@ class Layers(OwnModels):
         self.assertIn(CONV, self.keys())
 
     def test_that_are_none_are_refused(self):
-        for arguments, expected in ((["--layer", "Conv*"], "there are the operators eltwise, matmul, softmax"), (["--layer", "MatMul", "--layer", "Gemn"], "'--layer Gemn'"),
+        for arguments, expected in ((["--layer", "Conv*"], "the operators are eltwise, matmul, softmax"), (["--layer", "MatMul", "--layer", "Gemn"], "'--layer Gemn'"),
                                     (["--exclude", "*"], "leaves no layer"), (["--layer", "MatMul", "--exclude", "matmul"], "leaves no layer"),
                                     (["--layer", "MatMul", "--only", "models"], "--only models"), (["--exclude", "Relu", "--scenario", "offline"], "--scenario")):
             self.assertIn(expected, self.plumb("run", *self.own, *arguments, "--stack", "fake", expect=2).stderr)

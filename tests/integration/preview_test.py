@@ -49,7 +49,7 @@ class Refusals(Preview):
         self.assertIn("'maxGridSize'", self.refusal(self.profile(lambda p: p.update(maxGridSize=[1, 2]))))
         self.assertIn("'smClockRateKHz'", self.refusal(self.profile(lambda p: p.update(smClockRateKHz=-5))))
         (self.folder / "broken.json").write_text("{")
-        self.assertIn("no JSON object", self.refusal(self.folder / "broken.json"))
+        self.assertIn("not a JSON object", self.refusal(self.folder / "broken.json"))
 
     def test_a_backend_that_chooses_only_on_its_device_says_so(self):
         self.assertIn("'cuda'", self.refusal("H200"))
@@ -141,7 +141,7 @@ class RealVersions(Preview):
         folder.mkdir(parents=True)
         (folder / "stack.toml").write_text(
             f'backend = "cuda"\nlibraries = ["{parts}/libcudnn.so.9"]\nfolders = ["{parts}", "{STACKS / OLD}/nvidia/cu13/lib"]\n')
-        self.assertIn("several versions", self.plumb("stacks", "probe", "mixed", expect=3).stderr)
+        self.assertIn("mixes versions", self.plumb("stacks", "probe", "mixed", expect=3).stderr)
 
     def test_measuring_says_what_is_missing(self):
         self.assertIn("no NVIDIA driver", self.plumb("layer", CONV, "--stack", OLD, expect=3).stderr)

@@ -64,14 +64,14 @@ class Qualify(Command):
             document = self.json("qualify", *chosen, *sides, "--gate")
             self.assertEqual((document["verdict"], document["suite"]), ("approve", "own"))
         self.assertEqual({model["subject"] for model in document["models"]}, {"own|1|bf16"})
-        self.assertIn("say what to measure", self.plumb("qualify", *sides, expect=2).stderr)
+        self.assertIn("name what to measure", self.plumb("qualify", *sides, expect=2).stderr)
         self.assertIn("'--batch'", self.plumb("qualify", self.tiny(), *sides, "--batch", 2, expect=2).stderr)
 
     def test_a_device_that_errs_decides_nothing(self):
         self.stack("new", '[[rule]]\nmatch = "v1:matmul;*"\nvariant = "algorithm=direct"\noutcome = "crashed"\nreason = "Xid 48"\n'
                    'attributes = { device_fault = "the driver reported Xid 48" }\n' + control(1))
         error = self.plumb("qualify", self.tiny(), "--baseline", "fake", "--candidate", "new", "--pairs", 6, expect=3).stderr
-        self.assertIn("the driver reported Xid 48: nothing measured beside it", error)
+        self.assertIn("the driver reported Xid 48: the measurements beside it", error)
         self.assertEqual(self.store_rows("select count(*) from derived where kind = 'qualification'"), [(0,)])
 
     def test_a_slower_layer_is_rejected_with_its_cause(self):
@@ -120,7 +120,7 @@ class Qualify(Command):
         self.assertIn("Reject", report.read_text(), "the stored verdict stays")
         run = self.run_tiny()["run"]
         for which in (run, f"{run}..{run}"):
-            self.assertIn("is none", self.plumb("report", which, "-o", report, "--criteria", path, expect=2).stderr)
+            self.assertIn("is not one", self.plumb("report", which, "-o", report, "--criteria", path, expect=2).stderr)
 
     def test_what_worked_before_and_crashes_now_is_broken(self):
         self.stack("new", '[[rule]]\nmatch = "v1:max_pool;*"\naction = "crash"\n' + control(1))
@@ -135,7 +135,7 @@ class Qualify(Command):
         self.stack("new", SLOW + control(1.05))
         document = self.qualify("new", "--gate", expect=75)
         self.assertEqual(document["verdict"], "not_enough_evidence")
-        self.assertIn("the machine moved", document["reason"])
+        self.assertIn("the machine drifted", document["reason"])
 
     def test_rounds_with_other_controls_do_not_count_and_a_budget_ends_it(self):
         self.stack("new", control(2))

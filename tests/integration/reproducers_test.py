@@ -112,7 +112,7 @@ class Reproducers(Command):
         full.mkdir()
         (full / "mine").write_text("kept")
         self.assertIn("not empty", self.plumb("layer", CONV, "--emit", full, expect=2).stderr)
-        self.assertIn("no folder", self.plumb("layer", CONV, "--emit", full / "mine", expect=2).stderr)
+        self.assertIn("not a folder", self.plumb("layer", CONV, "--emit", full / "mine", expect=2).stderr)
         self.assertEqual([path.name for path in full.iterdir()], ["mine"])
         self.assertIn("--cache none", self.plumb("layer", CONV, "--emit", self.folder / "a", "--cache", "all", expect=2).stderr)
         error = self.plumb("layer", CONV, "--stack", "fake", "--emit", full, "--force", expect=2).stderr

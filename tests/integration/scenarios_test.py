@@ -70,7 +70,7 @@ class Scenarios(Command):
         shown = self.json("suite", "show", suite)["models"][0]["scenario"][0]
         self.assertEqual((shown["target_rate"], shown["maximum_batch"], shown["batch_timeout_seconds"]), (100.0, 4, 0.002))
         layers = self.json("run", suite, "--stack", "fake", "--only", "layers", "--reuse", "never")
-        self.assertIn("not executed in this run, of the suite's scenarios: server, offline", layers["models"][0]["findings"])
+        self.assertIn("scenarios of the suite that this run did not execute: server, offline", layers["models"][0]["findings"])
 
     def test_invalid_reaches_the_exit_status(self):
         self.rule("seconds = 0.01")
@@ -119,7 +119,7 @@ class Scenarios(Command):
     def test_limits_on_tokens_are_not_judged(self):
         suite = self.suite('[[model]]\nname = "lenet"\nscenario = ["interactive"]\n[model.interactive]\nfirst_token = "1s"\n')
         done = self.json("run", suite, "--stack", "fake", "--only", "models", expect=3)
-        self.assertIn("limits on tokens are not judged", loads_of(done)["lenet", "interactive"]["reason"])
+        self.assertIn("limits on tokens are not supported", loads_of(done)["lenet", "interactive"]["reason"])
 
     def test_reports_carry_verdicts_and_the_words_of_mlcommons(self):
         self.rule("seconds = 0.01")

@@ -172,7 +172,7 @@ class Stacks(Command):
         self.debian_release("later", "3.9-1", {"usr/lib/libdnnl.so.3": self.default_library().read_bytes()})
         self.assertIn("plumb-test==3.9-1", self.plumb("stacks", "fetch", "--debian", "later", "plumb-test==1", expect=2).stderr)
         self.plumb("stacks", "fetch", "--debian", "nonesuch", "plumb-test==3.9-1", expect=2)
-        self.assertIn("no release", self.plumb("stacks", "fetch", "--debian", "../x", "plumb-test==3.9-1", expect=2).stderr)
+        self.assertIn("not a release", self.plumb("stacks", "fetch", "--debian", "../x", "plumb-test==3.9-1", expect=2).stderr)
         self.assertFalse((self.folder / "plumb/stacks/plumb-test-3.9-1").exists())
         stack = self.json("stacks", "fetch", "--debian", "later", "plumb-test==3.9-1")["stacks"][0]
         self.assertEqual((stack["name"], stack["problems"]), ("plumb-test-3.9-1", []))
@@ -183,7 +183,7 @@ class Stacks(Command):
         abandoned.mkdir()
         (abandoned / "half.whl").write_text("half")
         self.wheel("2.0", {"data/readme.txt": "no library"})
-        for package, expected in (("plumb-test-library==9.9", "does the version exist"), ("plumb-test-library==2.0", "no library"),
+        for package, expected in (("plumb-test-library==9.9", "check that the version exists"), ("plumb-test-library==2.0", "do not contain a library"),
                                   ("plumb-test-library", "PACKAGE==VERSION"), ("x==1; touch /tmp/y", "PACKAGE==VERSION"),
                                   ("--index-url=http://x==1", "")):
             self.assertIn(expected, self.plumb("stacks", "fetch", package, expect=2).stderr)

@@ -127,7 +127,8 @@ ModelBounds bounds_of(const ModelInstance& instance, const Graph& graph, const R
   model.disturbances = disturbances_of(results, model);
   if (!fusion.optimal) {
     model.findings.emplace_back(
-        "the fusions overlap too much to be sure of the cheapest cover: library may be too high");
+        "the fusions overlap too much to prove which partition is the cheapest: library may be too "
+        "high");
   }
   return model;
 }

@@ -38,15 +38,15 @@ void add_order_findings(const ModelBounds& model, std::vector<std::string>& find
             !lower.complete || !upper.complete || lower.interval.low <= upper.interval.high) {
           continue;
         }
-        findings.push_back(fmt::format(
-            "{} ({}) at {:.6g} s lies above {} ({}) at {:.6g} s, which it cannot: look for a "
-            "disturbed row or a wrong calibration",
-            lower.kind,
-            lower.mode,
-            lower.seconds.count(),
-            upper.kind,
-            upper.mode,
-            upper.seconds.count()));
+        findings.push_back(
+            fmt::format("{} ({}) at {:.6g} s lies above {} ({}) at {:.6g} s, which is impossible: "
+                        "look for a disturbed row or a wrong calibration",
+                        lower.kind,
+                        lower.mode,
+                        lower.seconds.count(),
+                        upper.kind,
+                        upper.mode,
+                        upper.seconds.count()));
       }
     }
   }
@@ -120,7 +120,8 @@ std::vector<std::string> findings_of(const Graph& graph,
   add_order_findings(bounds, findings);
   add_reference_findings(graph, results, findings);
   if (!results.calibration()) {
-    findings.emplace_back("the run has no calibration of this machine: no hardware bound");
+    findings.emplace_back(
+        "the run has no calibration of this machine, so there is no hardware bound");
   }
   return findings;
 }

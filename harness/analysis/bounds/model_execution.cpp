@@ -52,16 +52,16 @@ void add_findings(const ExecutionTime& time, ModelBounds& model) {
   for (const Bound& bound : model.bounds) {
     if (must_not_exceed(bound, time) && bound.interval.low > time.interval.high) {
       model.findings.push_back(fmt::format(
-          "{} ({}) at {:.6g} s lies above the execution end to end ({}) at {:.6g} s, which it "
-          "cannot: {}",
+          "{} ({}) at {:.6g} s lies above the execution end to end ({}) at {:.6g} s, which is "
+          "impossible: {}",
           bound.kind,
           bound.mode,
           bound.seconds.count(),
           time.mode,
           time.median.count(),
           bound.kind == "hardware" ? "look for a wrong calibration"
-                                   : "layers were measured on a slower host than the model, or do "
-                                     "more alone than in it"));
+                                   : "the layers were measured on a slower host than the model, or "
+                                     "they do more work alone than in the model"));
     }
   }
 }

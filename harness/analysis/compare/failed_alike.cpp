@@ -46,7 +46,7 @@ void judge_failures(const Outcome& baseline, const Outcome& candidate, MetricCom
   metric.verdict = severity(candidate.kind) > severity(baseline.kind)
                        ? ComparisonVerdict::kBroken
                        : ComparisonVerdict::kInconclusive;
-  metric.reason = fmt::format("failed in both runs, but not alike: {}; now {}",
+  metric.reason = fmt::format("failed in both runs, but in different ways: {}; now {}",
                               failure_text(baseline),
                               failure_text(candidate));
 }

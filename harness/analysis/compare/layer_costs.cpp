@@ -151,7 +151,7 @@ std::optional<MetricComparison> compare_workspace(const std::vector<Pair>& pairs
   if (before > 0 && after > 0) {
     metric.ratio = metric.low = metric.high = metric.candidate / metric.baseline;
   } else {
-    metric.reason = before == 0 ? "none before" : "none any more";
+    metric.reason = before == 0 ? "none before" : "none now";
   }
   const bool notable = std::abs(after - before) >= kNotableBytes;
   const double limit = 1.0 + kCostGrowth;

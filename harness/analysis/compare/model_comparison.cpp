@@ -193,7 +193,7 @@ std::string score_change(const ScenarioResult& before, const ScenarioResult& aft
   const std::optional<LoadScore> old_score = score_of(before);
   const std::optional<LoadScore> new_score = score_of(after);
   if (!old_score || !new_score || !old_score->value || !new_score->value) {
-    return "no figure in both runs";
+    return "at least one run has no score";
   }
   return fmt::format("{} {:.6g} → {:.6g} {}",
                      old_score->name,
@@ -216,7 +216,7 @@ MetricComparison compare_load(const ScenarioResult& before, const ScenarioResult
     metric.reason = fmt::format("worked before, and now {}: {}", to_text(after.outcome.kind), why);
   } else if (was == LoadVerdict::kValid && is == LoadVerdict::kFailed) {
     metric.verdict = ComparisonVerdict::kRegressed;
-    metric.reason = "valid before, and now not: " + why;
+    metric.reason = "valid before, and not valid now: " + why;
   } else if (was == LoadVerdict::kFailed && is == LoadVerdict::kValid) {
     metric.verdict = ComparisonVerdict::kImproved;
     metric.reason = "valid now: " + figures;

@@ -70,7 +70,8 @@ std::optional<MetricComparison> judged(const std::optional<Output>& before,
   metric.series = std::move(series);
   metric.model = std::move(model);
   if (!before || !after) {
-    metric.reason = fmt::format("the {} did not hash it", before ? "candidate" : "baseline");
+    metric.reason =
+        fmt::format("the {} has no hash of this output", before ? "candidate" : "baseline");
     return metric;
   }
   metric.output = OutputChange{before->hashes == after->hashes, before->error, after->error};
@@ -93,7 +94,7 @@ std::optional<MetricComparison> judged(const std::optional<Output>& before,
   const bool verified = before->error && after->error;
   metric.verdict = verified ? ComparisonVerdict::kEquivalent : ComparisonVerdict::kInconclusive;
   metric.reason = verified ? "other bits within the tolerance, " + errors
-                           : "other bits, and no reference to judge them by";
+                           : "other bits, and no reference to compare them with";
   if (after->hashes.size() > 1 && before->hashes.size() == 1) {
     metric.reason += "; no longer the same in every process of a run";
   }

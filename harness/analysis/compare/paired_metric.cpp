@@ -14,9 +14,11 @@ namespace {
 
 std::string fault_of(const PairedSamples& samples) {
   if (samples.baseline.size() != samples.candidate.size()) {
-    return fmt::format("{} rounds of the baseline and {} of the candidate are no pairs",
-                       samples.baseline.size(),
-                       samples.candidate.size());
+    return fmt::format(
+        "{} rounds of the baseline and {} of the candidate do not form pairs: give both the same "
+        "number",
+        samples.baseline.size(),
+        samples.candidate.size());
   }
   for (std::size_t i = 0; i < samples.baseline.size(); ++i) {
     for (const double time : {samples.baseline[i], samples.candidate[i]}) {
@@ -26,8 +28,9 @@ std::string fault_of(const PairedSamples& samples) {
     }
   }
   if (samples.baseline.size() < kMinPairs) {
-    return fmt::format(
-        "{} pairs; {} are the least that can show a change", samples.baseline.size(), kMinPairs);
+    return fmt::format("{} pairs, but at least {} are needed to show a change",
+                       samples.baseline.size(),
+                       kMinPairs);
   }
   return {};
 }

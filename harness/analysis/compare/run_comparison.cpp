@@ -109,7 +109,7 @@ void set_ratio(MetricComparison& metric, const KeyTime& before, const KeyTime& a
   metric.delta = metric.candidate - metric.baseline;
   metric.ratio = metric.low = metric.high = metric.candidate / metric.baseline;
   metric.has_interval = false;
-  metric.reason = fmt::format("one sample in the {}, which says nothing of its noise",
+  metric.reason = fmt::format("only one sample in the {}, so its noise is not known",
                               has_interval(after.time)    ? "baseline"
                               : has_interval(before.time) ? "candidate"
                                                           : "baseline and in the candidate");
@@ -120,7 +120,7 @@ void judge_untimed(ComparedLayer& test, const RunSide& baseline, const RunSide& 
   const LayerKey key{test.key};
   const auto before = baseline.results.failure(key);
   const auto after = candidate.results.failure(key);
-  test.metric.reason = "neither run has a time of it";
+  test.metric.reason = "neither run has a time for it";
   if (before && after && failed_alike(*before, *after)) {
     test.not_compared = {test.metric.series, *before, *after};
   } else if (before && after) {
@@ -217,11 +217,11 @@ ComparedLayer test_layer(const RunSide& baseline,
     return test;
   }
   if (!before) {
-    test.metric.reason = "the baseline has no time of it";
+    test.metric.reason = "the baseline has no time for it";
     return test;
   }
   if (before->time.median <= Seconds(0.0) || after->time.median <= Seconds(0.0)) {
-    test.metric.reason = "as short as the harness's own floor";
+    test.metric.reason = "not longer than the harness overhead";
     return test;
   }
   test.baseline_variant = before->variant;

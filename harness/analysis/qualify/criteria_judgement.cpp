@@ -121,7 +121,7 @@ class Judge {
     }
     CriterionResult result{name, fmt::format("at most {:+.4g}%", 100.0 * limit), {}, {}, {}};
     if (metrics.empty()) {
-      return add_unmeasured(name, result.limit, "none is part of it");
+      return add_unmeasured(name, result.limit, "the suite has none");
     }
     result.found = worst == nullptr
                        ? "nothing was measured on both sides"
@@ -174,7 +174,7 @@ class Judge {
         }
       }
     }
-    std::string found = fmt::format("{} cases worked before and do no more", broken.size());
+    std::string found = fmt::format("{} cases worked before and no longer work", broken.size());
     if (q_.criteria.new_unsupported) {
       broken.clear();
     }
@@ -267,15 +267,16 @@ class Judge {
     }
     const std::string limit_text =
         fmt::format("at most {:+.4g}%", 100.0 * limit.relative) +
-        (limit.minimum > 0.0 ? fmt::format(", from {} on", amount_text(limit.minimum, limit.unit))
-                             : "");
+        (limit.minimum > 0.0
+             ? fmt::format(", counted from {}", amount_text(limit.minimum, limit.unit))
+             : "");
     if (worst == nullptr) {
-      return add_unmeasured(limit.criterion, limit_text, "no process of either side says");
+      return add_unmeasured(limit.criterion, limit_text, "neither side has a value");
     }
     add({limit.criterion,
          limit_text,
          {},
-         fmt::format("the most is {:+.1f}%, {} → {}: {}",
+         fmt::format("the largest is {:+.1f}%, {} → {}: {}",
                      100.0 * (worst->ratio - 1.0),
                      amount_text(worst->baseline, limit.unit),
                      amount_text(worst->candidate, limit.unit),
@@ -325,7 +326,7 @@ void judge_criteria(Qualification& qualification) {
   } else if (qualification.machine_moved) {
     qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
     qualification.reason =
-        "the machine moved: controls that no library touches were not the same for both sides";
+        "the machine drifted: its controls, which use no library, differ between the sides";
   } else if (failed > 0) {
     qualification.verdict = QualificationVerdict::kReject;
     qualification.reason = fmt::format("{} of {} criteria failed: {}",
@@ -334,16 +335,16 @@ void judge_criteria(Qualification& qualification) {
                                        list(qualification, CriterionState::kFailed));
   } else if (!qualification.complete) {
     qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
-    qualification.reason = "it was stopped before everything was decided";
+    qualification.reason = "the qualification was stopped before everything was decided";
   } else if (open > 0) {
     qualification.verdict = QualificationVerdict::kNotEnoughEvidence;
-    qualification.reason = fmt::format("{} of {} criteria stay open: {}",
+    qualification.reason = fmt::format("{} of {} criteria are still open: {}",
                                        open,
                                        qualification.results.size(),
                                        list(qualification, CriterionState::kOpen));
   } else if (waived > 0) {
     qualification.verdict = QualificationVerdict::kApproveWithExceptions;
-    qualification.reason = fmt::format("all criteria are met but for what is waived: {}",
+    qualification.reason = fmt::format("all criteria are met, except the waived ones: {}",
                                        list(qualification, CriterionState::kWaived));
   } else {
     qualification.verdict = QualificationVerdict::kApprove;
@@ -369,7 +370,7 @@ void judge_again(Qualification& qualification, QualificationCriteria criteria) {
   const std::string file = qualification.criteria.file.empty() ? std::string("the defaults")
                                                                : qualification.criteria.file;
   qualification.notes.push_back(
-      fmt::format("judged again by {}, after the measurement; its own verdict was {}: {}",
+      fmt::format("judged again by {} after the measurement; the verdict before was {}: {}",
                   file,
                   to_text(qualification.verdict),
                   qualification.reason));

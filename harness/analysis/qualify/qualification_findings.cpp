@@ -18,7 +18,7 @@ Cause named_cause(const QualifiedMetric& layer) {
     cause.cause = layer.test.reason;
   } else if (layer.baseline_variant == layer.candidate_variant &&
              layer.replay.finding == ReplayFinding::kNotSeenAgain) {
-    cause.cause = "slower in the rounds, and not when tried again";
+    cause.cause = "slower in the rounds, but not when measured again";
   }
   return cause;
 }

@@ -6,11 +6,12 @@ namespace plumb {
 WhatIfResult channels_last_what_if(const WhatIfInput& /*input*/) {
   WhatIfResult result;
   result.mode =
-      "channels last wherever a layer can take them so; the library's own choice of those";
+      "channels last in every layer that accepts them; the library's own choice among these "
+      "variants";
   result.why_not =
-      "rows do not say which layouts the library's variants take: predicted once the model was "
-      "executed in the mode channels_last";
-  result.prerequisites = {"inputs with their channels last, or one reorder of each"};
+      "rows do not hold the layouts of the library's variants: execute the model in the mode "
+      "channels_last first";
+  result.prerequisites = {"inputs in the channels-last layout, or one reorder of each input"};
   return result;
 }
 

@@ -24,8 +24,8 @@ WhatIfResult fusion_what_if(const WhatIfInput& input) {
     any_measured = any_measured || input.results.best(match.key, CacheMode::kNone).has_value();
   }
   if (!any_measured) {
-    result.why_not = found.empty() ? "nothing in this model can be fused by the rules there are"
-                                   : "none of the fused layers has a time in this run";
+    result.why_not = found.empty() ? "no fusion rule applies to this model"
+                                   : "no fused layer has a time in this run";
     return result;
   }
   const ModelPartition fused = partition_model(input.graph, input.results, PartitionMode::kFusion);

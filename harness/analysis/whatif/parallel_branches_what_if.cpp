@@ -17,7 +17,7 @@ WhatIfResult parallel_branches_what_if(const WhatIfInput& input) {
     return result;
   }
   result.prerequisites = {
-      "a processor for each branch: threads that branches part are missing in their layers"};
+      "a processor for each branch: branches that share the threads leave fewer for each layer"};
   conclude(result, before.time(), sum_of(plain.critical).time());
   return result;
 }

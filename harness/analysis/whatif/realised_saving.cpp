@@ -74,8 +74,8 @@ void add_realised_savings(const ModelBounds& model, ModelWhatIfs& whatifs) {
       result.why_not.clear();
       result.of_plans = true;
       result.mode = fmt::format(
-          "the plan of mode {}, priced by its layers: weights cold, operands "
-          "handed on, reorders counted",
+          "the plan of mode {}, priced by its layers: weights cold, operands passed on, reorders "
+          "counted",
           result.execution_mode);
       conclude(result,
                {priced_before->seconds, priced_before->interval},

@@ -48,7 +48,8 @@ Dims attention_dims(const LayerSpec& spec) {
           "q, k and v have different ranks");
   require(
       spec.has_input(4) == spec.has_input(5), "in", "one of past key and past value is missing");
-  require(!spec.has_input(4) || dims(spec, 4).size() == 4, "in", "the past key has no rank of 4");
+  require(
+      !spec.has_input(4) || dims(spec, 4).size() == 4, "in", "the rank of the past key is not 4");
   const std::int64_t q_heads = spec.integer("q_heads");
   const std::int64_t kv_heads = spec.integer("kv_heads");
   require(kv_heads >= 1 && q_heads >= kv_heads && q_heads % kv_heads == 0,
@@ -83,7 +84,7 @@ Dims attention_dims(const LayerSpec& spec) {
     require_broadcast_to(*spec.inputs[3], scores);
     require(!dims(spec, 3).empty() && dims(spec, 3).back() == s.keys,
             "in",
-            "a mask that is not over all {} keys",
+            "a mask that does not span all {} keys",
             s.keys);
   }
   const std::string& letters = spec.text("outputs");

@@ -37,7 +37,7 @@ class KeyParser {
     spec.op = word();
     const OpSchema* schema = find_op_schema(spec.op);
     if (schema == nullptr) {
-      fail(fmt::format("'{}' is no operator of docs/reference/layer-keys.md", spec.op));
+      fail(fmt::format("'{}' is not an operator of docs/reference/layer-keys.md", spec.op));
     }
     begin_field("in");
     spec.inputs = operands();
@@ -148,7 +148,7 @@ class KeyParser {
     const std::string name = word();
     const std::optional<DataType> type = parse_data_type(name);
     if (!type) {
-      fail(fmt::format("'{}' is no data type", name));
+      fail(fmt::format("'{}' is not a data type", name));
     }
     return *type;
   }
@@ -163,7 +163,7 @@ class KeyParser {
         return math;
       }
     }
-    fail(fmt::format("'{}' is none of strict, tf32, downconvert, deterministic", name));
+    fail(fmt::format("'{}' is not one of strict, tf32, downconvert, deterministic", name));
   }
 
   std::optional<TensorType> operand() {

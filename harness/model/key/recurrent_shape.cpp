@@ -33,7 +33,7 @@ Dims recurrent_dims(const LayerSpec& spec) {
   const RecurrentShape shape = recurrent_shape(spec);
   require(shape.hidden > 0 && shape.hidden < (std::int64_t{1} << 32),
           "in",
-          "{} hidden numbers",
+          "a hidden size of {}",
           shape.hidden);
   const std::int64_t rows = shape.gates * shape.hidden;
   const bool time_first = spec.integer("layout") == 0;

@@ -50,7 +50,7 @@ Problem check_words(const LayerSpec& spec, const OpSchema& schema) {
         !is_one_of(row.words, spec.text(std::string(row.name)))) {
       return problem(
           std::string(row.name),
-          fmt::format("'{}' is none of {}", spec.text(std::string(row.name)), row.words));
+          fmt::format("'{}' is not one of {}", spec.text(std::string(row.name)), row.words));
     }
   }
   return std::nullopt;
@@ -59,7 +59,7 @@ Problem check_words(const LayerSpec& spec, const OpSchema& schema) {
 Problem check_function(const std::string& field, const std::string& fn, std::size_t parameters) {
   const std::optional<std::size_t> count = eltwise_parameter_count(fn);
   if (!count) {
-    return problem(field, fmt::format("'{}' is no element-wise function", fn));
+    return problem(field, fmt::format("'{}' is not an element-wise function", fn));
   }
   if (*count != parameters) {
     return problem(field, fmt::format("'{}' takes {} parameters, not {}", fn, *count, parameters));
@@ -98,7 +98,7 @@ std::optional<SpecProblem> check_spec(const LayerSpec& spec) {
   const OpSchema* schema = find_op_schema(spec.op);
   if (schema == nullptr) {
     return problem("operator",
-                   fmt::format("'{}' is no operator of docs/reference/layer-keys.md", spec.op));
+                   fmt::format("'{}' is not an operator of docs/reference/layer-keys.md", spec.op));
   }
   if (Problem wrong = check_operands(spec, *schema)) {
     return wrong;

@@ -145,7 +145,7 @@ void DimensionBinder::bind_value(onnx::TypeProto& type) const {
 void DimensionBinder::check_all_used() const {
   if (options_->batch && !batch_taken_ && !contradiction_.empty()) {
     throw Error(Error::Kind::kUser,
-                fmt::format("a batch of {} is asked for, and {}: leave the batch out, or rewrite "
+                fmt::format("a batch of {} is requested, but {}: leave the batch out, or rewrite "
                             "the first dimensions with --rebatch {} (in a suite: rebatch = true)",
                             *options_->batch,
                             contradiction_,

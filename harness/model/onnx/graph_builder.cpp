@@ -138,7 +138,7 @@ void GraphBuilder::read_opsets() {
       onnx::OpSchemaRegistry::DomainToVersionRange::Instance().Map().at("").second;
   if (opsets_.contains("") && (graph_.opset < kOldestOpset || graph_.opset > newest)) {
     fail(
-        fmt::format("opset {} is outside {} to {}, which are understood: convert the model with "
+        fmt::format("opset {} is outside {} to {}, the supported range: convert the model with "
                     "onnx.version_converter",
                     graph_.opset,
                     kOldestOpset,
@@ -380,7 +380,7 @@ void GraphBuilder::finish_outputs() {
   for (const onnx::ValueInfoProto& output : model_->graph().output()) {
     ModelValue* value = find_value(output.name());
     if (value == nullptr) {
-      fail(fmt::format("output '{}' is produced by no node", output.name().substr(0, 200)));
+      fail(fmt::format("no node produces output '{}'", output.name().substr(0, 200)));
     }
     graph_.outputs.push_back(id_of(*value));
   }
@@ -417,7 +417,7 @@ Graph graph_of(onnx::ModelProto model,
 Graph graph_of_bytes(const std::string& bytes) {
   onnx::ModelProto model;
   if (!model.ParseFromString(bytes)) {
-    fail(fmt::format("{} bytes are no ONNX model", bytes.size()));
+    fail(fmt::format("{} bytes are not an ONNX model", bytes.size()));
   }
   return graph_of(std::move(model));
 }

@@ -115,8 +115,7 @@ onnx::ModelProto load_onnx_file(const fs::path& path) {
     const std::string content = read_text(path);
     if (const std::size_t depth = text_nesting(content); depth > kMaxTextNesting) {
       fail(path,
-           fmt::format("{} brackets stand inside each other, and at most {} may: take subgraphs "
-                       "apart",
+           fmt::format("{} brackets are nested, but at most {} are read: split the subgraphs",
                        depth,
                        kMaxTextNesting));
     }

@@ -85,7 +85,7 @@ Json read(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   Json document = Json::parse(in, nullptr, false);
   if (!document.is_object()) {
-    fail(file, "it is no JSON object");
+    fail(file, "it is not a JSON object");
   }
   const auto inner = document.find("properties");
   return inner != document.end() && inner->is_object() ? Json(*inner) : document;

@@ -67,7 +67,8 @@ DataSetSize data_set_size(const std::string& model,
   size.samples = asked.value_or(std::min(size.wanted, fitting));
   if (benchmark && size.samples < size.wanted) {
     size.shortage = fmt::format(
-        "the data set has {} samples, and MLPerf's submission checker wants at least {} of {}; {}",
+        "the data set has {} samples, but MLPerf's submission checker requires at least {} for {}; "
+        "{}",
         size.samples,
         size.wanted,
         benchmark->name,

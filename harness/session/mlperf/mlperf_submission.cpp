@@ -157,7 +157,7 @@ void map_model(const fs::path& file, const std::string& model, std::string_view 
   Json mapping = in ? Json::parse(in, nullptr, false) : Json::object();
   if (!mapping.is_object()) {
     throw Error(Error::Kind::kEnvironment,
-                fmt::format("'{}' is no JSON object: repair or remove it", file.string()));
+                fmt::format("'{}' is not a JSON object: repair or remove it", file.string()));
   }
   mapping[model] = benchmark;
   write_text_file(file, json_text(mapping));
@@ -214,7 +214,7 @@ std::vector<std::string> submission_faults(const SubmittedLoad& submitted) {
   }
   if (effective.minimum_duration < kMinimumDuration) {
     faults.push_back(
-        fmt::format("the duration is {:.6g} s, and 600 s are wanted: leave --duration out",
+        fmt::format("the duration is {:.6g} s, but 600 s are required: leave --duration out",
                     Seconds(effective.minimum_duration).count()));
   }
   const auto benchmark = mlperf_benchmark_of(submitted.instance.model, submitted.graph);
@@ -225,7 +225,7 @@ std::vector<std::string> submission_faults(const SubmittedLoad& submitted) {
                     submitted.instance.model));
   } else if (effective.loaded_samples < benchmark->performance_samples) {
     faults.push_back(
-        fmt::format("the performance sample count is {}, and {} wants at least {}: see "
+        fmt::format("the performance sample count is {}, but {} requires at least {}: see "
                     "--performance-sample-count",
                     effective.loaded_samples,
                     benchmark->name,

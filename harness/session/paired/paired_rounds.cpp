@@ -21,10 +21,10 @@ namespace {
 void require_sound_device(const Measurement& row) {
   const auto fault = row.attributes.find(kDeviceFault);
   if (fault != row.attributes.end()) {
-    throw Error(Error::Kind::kEnvironment,
-                fault->second +
-                    ": nothing measured beside it can be believed; look after the device, then "
-                    "measure again");
+    throw Error(
+        Error::Kind::kEnvironment,
+        fault->second +
+            ": the measurements beside it are not reliable; check the device, then measure again");
   }
 }
 

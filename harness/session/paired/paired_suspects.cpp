@@ -55,8 +55,8 @@ bool is_at_hand(const RunHeader& run, int threads) {
     why = death.outcome().reason;
   }
   spdlog::info(
-      "the baseline's stack '{}' is not at hand: {}; fresh processes are compared with the stored "
-      "baseline",
+      "the baseline's stack '{}' is not available: {}; fresh processes are compared with the "
+      "stored baseline",
       run.stack,
       why);
   return false;

@@ -145,11 +145,13 @@ ScenarioResult execute(const ModelSource& models,
                        const std::function<void(const LoadProgress&)>& report) {
   if (wanted.instance().dtype == kInt8) {
     return refused(wanted,
-                   "in 8 bits a model is loaded as its f32 instance in a mode: --mode fusion+int8");
+                   "a scenario in 8 bits executes the f32 model in an int8 mode: use dtype f32 and "
+                   "--mode fusion+int8");
   }
   const std::optional<RequestedLoad> load = load_of(wanted.scenario);
   if (!load) {
-    return refused(wanted, "limits on tokens are not judged: give a latency limit of the query");
+    return refused(wanted,
+                   "limits on tokens are not supported: give a latency limit for the query");
   }
   const std::optional<ModeRequest> mode = mode_of(wanted, results);
   if (!mode) {
@@ -161,7 +163,8 @@ ScenarioResult execute(const ModelSource& models,
   try {
     request = request_of(models, wanted, *mode, *load, budget, limits.row_timeout);
   } catch (const Error& error) {
-    return refused(wanted, fmt::format("no larger batch can be made: {}", error.what()));
+    return refused(wanted,
+                   fmt::format("the model cannot be built at a larger batch: {}", error.what()));
   }
   if (limits.accuracy || limits.submission) {
     request.accuracy_log = mlperf_accuracy_file(log_folder(wanted, limits));

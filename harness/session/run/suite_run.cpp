@@ -161,8 +161,8 @@ class SuiteRun {
     outcome.device_fault = executor_.device_fault();
     if (!outcome.device_fault.empty()) {
       spdlog::error(
-          "{}: nothing measured in run {} can be believed: it is kept and stays unfinished; "
-          "look after the device, then measure again",
+          "{}: the measurements of run {} are not reliable, so the run stays unfinished; check the "
+          "device, then measure again",
           outcome.device_fault,
           session_.id());
       session_.keep_device_fault(outcome.device_fault);
@@ -174,8 +174,8 @@ class SuiteRun {
     }
     if (!outcome.stack_faults.empty()) {
       spdlog::error(
-          "the rows of run {} are of no one stack: they are kept, the run stays "
-          "unfinished; measure again",
+          "the rows of run {} come from more than one stack, so the run stays unfinished; measure "
+          "again",
           session_.id());
       session_.keep_stack_faults(outcome.stack_faults);
     }
@@ -184,7 +184,7 @@ class SuiteRun {
     outcome.budget_ended = valid && summary.budget_ended;
     session_.finish(outcome.state);
     if (valid && summary.state == RunState::kInterrupted) {
-      spdlog::warn("{}: {} of {} layers measured and kept; `--resume` goes on from here",
+      spdlog::warn("{}: {} of {} layers are measured and stored; `--resume` continues from here",
                    summary.budget_ended ? "the budget ended" : "interrupted",
                    summary.measured,
                    wanted);

@@ -105,10 +105,11 @@ void SuspectConfirmation::confirm_alone(Seconds start, ModelRuns& runs) {
   if (regressed.empty()) {
     return;
   }
-  spdlog::info("{} look regressed: {} models and {} layers are measured again before it is said",
-               regressed.series.size(),
-               regressed.subjects().size(),
-               regressed.layers.size());
+  spdlog::info(
+      "{} look regressed: {} models and {} layers are measured again before this is reported",
+      regressed.series.size(),
+      regressed.subjects().size(),
+      regressed.layers.size());
   const Seconds end = steady_time() + kConfirmationShare * (steady_time() - start);
   const auto stopped = [&] { return context_.stop.load() || !executor_.device_fault().empty(); };
   const std::int64_t last = last_process(context_.store, session_.id());

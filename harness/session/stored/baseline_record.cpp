@@ -41,8 +41,8 @@ void accept_baseline(Store& store,
                      bool partial) {
   if (run.state == RunState::kRunning || (run.state != RunState::kFinished && !partial)) {
     throw Error(Error::Kind::kUser,
-                fmt::format("run {} is {}: only a finished run can be a baseline; `plumb run "
-                            "--resume` goes on with it, --partial accepts an interrupted one",
+                fmt::format("run {} is {}: only a finished run can be a baseline; continue it with "
+                            "`plumb run --resume`, or accept an interrupted one with --partial",
                             run.header.id,
                             to_text(run.state)));
   }

@@ -32,7 +32,7 @@ void add_missing_scenarios(const std::vector<std::string>& wanted, ModelBounds& 
     }
   }
   if (!missing.empty()) {
-    model.findings.push_back(fmt::format("not executed in this run, of the suite's scenarios: {}",
+    model.findings.push_back(fmt::format("scenarios of the suite that this run did not execute: {}",
                                          fmt::join(missing, ", ")));
   }
 }

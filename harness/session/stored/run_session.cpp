@@ -91,8 +91,8 @@ Timestamp RunSession::end() {
   const double set = clock_.set_by().count();
   if (std::abs(set) > kNotableSeconds) {
     spdlog::warn(
-        "the time of day was set by {:+.0f} s during the run: moments of its rows differ by this, "
-        "durations do not",
+        "the system's clock was set by {:+.0f} s during the run: the rows' times of day shift by "
+        "this, durations do not",
         set);
     put_run_record(
         store_, header_.id, "clock_set", header_.stack, nlohmann::json{{"seconds", set}}.dump());

@@ -152,17 +152,16 @@ RunComparisonReport compare_stored_boots(const Archive& archive,
   const std::size_t boots_before = boots_of(before.runs).size();
   const std::size_t boots_after = boots_of(after.runs).size();
   if (std::min(boots_before, boots_after) < kMinBoots) {
-    throw Error(
-        Error::Kind::kTryAgain,
-        fmt::format("not enough evidence: {} boots of '{}' and {} of '{}'; {} a side are the "
-                    "least: boot again, and run the suite{}{}",
-                    boots_before,
-                    baseline,
-                    boots_after,
-                    candidate,
-                    kMinBoots,
-                    before.left_out,
-                    after.left_out));
+    throw Error(Error::Kind::kTryAgain,
+                fmt::format("not enough evidence: {} boots of '{}' and {} of '{}', but at least {} "
+                            "are needed for each: reboot, and run the suite{}{}",
+                            boots_before,
+                            baseline,
+                            boots_after,
+                            candidate,
+                            kMinBoots,
+                            before.left_out,
+                            after.left_out));
   }
   RunComparisonReport report;
   report.baseline = before.records.front();

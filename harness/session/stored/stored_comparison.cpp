@@ -262,13 +262,13 @@ void check_alike(const RunRecord& baseline,
   }
   if (!unlike.empty()) {
     throw Error(Error::Kind::kRefused,
-                "the runs were measured in unlike environments:" + unlike +
+                "the runs were measured in different environments:" + unlike +
                     " name what differs on purpose: --vary stack, --vary driver, --vary FACT");
   }
   if (left.suite_hash != right.suite_hash && !is_varied("suite", varied) &&
       !measure_the_same(left.resolved_suite, right.resolved_suite)) {
     throw Error(Error::Kind::kRefused,
-                fmt::format("the runs are of different suites: '{}' ({:.12}) and '{}' ({:.12}); "
+                fmt::format("the runs are of different suites, '{}' ({:.12}) and '{}' ({:.12}): "
                             "--vary suite compares what both have",
                             left.suite,
                             left.suite_hash,

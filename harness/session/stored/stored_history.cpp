@@ -172,9 +172,10 @@ StoredHistory read_history(const Store& store, const HistoryQuery& query) {
   if (history.series.empty() && !query.series.empty()) {
     throw Error(
         Error::Kind::kUser,
-        fmt::format("the newest run of {} is no point of '{}': without SERIES all are listed",
-                    history.name.suite,
-                    fmt::join(query.series, "', '")));
+        fmt::format(
+            "the newest run of {} has no point of '{}': leave SERIES out to list all series",
+            history.name.suite,
+            fmt::join(query.series, "', '")));
   }
   std::erase_if(history.series, [&](const SeriesHistory& series) {
     return exclusion_of(exclusions, case_names(series.id)) != nullptr;

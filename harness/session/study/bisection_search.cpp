@@ -85,20 +85,19 @@ class Search {
     bisection_.last_good = stacks[good].name;
     bisection_.first_bad = stacks[bad].name;
     bisection_.exact = bad - good == 1;
-    bisection_.reason =
-        bisection_.exact
-            ? fmt::format("first worse in {} ({}); {} ({}) is still good",
-                          stacks[bad].name,
-                          stacks[bad].version,
-                          stacks[good].name,
-                          stacks[good].version)
-            : fmt::format(
-                  "worse somewhere after {} ({}) and up to {} ({}): the evidence on what "
-                  "lies between is not enough",
-                  stacks[good].name,
-                  stacks[good].version,
-                  stacks[bad].name,
-                  stacks[bad].version);
+    bisection_.reason = bisection_.exact
+                            ? fmt::format("first worse in {} ({}); {} ({}) is still good",
+                                          stacks[bad].name,
+                                          stacks[bad].version,
+                                          stacks[good].name,
+                                          stacks[good].version)
+                            : fmt::format(
+                                  "worse somewhere after {} ({}) and up to {} ({}): there is not "
+                                  "enough evidence on the stacks between",
+                                  stacks[good].name,
+                                  stacks[good].version,
+                                  stacks[bad].name,
+                                  stacks[bad].version);
     return std::move(bisection_);
   }
 
@@ -175,7 +174,7 @@ class Search {
     step.baseline_run = baseline.header.id;
     step.run = candidate.header.id;
     if (measured.comparison.layers.empty()) {
-      step.test.reason = "no round was valid: the controls moved";
+      step.test.reason = "no round was valid: the controls drifted";
     } else {
       const QualifiedMetric& metric = measured.comparison.layers.front();
       step.test = metric.test;
@@ -185,7 +184,7 @@ class Search {
     }
     if (measured.comparison.drift.moved) {
       step.test.verdict = ComparisonVerdict::kInconclusive;
-      step.test.reason = "the machine moved";
+      step.test.reason = "the machine drifted";
     }
     bisection_.steps.push_back(std::move(step));
     return bisection_.steps.back().test.verdict;

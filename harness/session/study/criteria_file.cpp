@@ -42,7 +42,7 @@ void read_limits(TomlSection& section, QualificationCriteria& criteria) {
   criteria.maximum_error = section.real("maximum_error", 0.0, kMaxGrowth);
   if (const auto words = section.choices("new_unsupported", kUnsupported)) {
     if (words->size() != 1) {
-      section.fail("'new_unsupported' is one of none, allowed");
+      section.fail("'new_unsupported' must be 'none' or 'allowed'");
     }
     criteria.new_unsupported = words->front() == "allowed";
   }
@@ -62,7 +62,7 @@ Waiver read_waiver(TomlSection& section, const std::string& today) {
   waiver.who = needed("who");
   waiver.expires = needed("expires");
   if (!is_day(waiver.expires)) {
-    section.fail(fmt::format("'expires' is no date such as \"2027-01-31\": '{}'",
+    section.fail(fmt::format("'expires' is not a date such as \"2027-01-31\": '{}'",
                              waiver.expires.substr(0, 64)));
   }
   waiver.expired = today > waiver.expires;

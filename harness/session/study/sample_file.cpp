@@ -50,7 +50,7 @@ nlohmann::json read_json(const std::filesystem::path& file) {
     return nlohmann::json::parse(in);
   } catch (const nlohmann::json::exception& fault) {
     throw Error(Error::Kind::kUser,
-                fmt::format("'{}' is no JSON: {}", file.string(), fault.what()));
+                fmt::format("'{}' is not JSON: {}", file.string(), fault.what()));
   }
 }
 
@@ -62,7 +62,8 @@ const nlohmann::json& list_in(const nlohmann::json& document,
     place.fail(fmt::format("expected an object with a list '{}'", name));
   }
   if (found->size() > kMaxEntries) {
-    place.fail(fmt::format("{} entries in '{}'; at most {}", found->size(), name, kMaxEntries));
+    place.fail(
+        fmt::format("{} entries in '{}': at most {} are read", found->size(), name, kMaxEntries));
   }
   return *found;
 }
@@ -75,7 +76,7 @@ std::string id_in(const nlohmann::json& entry, std::set<std::string>& known, con
   }
   std::string id = found->get<std::string>();
   if (!known.insert(id).second) {
-    place.fail(fmt::format("the id '{}' is there twice", id));
+    place.fail(fmt::format("the id '{}' occurs twice", id));
   }
   return id;
 }
@@ -89,7 +90,8 @@ std::vector<double> numbers(const nlohmann::json& entry,
     place.fail(fmt::format("expected a list of numbers '{}'", name));
   }
   if (found->size() > kMaxValues) {
-    place.fail(fmt::format("{} values in '{}'; at most {}", found->size(), name, kMaxValues));
+    place.fail(
+        fmt::format("{} values in '{}': at most {} are read", found->size(), name, kMaxValues));
   }
   std::vector<double> result;
   for (const nlohmann::json& value : *found) {

@@ -295,7 +295,7 @@ std::vector<Execution> Executor::execute_model(const ExecuteRequest& request,
   std::vector<Execution> executions;
   // All modes are prepared before any is timed, so the silence may last longer.
   const Seconds silence = options_.row_timeout * static_cast<double>(request.modes.size());
-  Outcome failure{Outcome::Kind::kCrashed, "the worker left it out"};
+  Outcome failure{Outcome::Kind::kCrashed, "the worker sent no result for it"};
   const bool alone = request.modes.size() == 1;
   try {
     const auto keep = [&](Execution execution) {

@@ -137,8 +137,8 @@ SelectedLayers selected_layers(std::span<const PlannedModel> models, const Resol
     });
     if (!matched && !matches_fused_form(pattern, models)) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("no layer matches '--layer {}', by name, operator or key; there are "
-                              "the operators {}; `plumb model show MODEL` has names and keys",
+                  fmt::format("no layer matches '--layer {}' by name, operator or key; the "
+                              "operators are {}; `plumb model show MODEL` lists names and keys",
                               pattern,
                               listed_operators(layers)));
     }

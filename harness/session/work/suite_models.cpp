@@ -80,10 +80,11 @@ PlannedModel load_model(const ModelSource& source, const ResolvedSuite::Model& m
   const bool int8 = model.dtype == kInt8;
   const std::optional<DataType> type = int8 ? DataType::kF32 : parse_data_type(model.dtype);
   if (!type || !is_floating(*type)) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("model '{}' asks for dtype '{}', which is none of f32, bf16, f16, int8",
-                            model.name,
-                            model.dtype));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("model '{}' requests dtype '{}', which is not one of f32, bf16, f16, int8",
+                    model.name,
+                    model.dtype));
   }
   ReadOptions options{.dims = model.dims, .rebatch = model.rebatch};
   (model.open_batch ? options.open_batch : options.batch) = model.batch;
@@ -127,7 +128,7 @@ std::vector<PlannedModel> prepare_models(const ModelSource& source, ResolvedSuit
     spdlog::error("{}", problem.what());
   }
   if (!problems.empty() && models.empty() && suite.layers.empty()) {
-    throw Error(Error::Kind::kUser, "no model of the suite could be read, as said above");
+    throw Error(Error::Kind::kUser, "no model of the suite could be read: see the messages above");
   }
   return models;
 }

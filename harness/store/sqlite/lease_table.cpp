@@ -61,11 +61,10 @@ bool LeaseTable::check(std::int64_t run_number, const RunId& run) {
     return true;
   }
   throw Error(Error::Kind::kEnvironment,
-              fmt::format("run {} was taken over by {}: nothing that this process measures is "
-                          "stored any more; what was stored before is kept, and the other process "
-                          "goes on with it",
+              fmt::format("run {} was taken over by {}, which continues it: this process stores no "
+                          "further results; its earlier results are kept",
                           run,
-                          found ? statement->text() : std::string("nobody known")));
+                          found ? statement->text() : std::string("an unknown process")));
 }
 
 }  // namespace plumb

@@ -26,7 +26,7 @@ void RowCount::add(const Measurement& row) {
 void RowCount::require_complete(const RunEntry& run, const RunId& id) const {
   if (ok_ != run.rows_ok || failed_ != run.rows_failed) {
     throw damaged_store(
-        fmt::format("run {} counted {} timed and {} failed rows, {} and {} are there",
+        fmt::format("run {} counted {} timed and {} failed rows, but the store has {} and {}",
                     id,
                     run.rows_ok,
                     run.rows_failed,
@@ -194,7 +194,8 @@ std::vector<RowId> MeasurementTable::reused_by(const RunEntry& run, const RunId&
     sum = add_checksums(sum, reuse_checksum(rows.back()));
   }
   if (sum != run.reused_checksum) {
-    throw damaged_store(fmt::format("run {}: the rows that it reuses are not those it took", id));
+    throw damaged_store(
+        fmt::format("run {}: the rows that it reuses are not the rows that it recorded", id));
   }
   return rows;
 }

@@ -29,12 +29,13 @@ int newest_version() {
 
 void refuse_newer(const SqliteConnection& connection, int version) {
   if (version > newest_version()) {
-    throw Error(Error::Kind::kEnvironment,
-                fmt::format("the store '{}' has schema version {}, this program knows up to {}: "
-                            "use the newer plumb that wrote it, or name another store with --store",
-                            connection.path().string(),
-                            version,
-                            newest_version()));
+    throw Error(
+        Error::Kind::kEnvironment,
+        fmt::format("the store '{}' has schema version {}, but this program supports up to {}: use "
+                    "the newer plumb that wrote it, or name another store with --store",
+                    connection.path().string(),
+                    version,
+                    newest_version()));
   }
 }
 
@@ -74,7 +75,7 @@ void bring_up_to_date(SqliteConnection& connection,
   }
   if (before != 0 && !migrate) {
     throw Error(Error::Kind::kEnvironment,
-                fmt::format("the store '{}' has schema version {}, this program needs {}: run "
+                fmt::format("the store '{}' has schema version {}, but this program needs {}: run "
                             "plumb store migrate",
                             connection.path().string(),
                             before,

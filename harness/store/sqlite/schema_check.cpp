@@ -92,7 +92,7 @@ std::string compare(sqlite3* store) {
   for (const auto& [name, columns] : *wanted) {
     const auto held = found->find(name);
     if (held == found->end() || held->second != columns) {
-      return fmt::format("'{}' has not the columns of schema version {}", name, version);
+      return fmt::format("'{}' does not have the columns of schema version {}", name, version);
     }
   }
   return {};

@@ -24,13 +24,12 @@ Advice advice_for(int code) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {Error::Kind::kTryAgain,
-              "another process holds the store for too long: wait for it, or end it"};
+              "another process keeps the store locked for too long: wait for it, or end it"};
     case SQLITE_FULL:
-      return {Error::Kind::kEnvironment,
-              "free some space and try again; what was stored before is safe"};
+      return {Error::Kind::kEnvironment, "free some space and try again; earlier results are safe"};
     case SQLITE_IOERR:
       return {Error::Kind::kEnvironment,
-              "check free space, quota and the disk; what was stored before is safe"};
+              "check free space, quota and the disk; earlier results are safe"};
     case SQLITE_READONLY:
     case SQLITE_PERM:
       return {Error::Kind::kEnvironment,
@@ -125,11 +124,10 @@ std::optional<SqliteConnection::Identity> SqliteConnection::identity() const {
 
 void SqliteConnection::require_in_place() const {
   if (opened_ && identity() != opened_) {
-    throw Error(
-        Error::Kind::kEnvironment,
-        fmt::format("the store '{}' was deleted, moved or replaced while it was in use: what this "
-                    "program stored in it last is lost; leave the file in place and run again",
-                    path_.string()));
+    throw Error(Error::Kind::kEnvironment,
+                fmt::format("the store '{}' was deleted, moved or replaced while it was in use, so "
+                            "its last results are lost: leave the file in place and run again",
+                            path_.string()));
   }
 }
 

@@ -79,8 +79,8 @@ class Export {
   const RunId& id_of(std::int64_t number) const {
     const auto found = ids_.find(number);
     if (found == ids_.end()) {
-      throw damaged_store(
-          fmt::format("rows of a run with number {} are referred to, which is not there", number));
+      throw damaged_store(fmt::format(
+          "the store refers to rows of a run with number {}, which does not exist", number));
     }
     return found->second;
   }

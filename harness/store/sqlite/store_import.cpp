@@ -49,12 +49,12 @@ class Import {
   void take(const std::string& text) {
     const bool sealed = lines_ == 0 ? ExportChain::is_sealed(text) : format_ > 1;
     if (!sealed && ExportChain::is_sealed(text)) {
-      throw bad_line("the line has a digest, which format 1 has not: the header was altered");
+      throw bad_line("the line has a digest, which format 1 does not have: the header was altered");
     }
     const ExportLine line = parse_export_line(sealed ? chain_.unseal(text) : text);
     const auto* const header = std::get_if<ExportedHeader>(&line);
     if (lines_ == 0 && header == nullptr) {
-      throw bad_line("an export begins with its header: this file is none");
+      throw bad_line("the file does not begin with the header of an export");
     }
     if (lines_ == 0) {
       format_ = header->format;
@@ -115,8 +115,8 @@ class Import {
 
   void add(const ExportedEnd& end) {
     if (end.lines != lines_) {
-      throw bad_line(
-          fmt::format("the export had {} lines before this one, now it has {}", end.lines, lines_));
+      throw bad_line(fmt::format(
+          "the export had {} lines before this one, but now it has {}", end.lines, lines_));
     }
     ended_ = true;
   }
@@ -125,7 +125,7 @@ class Import {
     flush();
     const RunHeader& header = line.record.header;
     if (header.id.empty() || runs_.contains(header.id)) {
-      throw bad_line(fmt::format("run '{}' is without an id, or comes twice", header.id));
+      throw bad_line(fmt::format("run '{}' has no id, or occurs twice", header.id));
     }
     const std::size_t known_runs = new_runs_;
     Run run;
@@ -181,7 +181,7 @@ class Import {
   Run& run_of(const RunId& id) {
     const auto found = runs_.find(id);
     if (found == runs_.end()) {
-      throw bad_line(fmt::format("run '{}' has not come before this line", id));
+      throw bad_line(fmt::format("run '{}' does not occur before this line", id));
     }
     return found->second;
   }
@@ -197,7 +197,7 @@ class Import {
       throw bad_line("the row does not match its checksum: it was altered");
     }
     if (run.rows.contains(line.place.position)) {
-      throw bad_line(fmt::format("position {} comes twice", line.place.position));
+      throw bad_line(fmt::format("position {} occurs twice", line.place.position));
     }
     // The first of equal rows is taken, so that equal rows keep their order.
     const auto held = run.unmatched.lower_bound(checksum);

@@ -65,7 +65,7 @@ class Verification {
     while (statement->step()) {
       const std::string table = statement->text();
       const std::optional<std::int64_t> row = statement->optional_integer();
-      fault(fmt::format("{} row {}: refers to a row of {} that there is not",
+      fault(fmt::format("{} row {}: refers to a row of {} that does not exist",
                         table,
                         row.value_or(0),
                         statement->text_view()));
@@ -126,11 +126,14 @@ class Verification {
     const std::int64_t present_failed = statement.integer();
     const std::int64_t last = statement.integer();
     if (counted != present) {
-      fault(fmt::format("run {}: {} timed rows were counted, {} are there", id, counted, present));
+      fault(fmt::format(
+          "run {}: {} timed rows were counted, but the store has {}", id, counted, present));
     }
     if (counted_failed != present_failed) {
-      fault(fmt::format(
-          "run {}: {} failed rows were counted, {} are there", id, counted_failed, present_failed));
+      fault(fmt::format("run {}: {} failed rows were counted, but the store has {}",
+                        id,
+                        counted_failed,
+                        present_failed));
     }
     if (next_position <= last) {
       fault(fmt::format(

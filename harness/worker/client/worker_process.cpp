@@ -161,7 +161,7 @@ class WorkerProcess::Implementation {
                       });
                       if (row.key != key) {
                         die(ProtocolError(ProtocolError::Kind::kBroken,
-                                          "a row has another key than was asked for"),
+                                          "a row has a different key than the requested one"),
                             running_.timeout);
                       }
                       options_.pace->take_in(row);
@@ -204,7 +204,7 @@ class WorkerProcess::Implementation {
         read(reply, reply.has_choices(), [&] { return from_protocol(reply.choices()); });
     if (choices.key != preview.key) {
       die(ProtocolError(ProtocolError::Kind::kBroken,
-                        "choices are for another key than was asked for"),
+                        "choices are for a different key than the requested one"),
           request_timeout_);
     }
     return choices;
@@ -269,7 +269,8 @@ class WorkerProcess::Implementation {
     } catch (...) {
       // The remaining answers would be taken for those to the next request.
       child_->kill();
-      ended_ = Outcome{Outcome::Kind::kCrashed, "it was ended when its answers could not be taken"};
+      ended_ = Outcome{Outcome::Kind::kCrashed,
+                       "it was stopped because its answers could not be processed"};
       throw;
     }
   }
@@ -342,7 +343,7 @@ class WorkerProcess::Implementation {
       protocol::Reply reply;
       if (!reply.ParseFromString(*frame)) {
         throw ProtocolError(ProtocolError::Kind::kBroken,
-                            fmt::format("a frame of {} bytes is no reply", frame->size()));
+                            fmt::format("a frame of {} bytes is not a reply", frame->size()));
       }
       return reply;
     } catch (const ProtocolError& problem) {
@@ -402,18 +403,18 @@ class WorkerProcess::Implementation {
         if (const std::optional<int> status = child_->wait(kGrace)) {
           outcome.reason = death_text(*status);
         } else {
-          outcome.reason = fmt::format("it broke the protocol: {}", problem.what());
+          outcome.reason = fmt::format("it violated the protocol: {}", problem.what());
         }
         child_->kill();
         break;
       case ProtocolError::Kind::kBroken:
-        outcome.reason = fmt::format("it broke the protocol: {}", problem.what());
+        outcome.reason = fmt::format("it violated the protocol: {}", problem.what());
         child_->kill();
         break;
     }
     log_.drain();
     if (const std::string words = log_.last_line(); !words.empty()) {
-      outcome.reason += fmt::format("; its last words: {}", words);
+      outcome.reason += fmt::format("; its last line of output: {}", words);
     }
     ended_ = outcome;
     throw WorkerDied(std::move(outcome));
@@ -516,8 +517,8 @@ std::string WorkerProcess::log_tail() const {
 
 Error lost_worker(const WorkerDied& death, const std::string& what) {
   return {Error::Kind::kEnvironment,
-          fmt::format("the worker was lost while {}: {}; see that nothing kills it, that there is "
-                      "memory left, and that --row-timeout is long enough, then try again",
+          fmt::format("the worker was lost while {}: {}; check that nothing kills it, that memory "
+                      "is free and that --row-timeout is long enough, then try again",
                       what,
                       death.outcome().reason)};
 }

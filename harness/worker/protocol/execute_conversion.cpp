@@ -29,8 +29,9 @@ ExecutionMode mode_from(const std::string& text) {
 DataType data_type_from(const std::string& text) {
   const std::optional<DataType> type = parse_data_type(text);
   if (!type) {
-    throw ProtocolError(ProtocolError::Kind::kBroken,
-                        fmt::format("field 'dtype' of a message is '{}', which is no type", text));
+    throw ProtocolError(
+        ProtocolError::Kind::kBroken,
+        fmt::format("field 'dtype' of a message is '{}', which is not a type", text));
   }
   return *type;
 }

@@ -191,7 +191,7 @@ ScenarioResult from_protocol(const protocol::ScenarioResult& message) {
   try {
     return scenario_result_from_json(message.json());
   } catch (const Error& error) {
-    refuse("json", fmt::format("is no load: {}", error.what()));
+    refuse("json", fmt::format("is not a load: {}", error.what()));
   }
 }
 

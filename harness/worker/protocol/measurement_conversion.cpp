@@ -22,7 +22,7 @@ constexpr std::array kPurposes{
 
 void check_name(const char* field, const std::string& name) {
   if (!is_attribute_name(name)) {
-    fail_field(field, "named with something that is no name");
+    fail_field(field, "named with an invalid name");
   }
 }
 

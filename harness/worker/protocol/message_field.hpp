@@ -58,7 +58,7 @@ template <typename Table>
       return ours;
     }
   }
-  fail_field(field, fmt::format("{}, which is no enumerator", value));
+  fail_field(field, fmt::format("{}, which is not an enumerator", value));
 }
 
 /// Returns `value` unless it is negative. Throws as fail_field() does.

@@ -25,13 +25,13 @@ std::vector<std::string> parse_metric_names(const std::string& text) {
   for (std::string name; std::getline(parts, name, ',');) {
     if (!is_metric_name(name)) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("'{}' is no metric's name: such are 'sm__inst_executed.sum', of at "
-                              "most {} letters, digits, '_' and '.'",
+                  fmt::format("'{}' is not the name of a metric, such as 'sm__inst_executed.sum': "
+                              "use at most {} letters, digits, '_' and '.'",
                               name.substr(0, kMaxAttributeName),
                               kMaxAttributeName));
     }
     if (std::find(names.begin(), names.end(), name) != names.end()) {
-      throw Error(Error::Kind::kUser, fmt::format("the metric '{}' is asked for twice", name));
+      throw Error(Error::Kind::kUser, fmt::format("the metric '{}' is requested twice", name));
     }
     if (names.size() == kMaxMetrics) {
       throw Error(Error::Kind::kUser, fmt::format("more than {} metrics", kMaxMetrics));

@@ -117,7 +117,7 @@ class StackReader {
           stack_.backend.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") !=
               std::string::npos) {
         fail(node.source(),
-             fmt::format("backend '{}' is no name; use lower-case letters and digits",
+             fmt::format("backend '{}' is not a name; use lower-case letters and digits",
                          stack_.backend));
       }
     } else if (key == "folders") {
@@ -128,7 +128,7 @@ class StackReader {
       read_variables(node);
     } else if (key != "libraries") {
       fail(node.source(),
-           fmt::format("unknown key '{}'; known are {}", key, fmt::join(kKeys, ", ")));
+           fmt::format("unknown key '{}'; known keys are {}", key, fmt::join(kKeys, ", ")));
     }
   }
 
@@ -180,7 +180,7 @@ class StackReader {
     }
     fail_missing(node,
                  name.string(),
-                 fmt::format("is in none of {}; correct the name, give a path, or",
+                 fmt::format("was not found in {}; correct the name, give a path, or",
                              fmt::join(looked, ", ")));
   }
 
@@ -207,7 +207,7 @@ class StackReader {
     for (const auto& [key, entry] : *table) {
       const std::string name(key.str());
       if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string::npos) {
-        fail(entry.source(), fmt::format("'{}' is no name of a variable", name));
+        fail(entry.source(), fmt::format("'{}' is not the name of a variable", name));
       }
       stack_.variables[name] = text("variables." + name, entry);
     }
@@ -243,7 +243,7 @@ Stack load_stack(const std::string& name, const fs::path& stacks_folder) {
                        name.find_first_of(std::string_view("/\0", 2)) == std::string::npos;
   if (!is_name || !is_there(stacks_folder / name / "stack.toml")) {
     throw Error(Error::Kind::kUser,
-                fmt::format("there is no stack '{}' in '{}'; there are: {}",
+                fmt::format("there is no stack '{}' in '{}'; the stacks are: {}",
                             name,
                             stacks_folder.string(),
                             fmt::join(stack_names(stacks_folder), ", ")));

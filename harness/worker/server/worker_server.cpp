@@ -90,7 +90,7 @@ class Server {
     protocol::Request request;
     if (!request.ParseFromString(*frame)) {
       throw ProtocolError(ProtocolError::Kind::kBroken,
-                          fmt::format("a frame of {} bytes is no request", frame->size()));
+                          fmt::format("a frame of {} bytes is not a request", frame->size()));
     }
     return request;
   }
@@ -327,11 +327,9 @@ int run_by_hand(std::string_view backend,
     more += command.usage;
   }
   const std::string text = fmt::format(
-      "plumb-worker-{0}: measures for `plumb` through the {0} backend. `plumb` starts it; by hand "
-      "it only knows\n"
-      "  --describe [LIBRARY…]   print what it would report of these libraries and the device\n"
-      "{1}"
-      "  --help                  print this\n",
+      "plumb-worker-{0}: measures for `plumb` through the {0} backend. `plumb` starts it. Options "
+      "for use by hand:\n  --describe [LIBRARY…]   print what it would report of these libraries "
+      "and the device\n{1}  --help                  print this\n",
       backend,
       more);
   const bool asked = option == "--help" && arguments.size() == 2;

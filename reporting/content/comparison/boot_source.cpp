@@ -34,12 +34,11 @@ ComparisonSource boot_source(const RunComparisonReport& report) {
   source.name =
       fmt::format("{} boots against {} boots", boots.candidate.size(), boots.baseline.size());
   source.method = fmt::format(
-      "What cannot be switched within one boot is compared over boots: a boot is the unit of "
-      "replication. Each time is divided by the fixed product of the harness's own code that its "
-      "run measured at its beginning and end, and scaled to {}; sides are compared by trimmed "
-      "means "
-      "with Yuen's errors and Welch's degrees of freedom. End to end is tested at {:.2g} %; among "
-      "layers {:.2g} % of what is called changed may be false (Benjamini and Hochberg).",
+      "The sides are compared over boots, for what cannot be switched within one boot: a boot is "
+      "the unit of replication. Each time is divided by the time of a fixed product, which its run "
+      "measured at its beginning and end, and scaled to {}. The sides are compared by trimmed "
+      "means with Yuen's errors and Welch's degrees of freedom. End to end is tested at {:.2g} %. "
+      "Among layers, {:.2g} % of the reported changes may be false (Benjamini and Hochberg).",
       time_text(boots.control),
       100.0 * limits.alpha,
       100.0 * limits.false_discovery_rate);

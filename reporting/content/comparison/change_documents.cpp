@@ -110,7 +110,9 @@ void add_detection(const SeriesDetection& entry, AlignedTable& table) {
         fmt::format("{} changed, confidence {:.4f}", to_text(change.kind), change.confidence));
   }
   if (detection.creep) {
-    add("–", *detection.creep, fmt::format("creep, {:+.4g} a point", detection.creep->slope));
+    add("–",
+        *detection.creep,
+        fmt::format("creep, {:+.4g} for each point", detection.creep->slope));
   }
   if (detection.variance_changes) {
     for (const VarianceChange& change : *detection.variance_changes) {

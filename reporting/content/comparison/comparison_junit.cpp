@@ -116,7 +116,7 @@ void write_comparison_junit(const RunComparisonReport& report, std::ostream& out
   for (const NotCompared& each : report.comparison.not_compared) {
     add_skipped("layers",
                 each.series,
-                "not compared: failed alike in both; " + failures_text(each),
+                "not compared: failed in the same way in both; " + failures_text(each),
                 suites["layers"]);
   }
   for (const AppliedExclusion& each : report.exclusions) {

@@ -124,7 +124,7 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
     text += "Outputs: " + outputs + ".\n\n";
   }
   const MetricList changed = changed_metrics(comparison.metrics);
-  text += changed.empty() ? std::string("Nothing changed that this comparison could see.\n")
+  text += changed.empty() ? std::string("This comparison found no change.\n")
                           : table(changed, report, kMarkdownLimit * 6 / 10);
   constexpr std::size_t kMaxFindings = 10;
   for (std::size_t i = 0; i < std::min(kMaxFindings, comparison.findings.size()); ++i) {
@@ -143,7 +143,7 @@ void write_comparison_markdown(const RunComparisonReport& report, std::ostream& 
     }
   }
   if (!comparison.not_compared.empty()) {
-    text += fmt::format("\nNot compared, because they failed alike in both: {}\n",
+    text += fmt::format("\nNot compared, because they failed in the same way in both: {}\n",
                         not_compared_list(comparison.not_compared));
   }
   for (const AppliedExclusion& each : report.exclusions) {

@@ -71,8 +71,8 @@ void add_changes(const RunComparisonReport& report, HtmlPage& page) {
   MetricList changed = changed_metrics(report.comparison.metrics);
   if (changed.empty()) {
     page.paragraph(
-        "Nothing that this comparison could see. The column 'detectable' says how small "
-        "a change it would have seen.");
+        "This comparison found no change. The column 'detectable' shows the smallest change that "
+        "it would have found.");
     return;
   }
   const std::size_t all = changed.size();
@@ -140,10 +140,11 @@ void add_layers(const RunComparisonReport& report, HtmlPage& page) {
         return metric.kind == "layer" && metric.ratio;
       });
   page.heading("Layers");
-  page.paragraph(fmt::format(
-      "{} of {} layers with a time in both runs: those that lost and won most, changed or not.",
-      layers.size(),
-      all));
+  page.paragraph(
+      fmt::format("{} of {} layers with a time in both runs: the largest slow-downs and speed-ups, "
+                  "changed or not.",
+                  layers.size(),
+                  all));
   add_metric_table(layers, report.places, page);
 }
 
@@ -153,7 +154,7 @@ void add_not_compared(const RunComparisonReport& report, HtmlPage& page) {
     return;
   }
   page.heading("Not compared");
-  page.paragraph(fmt::format("{} failed alike in both runs.", all.size()));
+  page.paragraph(fmt::format("{} failed in the same way in both runs.", all.size()));
   std::vector<Row> rows;
   for (std::size_t i = 0; i < std::min(all.size(), kMaxChanged); ++i) {
     rows.push_back({code_cell(all[i].series), text_cell(failures_text(all[i]))});
@@ -166,7 +167,7 @@ void add_exclusions(const RunComparisonReport& report, HtmlPage& page) {
     return;
   }
   page.heading("Excluded by the suite");
-  page.paragraph("What the verdict leaves out. It was measured nevertheless.");
+  page.paragraph("The verdict leaves these cases out. They were measured nevertheless.");
   std::vector<Row> rows;
   MetricList metrics;
   for (const AppliedExclusion& each : report.exclusions) {

@@ -21,7 +21,7 @@ void write_not_compared(std::span<const NotCompared> all, std::ostream& out) {
   constexpr std::size_t kMaxLines = 10;
   for (std::size_t i = 0; i < std::min(all.size(), kMaxLines); ++i) {
     out << fmt::format("{}  {}: {}\n",
-                       i == 0 ? "not compared: failed alike in both\n" : "",
+                       i == 0 ? "not compared: failed in the same way in both\n" : "",
                        sanitize_utf8(all[i].series),
                        sanitize_utf8(failures_text(all[i])));
   }
@@ -96,14 +96,13 @@ constexpr std::array<OutputFormat<RunComparisonReport>, 7> kFormats{{
 }};
 
 std::string same_software_text(const RunComparisonReport& report) {
-  return report.same_software
-             ? fmt::format(
-                   " Both runs executed the same files with the same settings, as far as is "
-                   "recorded: differences below {:.2g} % end to end and {:.2g} % of a layer are "
-                   "the machine's.",
-                   100.0 * report.limits.run_margin,
-                   100.0 * report.limits.run_layer_margin)
-             : "";
+  return report.same_software ? fmt::format(
+                                    " As far as is recorded, both runs executed the same files "
+                                    "with the same settings. Differences below {:.2g} % end to end "
+                                    "and {:.2g} % of a layer come from the machine.",
+                                    100.0 * report.limits.run_margin,
+                                    100.0 * report.limits.run_layer_margin)
+                              : "";
 }
 
 }  // namespace
@@ -129,11 +128,10 @@ std::string method_text(const RunComparisonReport& report) {
   return fmt::format(
       "Two runs. Where both measured in three restarted processes or more, a change is judged over "
       "these processes and by how much runs of unchanged code differ. Otherwise its interval comes "
-      "from both medians and twice the deviation between processes. At most {:.2g} % of what is "
-      "called changed should be false, over the whole run (Benjamini and Hochberg). Minimum "
-      "effects: {:.2g} % end to end and {:.2g} % for a layer where those are larger than the "
-      "method's own. 'detectable' is the smallest change that such a comparison finds in 80 % of "
-      "cases.{}{}{}",
+      "from both medians and twice the deviation between processes. Over the whole run, at most "
+      "{:.2g} % of the reported changes should be false (Benjamini and Hochberg). Minimum effects: "
+      "{:.2g} % end to end and {:.2g} % for a layer, where these are larger than the method's own. "
+      "'detectable' is the smallest change that such a comparison finds in 80 % of cases.{}{}{}",
       100.0 * limits.alpha,
       100.0 * limits.end_to_end_floor,
       100.0 * limits.layer_floor,

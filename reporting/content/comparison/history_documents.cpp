@@ -79,7 +79,7 @@ void write_group(const std::vector<NamedChange>& group, const Runs& runs, std::o
                        sanitize_utf8(difference.candidate));
   }
   if (changed.empty()) {
-    out << "  nothing that is recorded changed there\n";
+    out << "  no recorded fact changed there\n";
   }
   AlignedTable table(
       {{"  before", true}, {"after", true}, {"change", true}, {"state"}, {"series"}});
@@ -135,7 +135,7 @@ void write_text(const HistoryReport& report, const Runs& runs, std::ostream& out
   bool suspicious = false;
   for (const SeriesFinding& finding : report.findings) {
     for (const SeriesSuspicion& suspicion : finding.suspicions) {
-      out << (suspicious ? "" : "\nsuspicions, too few runs to say: measure again\n");
+      out << (suspicious ? "" : "\nsuspicions, with too few runs for a verdict: measure again\n");
       suspicious = true;
       out << fmt::format("  {} since {}: {}\n",
                          change_text(suspicion.before, suspicion.after),

@@ -242,7 +242,7 @@ std::string outputs_text(std::span<const MetricComparison> metrics) {
   }
   return fmt::format(
       "{} the same bit for bit, {} with other bits within the tolerance, {} beyond it now, {} "
-      "within it again, {} that nothing can be said of",
+      "within it again, {} unknown",
       same,
       within,
       worse,
@@ -292,7 +292,7 @@ std::string applied_text(const AppliedExclusion& applied) {
   return fmt::format(
       "{}: {}",
       exclusion_text(applied.exclusion, applied.expired),
-      applied.metrics.empty() ? "covers nothing" : counts_text(verdict_counts(applied.metrics)));
+      applied.metrics.empty() ? "matches nothing" : counts_text(verdict_counts(applied.metrics)));
 }
 
 std::string failures_text(const NotCompared& each) {

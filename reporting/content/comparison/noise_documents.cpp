@@ -69,8 +69,9 @@ void write_text(const NoiseReport& report, std::ostream& out) {
                      report.calibrations,
                      report.calibrations == 1 ? "" : "s");
   write_metrics(noise.metrics, out);
-  out << fmt::format(
-      "\n{} comparisons of {} drawn pairs each, nothing changed\n", noise.comparisons, noise.pairs);
+  out << fmt::format("\n{} comparisons of {} drawn pairs each, without a change\n",
+                     noise.comparisons,
+                     noise.pairs);
   for (const FalsePositiveRate& rate : noise.alarms) {
     out << fmt::format("  at {}: {} of tests alarm; a sound test is within {} … {}: {}\n",
                        percent(rate.alpha),

@@ -46,10 +46,10 @@ std::string method_of(const PairedReport& report) {
   return fmt::format(
       "Paired rounds: round i of the baseline was measured next to round i of the candidate. A "
       "change is the 10 % trimmed mean of ln(candidate ÷ baseline) over the pairs, with Yuen's "
-      "standard error; layers' variances are moderated over each other. {} End to end is tested at "
-      "{:.2g} %; among layers {:.2g} % of what is called changed may be false (Benjamini and "
-      "Hochberg). Floors: {:.2g} % end to end, {:.2g} % for a layer. 'detectable' is the smallest "
-      "change that so many pairs of this noise find in 80 % of cases.",
+      "standard error. The variances of layers are moderated over all layers. {} End to end is "
+      "tested at {:.2g} %. Among layers, {:.2g} % of the reported changes may be false (Benjamini "
+      "and Hochberg). Minimum effects: {:.2g} % end to end, {:.2g} % for a layer. 'detectable' is "
+      "the smallest change that this number of pairs with this noise finds in 80 % of cases.",
       report.sequential ? "The pairs are judged in their order by the sequential rule, as plumb "
                           "qualify judges them while they are measured."
                         : "All pairs are judged at once.",

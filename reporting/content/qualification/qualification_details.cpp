@@ -24,8 +24,8 @@ void add_models(const Qualification& q, const RunComparisonReport& compared, Pag
   }
   add_metric_table(models, compared.places, page);
   page.paragraph(
-      fmt::format("Bounds of the models under either stack: not measured here; `plumb "
-                  "bound {}` and `plumb bound {}` give what the runs hold.",
+      fmt::format("Bounds of the models under either stack: not measured here. `plumb bound {}` "
+                  "and `plumb bound {}` show the bounds of both runs.",
                   q.baseline.run,
                   q.candidate.run));
   if (!q.attributions.empty()) {

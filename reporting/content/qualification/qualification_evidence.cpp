@@ -132,7 +132,7 @@ PageRow control_row(const QualifiedControl& control) {
 void add_quality(const Qualification& q, Page& page) {
   page.heading("10. Quality of the evidence");
   page.paragraph(
-      fmt::format("{} rounds; in each, fresh processes of both stacks take turns in ABBA order. {} "
+      fmt::format("{} rounds. In each, fresh processes of both stacks take turns in ABBA order. {} "
                   "rounds are invalid and left out. Environments {} and {}.",
                   q.rounds,
                   q.invalid_rounds.size(),
@@ -172,7 +172,7 @@ void add_quality(const Qualification& q, Page& page) {
         {number_cell(std::to_string(look.pairs)), number_cell(std::to_string(look.open))});
   }
   if (!rows.empty()) {
-    page.table({number_cell("look after pairs"), number_cell("metrics still open")}, rows);
+    page.table({number_cell("interim look after pairs"), number_cell("metrics still open")}, rows);
   }
   rows.clear();
   for (const InvalidRound& round : q.invalid_rounds) {

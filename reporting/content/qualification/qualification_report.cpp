@@ -120,7 +120,7 @@ std::string stack_label(const QualifiedStack& stack) {
 }
 
 std::string question_of(const Qualification& qualification) {
-  return fmt::format("May {} take the place of {}?",
+  return fmt::format("May {} replace {}?",
                      stack_label(qualification.candidate),
                      stack_label(qualification.baseline));
 }

@@ -97,7 +97,7 @@ void add_scope(const Qualification& q, Page& page) {
   add_facts("What must not differ, and does not", q.unchanged, page);
   page.subheading("Not measured, and what else to know");
   if (q.notes.empty()) {
-    page.paragraph("nothing was left out that the suite names");
+    page.paragraph("nothing that the suite names was left out");
   }
   for (const std::string& note : q.notes) {
     page.paragraph(note);
@@ -206,7 +206,7 @@ void add_summary(const Qualification& q, const RunComparisonReport& compared, Pa
   page.paragraph(fmt::format("Cost: {} rounds in {}.", q.rounds, age_text(q.started, q.finished)));
   const MetricList extremes = extreme_layers(compared.comparison.metrics, kExtremes);
   if (!extremes.empty()) {
-    page.subheading("The layers that lost and won most");
+    page.subheading("The layers with the largest slow-downs and speed-ups");
     add_metric_table(extremes, compared.places, page);
   }
 }

@@ -98,7 +98,7 @@ void write_quality(const Qualification& q, std::ostream& out) {
                          percent(*control.test.ratio),
                          percent(control.test.low),
                          percent(control.test.high),
-                         control.moved ? ": the machine moved" : "");
+                         control.moved ? ": the machine drifted" : "");
     }
   }
   if (q.alarms.tests > 0) {

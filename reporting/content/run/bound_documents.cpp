@@ -167,7 +167,7 @@ void write_notes(const RunReport& report, std::ostream& out) {
   note(models_where(report, [](const ModelBounds& model) { return !model.disturbances.empty(); }),
        "disturbed or unstable; run again when the host is quiet");
   note(models_where(report, [](const ModelBounds& model) { return !model.unsupported.empty(); }),
-       "some layers have no time, so what rests on them is not known");
+       "some layers have no time, so the numbers that depend on them are not known");
   note(models_where(report, [](const ModelBounds& model) { return !model.findings.empty(); }),
        "findings");
   std::optional<Timestamp> oldest;

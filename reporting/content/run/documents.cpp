@@ -146,7 +146,7 @@ void write_environment(const Environment& environment,
   out << fmt::format(
       "environment {}\n\nidentity{}\n",
       environment.id(),
-      explain ? ": hashed; two runs belong to one environment exactly when all of it is equal"
+      explain ? ": hashed. Two runs belong to one environment if and only if all of it is equal"
               : "");
   for (const auto& [name, value] : environment.identity) {
     out << fmt::format("  {:<24} {}\n", name, sanitize_utf8(value));

@@ -35,10 +35,10 @@ void write_reproducer_readme(const LayerKey& key,
                              const std::string& instructions,
                              std::ostream& out) {
   out << fmt::format("# Reproducer\n\n{}\n\n", markdown_code(key.text));
-  out << "One execution of the layer, on warm buffers. Raw times hold what a call from the outside "
-         "costs, as the program's do; the net time is without it. Intervals: 95 %.\n\n"
-         "| variant | net median | interval | n | raw median | largest error | output |\n"
-         "| --- | --- | --- | --- | --- | --- | --- |\n";
+  out << "One execution of the layer, on warm buffers. Raw times include the cost of a call from "
+         "the outside, like the program's times. Net times do not. Intervals: 95 %.\n\n| variant | "
+         "net median | interval | n | raw median | largest error | output |\n| --- | --- | --- | "
+         "--- | --- | --- | --- |\n";
   for (const Measurement& row : rows) {
     out << fmt::format("| {}{} | {} | {} | {} | {} |\n",
                        markdown_cell(row.variant),
@@ -49,9 +49,8 @@ void write_reproducer_readme(const LayerKey& key,
                        row.output_hash.empty() ? "–" : markdown_cell(row.output_hash));
   }
   out << "\nn counts samples. The largest error is relative to the largest element of a reference "
-         "in "
-         "float64; the output is the XXH64 of its bytes. `row.json` holds the rows, `api.log` (if "
-         "there is one) the library's own log of the calls.\n\n## Build and run\n\n"
+         "in float64. The output is the XXH64 of its bytes. `row.json` holds the rows, and "
+         "`api.log` (if there is one) the library's own log of the calls.\n\n## Build and run\n\n"
       << instructions;
   out << fmt::format("\n## Measured with\n\nThe stack {}, environment {}.\n",
                      markdown_code(stack),

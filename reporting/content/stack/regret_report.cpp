@@ -23,12 +23,12 @@ constexpr std::size_t kWorst = 50;
 constexpr std::size_t kShownWorst = 10;
 
 constexpr const char* kMethod =
-    "Regret is the time of the library's choice divided by that of the fastest of its variants in "
-    "the same layout (which the caller fixes, but for layout=any), hot, floor subtracted, from the "
-    "full and confirmed rows of a run. Where another variant's median is smaller but the 95 % "
-    "intervals overlap, the key counts as 1. Keys with one variant of the library's are left out, "
-    "and so is code of ours. The mean is geometric; its interval (95 %) says what another draw of "
-    "such keys might give.";
+    "Regret is the time of the library's choice divided by that of its fastest variant in the same "
+    "layout. The caller fixes the layout, except for layout=any. Times are hot, with the harness "
+    "overhead subtracted, from the full and confirmed rows of a run. Where another variant's "
+    "median is smaller but the 95 % intervals overlap, the key counts as 1. Keys for which the "
+    "library has one variant are left out, and so are built-in kernels. The mean is geometric. Its "
+    "interval (95 %) shows what another draw of such keys might give.";
 
 Json time_json(const KeyTime& time) {
   const bool known = has_interval(time.time);
@@ -180,7 +180,7 @@ void write_text(const RegretReport& report, std::ostream& out) {
                    key.key.text});
       }
       if (shown == 0) {
-        out << "  none: no key's choice is slower than its best beyond the intervals\n";
+        out << "  none: every choice is as fast as the best variant, within the intervals\n";
       } else {
         table.write(out);
       }
@@ -212,7 +212,7 @@ void add_worst(const HeuristicRegret& run, const RegretGroup& group, Page& page)
   }
   page.subheading(fmt::format("{} {} (run {})", run.library, group.dtype, run.run));
   if (rows.empty()) {
-    page.paragraph("No key's choice is slower than its best beyond the intervals.");
+    page.paragraph("Every choice is as fast as the best variant, within the intervals.");
     return;
   }
   constexpr std::array<const char*, 6> kHead{

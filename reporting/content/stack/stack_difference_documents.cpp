@@ -82,7 +82,7 @@ void write_difference_json(const StackDifference& difference, std::ostream& out)
 
 std::string version_text(const std::optional<LibraryContents>& library) {
   if (!library) {
-    return "not there";
+    return "missing";
   }
   constexpr std::size_t kDigits = 12;
   return fmt::format("{} ({}, {})",
@@ -148,7 +148,7 @@ void write_reasons(const std::string& stack,
 void write_engines(const StackDifference& difference, std::ostream& out) {
   for (const auto& [name, counts] : difference.engines) {
     out << fmt::format(
-        "\n{}: {} questions (layers × layouts); without an engine {} → {}; engines {} → {}\n",
+        "\n{}: {} questions (layers × layouts), without an engine {} → {}, engines {} → {}\n",
         sanitize_utf8(name),
         counts.asked,
         counts.without_engine_from,

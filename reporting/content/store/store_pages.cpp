@@ -144,7 +144,7 @@ void add_exclusions(HtmlPage& page, std::span<const SuiteMetrics> suites) {
     return;
   }
   page.heading("Excluded by the suites");
-  page.paragraph("It is measured, and has no state against the baseline and no alert.");
+  page.paragraph("These cases are measured, but have no state against the baseline and no alert.");
   page.table({text_cell("suite"),
               text_cell("stack"),
               text_cell("case"),
@@ -271,7 +271,7 @@ void write_overview_page(std::span<const RunRecord> runs,
   HtmlPage page("Plumbline");
   if (!up) {
     page.verdict("The store cannot be read.",
-                 "This is what was read last; the server's log says why.",
+                 "The page shows what was read last. The server's log says why.",
                  Tone::kWarning);
   }
   page.link("metrics", "/metrics");

@@ -31,7 +31,7 @@ abi::LtAlgorithm algorithm_of(const std::string& text) {
     good = error == std::errc() && end == begin + kDigits;
   }
   if (!good) {
-    throw Error(Error::Kind::kUser, fmt::format("'{}' is no algorithm of cuBLASLt's", text));
+    throw Error(Error::Kind::kUser, fmt::format("'{}' is not an algorithm of cuBLASLt", text));
   }
   return algorithm;
 }

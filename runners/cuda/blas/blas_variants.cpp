@@ -21,7 +21,7 @@ namespace {
 /// Returns a number in the 32 bits of the older calls. Throws Unsupported for a larger one.
 int small(std::int64_t value) {
   if (value > std::numeric_limits<int>::max()) {
-    throw Unsupported(fmt::format("{} is beyond what cuBLAS' older calls count", value));
+    throw Unsupported(fmt::format("{} exceeds the range of cuBLAS' older calls", value));
   }
   return static_cast<int>(value);
 }

@@ -62,7 +62,7 @@ void check_f8(const LayerSpec& spec) {
   const DataType b = operand(spec, 1).dtype;
   const DataType y = spec.outputs.at(0).dtype;
   if (!is_f8(a) || !is_f8(b) || (a == DataType::kF8E5M2 && b == a)) {
-    throw Unsupported(fmt::format("cuBLASLt multiplies no {} with {}", to_text(a), to_text(b)));
+    throw Unsupported(fmt::format("cuBLASLt does not multiply {} with {}", to_text(a), to_text(b)));
   }
   if (y != DataType::kF32 && y != DataType::kBf16 && y != DataType::kF16) {
     throw Unsupported(fmt::format("products of 8-bit floats into {}", to_text(y)));
@@ -271,7 +271,7 @@ void read_addend(const LayerSpec& spec, bool fused, GemmProblem& problem) {
   const TensorType& c = operand(spec, 2);
   const double beta = spec.real("beta");
   if (c.dtype != spec.outputs[0].dtype) {
-    throw Unsupported("C of another type than the result");
+    throw Unsupported("C of a different type than the result");
   }
   const Dimensions& dims = c.dims;
   const bool a_row =
@@ -295,7 +295,7 @@ GemmProblem general_product(const LayerSpec& spec, const Fusing& fusing) {
   const TensorType& a = operand(spec, 0);
   const TensorType& b = operand(spec, 1);
   if (a.dims.size() != 2 || b.dims.size() != 2) {
-    throw Unsupported("operands that are no matrices");
+    throw Unsupported("operands that are not matrices");
   }
   const bool transpose_left = spec.integer("trans_a") != 0;
   const bool transpose_right = spec.integer("trans_b") != 0;
@@ -338,7 +338,7 @@ GemmProblem translated(const LayerSpec& spec, const Fusing& wanted) {
   const Fusing fusing = possible(spec, wanted);
   const bool general = spec.op == "gemm" || spec.op == "gemm_bias_gradient";
   if (!general && spec.op != "matmul" && spec.op != "matmul_integer") {
-    throw Unsupported(fmt::format("'{}' is no product", spec.op));
+    throw Unsupported(fmt::format("'{}' is not a product", spec.op));
   }
   GemmProblem problem = general ? general_product(spec, fusing) : matrix_product(spec);
   read_epilogue(spec, fusing, problem);
@@ -401,7 +401,7 @@ void check_capability(const LayerSpec& spec, int architecture) {
 
 GemmProblem plain_gemm_problem(const LayerSpec& spec) {
   if (multiplies_f8(spec)) {
-    throw Unsupported("cuBLAS' older calls multiply no 8-bit floats");
+    throw Unsupported("cuBLAS' older calls do not multiply 8-bit floats");
   }
   return translated(spec, {false, false});
 }

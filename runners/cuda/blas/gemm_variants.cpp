@@ -208,12 +208,11 @@ std::vector<VariantBuilder> gemm_variants(const LayerSpec& spec,
   }
   if (builders.empty()) {
     throw Unsupported(
-        (refusal.empty() ? "cuBLASLt: its heuristic offers nothing that keeps the promise of "
-                           "precision"
+        (refusal.empty() ? "cuBLASLt: its heuristic offers no algorithm with the promised precision"
                          : refusal) +
-        (multiplies_f8(spec) ? "; of 8-bit floats it wants k, and rows of the result, in "
-                               "multiples of 16 bytes"
-                             : ""));
+        (multiplies_f8(spec)
+             ? "; for 8-bit floats, k and the rows of the result must be multiples of 16 bytes"
+             : ""));
   }
   return builders;
 }

@@ -91,7 +91,7 @@ void append_present(std::vector<KernelLaunch>& launches,
       return;
     }
     if (operands.input(operand).dtype != type) {
-      throw Unsupported("keys or values that change their type");
+      throw Unsupported("keys or values whose type changes");
     }
     MoveSide from{
         strides_along(apart, s.kv_heads, length, numbers), 0, operands.input_buffer(operand)};

@@ -133,7 +133,7 @@ bool has_builtin_kernel(std::string_view op, TensorLayout layout) {
 BuiltinLayer builtin_layer(const LayerSpec& spec, TensorLayout layout) {
   if (!has_builtin_kernel(spec.op, layout)) {
     throw Unsupported(
-        fmt::format("there is no kernel of ours for '{}' in {}", spec.op, to_text(layout)));
+        fmt::format("there is no built-in kernel for '{}' in {}", spec.op, to_text(layout)));
   }
   const Row& row = *find_row(spec.op);
   if (!spec.epilogue.empty() && !row.fuses) {

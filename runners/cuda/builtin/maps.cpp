@@ -135,7 +135,7 @@ std::vector<KernelLaunch> map_many(const OwnOperands& operands) {
     if (operands.input(i).dims != operands.output().dims ||
         operands.input(i).dtype != operands.output().dtype ||
         operands.input(i).constant != operands.input(0).constant) {
-      throw Unsupported("operands that are not alike");
+      throw Unsupported("operands of different types or shapes");
     }
   }
   std::vector<KernelLaunch> launches{two(operands, function, 0, operands.input_buffer(0), 1)};

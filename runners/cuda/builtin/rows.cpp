@@ -79,7 +79,7 @@ std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands) {
   const std::int64_t groups = grouped ? operands.spec().integer("groups") : x.dims[1];
   const std::int64_t in_group = groups > 0 ? x.dims[1] / groups : 0;
   if (in_group == 0 || in_group * groups != x.dims[1]) {
-    throw Unsupported("channels that are no multiple of the groups");
+    throw Unsupported("channels that are not a multiple of the groups");
   }
   // Axis 1 becomes two: groups, and channels of a group.
   const auto parted =
@@ -96,7 +96,8 @@ std::vector<KernelLaunch> row_channel_norm(const OwnOperands& operands) {
   for (std::size_t i = 1; i < 3; ++i) {
     const std::int64_t given = element_count(operands.input(i));
     if (given != x.dims[1] && given != groups) {
-      throw Unsupported("scale and bias have neither one number a channel nor one a group");
+      throw Unsupported(
+          "scale and bias have neither one number for each channel nor one for each group");
     }
     const bool a_channel = given == x.dims[1];
     strides.push_back(

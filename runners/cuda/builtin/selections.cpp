@@ -95,7 +95,7 @@ std::vector<KernelLaunch> select_resize(const OwnOperands& operands) {
   const TensorType& x = operands.input(0);
   const std::string& mode = spec.text("mode");
   if (mode == "cubic" || spec.integer("antialias") != 0 || spec.integer("exclude_outside") != 0) {
-    throw Unsupported("resizing by cubics, with antialiasing or without what lies outside");
+    throw Unsupported("resizing by cubics, with antialiasing, or with exclude_outside");
   }
   kernels::ResizeShape shape{};
   shape.space =
@@ -113,7 +113,7 @@ std::vector<KernelLaunch> select_resize(const OwnOperands& operands) {
       continue;
     }
     if (resized == 2 || x.dims[axis] == 0) {
-      throw Unsupported("resizing along more than two axes, or of nothing");
+      throw Unsupported("resizing along more than two axes, or without elements");
     }
     shape.resized_axes[resized++] = static_cast<int>(axis);
   }

@@ -112,7 +112,7 @@ abi::Type attention_type(const LayerSpec& spec, std::size_t operands, std::size_
     const DataType made = spec.outputs.at(output).dtype;
     if (made != type || (type != DataType::kF16 && type != DataType::kBf16)) {
       throw Unsupported(
-          fmt::format("cuDNN is asked for attention of f16 and bf16, not of {} into {}",
+          fmt::format("cuDNN is used for attention of f16 and bf16, not of {} into {}",
                       to_text(type),
                       to_text(made)));
     }

@@ -159,7 +159,7 @@ class Translation {
 
 GraphForm attention_gradient_form(const LayerSpec& spec) {
   if (spec.inputs.at(kStatistics)->dtype != DataType::kF32) {
-    throw Unsupported("cuDNN takes attention's statistics in f32 alone");
+    throw Unsupported("cuDNN takes attention's statistics only in f32");
   }
   return Translation(spec).run();
 }

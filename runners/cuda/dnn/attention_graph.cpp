@@ -58,7 +58,7 @@ class Translation {
     const TensorType& type = *spec_.inputs[kMask];
     if (type.dtype != spec_.inputs[0]->dtype && type.dtype != DataType::kF32) {
       throw Unsupported(
-          fmt::format("cuDNN's attention is not asked for with a mask of {}", to_text(type.dtype)));
+          fmt::format("cuDNN's attention is not used with a mask of {}", to_text(type.dtype)));
     }
     GraphTensor& tensor = b_.graph().tensors.emplace_back();
     tensor.type = type.dtype == DataType::kF32 ? abi::Type::kFloat : b_.type();
@@ -92,10 +92,10 @@ class Translation {
 
 TensorGraph attention_graph(const LayerSpec& spec) {
   if (spec.has_input(kPastKey)) {
-    throw Unsupported("cuDNN's attention is not asked for with keys in two tensors");
+    throw Unsupported("cuDNN's attention is not used with keys in two tensors");
   }
   if (spec.outputs.size() > 1) {
-    throw Unsupported("cuDNN's attention is not asked for keys and values as outputs");
+    throw Unsupported("cuDNN's attention is not used with keys and values as outputs");
   }
   return Translation(spec).run();
 }

@@ -50,8 +50,8 @@ void require_sound_attention_gradient(const LayerSpec& spec, std::size_t version
   }
   if (version <= 91500 && shape.keys % 128 != 0) {
     throw Unsupported(
-        "attention's gradient by cuDNN up to 9.15 over a number of keys that 128 "
-        "does not divide");
+        "attention's gradient by cuDNN up to 9.15 with a number of keys that is not a multiple of "
+        "128");
   }
   if (shape.queries == 1 && shape.keys == 1) {
     throw Unsupported("attention's gradient by cuDNN of one query and one key");

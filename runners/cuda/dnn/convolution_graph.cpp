@@ -258,7 +258,7 @@ class Translation {
       append(Mode::kGeluTanh);
     } else {
       throw Unsupported(
-          fmt::format("the fused activation '{}' is not one operation of cuDNN's", step.fn));
+          fmt::format("the fused activation '{}' is not a single operation of cuDNN", step.fn));
     }
   }
 
@@ -275,10 +275,9 @@ class Translation {
 TensorGraph convolution_graph(const LayerSpec& spec, TensorLayout layout) {
   if (spec.op != "conv" && spec.op != "conv_integer" && spec.op != "conv_transpose" &&
       !is_convolution_gradient(spec)) {
-    throw Unsupported(
-        fmt::format("cuDNN answers for '{}' only where the driver is: without a device it is asked "
-                    "for convolutions",
-                    spec.op));
+    throw Unsupported(fmt::format(
+        "cuDNN answers for '{}' only with a driver: without a device it answers for convolutions",
+        spec.op));
   }
   return Translation(spec, layout).run();
 }

@@ -96,7 +96,7 @@ std::vector<VariantBuilder> convolution_variants(const LayerSpec& spec,
     refusal = refusal.empty() ? other : refusal;
   }
   if (builders.empty()) {
-    throw Unsupported(refusal.empty() ? "cuDNN: no engine keeps the layer's promise of precision"
+    throw Unsupported(refusal.empty() ? "cuDNN: no engine has the layer's promised precision"
                                       : refusal);
   }
   return builders;

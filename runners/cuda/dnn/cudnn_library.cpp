@@ -147,17 +147,15 @@ void CudnnLibrary::load_parts(const fs::path& folder) {
   } catch (const CudnnRefusal& refusal) {
     if (refusal.status() == abi::kSublibraryVersionMismatch ||
         refusal.status() == abi::kSublibraryLoadingFailed) {
-      throw Error(
-          Error::Kind::kEnvironment,
-          fmt::format(
-              "cuDNN {} in '{}' cannot load its own parts ({}){}: the folder holds parts of "
-              "several versions or not all of one, or the machine lacks what is named: "
-              "fetch the stack again, take another version, or add the folder of what is "
-              "missing to the stack's folders",
-              version_,
-              folder.string(),
-              refusal.what(),
-              parts_that_fail(folder)));
+      throw Error(Error::Kind::kEnvironment,
+                  fmt::format("cuDNN {} in '{}' cannot load its own parts ({}){}. The folder mixes "
+                              "versions or is not complete, or the machine lacks the library named "
+                              "here. Fetch the stack again, use another version, or add the folder "
+                              "of the missing library to the stack's folders",
+                              version_,
+                              folder.string(),
+                              refusal.what(),
+                              parts_that_fail(folder)));
     }
   }
   for (const LoadedModule& module : loaded_modules()) {

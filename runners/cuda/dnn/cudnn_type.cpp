@@ -17,7 +17,7 @@ abi::Type cudnn_type(DataType type) {
       return abi::Type::kBfloat16;
     default:
       throw Unsupported(
-          fmt::format("cuDNN is not asked for type {}: f32, f16 and bf16 are", to_text(type)));
+          fmt::format("cuDNN is used for f32, f16 and bf16, not for {}", to_text(type)));
   }
 }
 

@@ -26,11 +26,10 @@ Descriptor device_properties(const CudnnLibrary& library, const std::string& jso
     result.finish("the description of a device");
     return result;
   } catch (const CudnnRefusal& refusal) {
-    throw Error(
-        Error::Kind::kUser,
-        fmt::format("cuDNN does not take the device's description ({}): compare it with one "
-                    "of the profiles that come with this program",
-                    refusal.what()));
+    throw Error(Error::Kind::kUser,
+                fmt::format("cuDNN does not accept the device's description ({}): compare it with "
+                            "one of the profiles that come with this program",
+                            refusal.what()));
   }
 }
 

@@ -163,7 +163,7 @@ std::vector<GraphForm> layer_norms(const LayerSpec& spec) {
   constexpr TensorLayout kPlain = TensorLayout::kChannelsFirst;
   constexpr std::size_t kBias = 2;
   if (!spec.has_input(kBias)) {
-    throw Unsupported("cuDNN is not asked for a layer normalisation without bias");
+    throw Unsupported("cuDNN is not used for a layer normalisation without bias");
   }
   const Dimensions data = rows_and_columns(spec.inputs.at(0).value(), spec.integer("axis"));
   const Dimensions each{1, data[1], 1, 1};

@@ -77,9 +77,9 @@ std::string update_refusal(abi::GraphUpdateResult result) {
     case abi::GraphUpdateResult::kError:
       return "the update failed";
     case abi::GraphUpdateResult::kTopologyChanged:
-      return "its nodes or their order are others";
+      return "its nodes or their order differ";
     case abi::GraphUpdateResult::kNodeTypeChanged:
-      return "a node is of another type";
+      return "a node has another type";
     case abi::GraphUpdateResult::kFunctionChanged:
     case abi::GraphUpdateResult::kUnsupportedFunctionChange:
       return "a node has another kernel";

@@ -55,8 +55,8 @@ DeviceLock::DeviceLock(const std::string& uuid, const std::filesystem::path& fol
   static_cast<void>(fchmod(file_.number(), 0666));
   if (flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
     throw Error(Error::Kind::kTryAgain,
-                fmt::format("the GPU {} is in use by another worker (process {}): two on one GPU "
-                            "would measure each other; wait for it to end",
+                fmt::format("the GPU {} is in use by another worker (process {}): two workers on "
+                            "one GPU disturb each other; wait for it to end",
                             uuid,
                             holder(file_.number())));
   }

@@ -82,7 +82,7 @@ void Driver::check(int status, const char* what) const {
                                        what,
                                        name != nullptr ? name : "unknown error",
                                        status,
-                                       words != nullptr ? words : "the driver says nothing");
+                                       words != nullptr ? words : "no description");
   if (contexts_ > 0 && loses_context(status)) {
     fmt::print(stderr, "the GPU's context is lost: {}\n", text);
     std::fflush(stderr);

@@ -24,7 +24,7 @@ bool continues(const std::vector<Dimensions>& strides,
 
 kernels::Space plain_space(const Dimensions& extents, const std::vector<Dimensions>& strides) {
   if (extents.size() > kernels::kMaxAxes || strides.size() > kernels::kMaxOperands) {
-    throw Unsupported(fmt::format("{} axes of {} operands: our kernels have at most {} of {}",
+    throw Unsupported(fmt::format("{} axes of {} operands: built-in kernels have at most {} of {}",
                                   extents.size(),
                                   strides.size(),
                                   kernels::kMaxAxes,
@@ -120,7 +120,7 @@ std::string element_name(DataType type) {
     case DataType::kBool:
       return "Boolean";
     default:
-      throw Unsupported(fmt::format("our kernels do not compute with {}", to_text(type)));
+      throw Unsupported(fmt::format("built-in kernels do not compute with {}", to_text(type)));
   }
 }
 
@@ -143,7 +143,7 @@ std::string moved_name(DataType type) {
     case 8:
       return "unsigned long long";
     default:
-      throw Unsupported(fmt::format("our kernels do not move {}", to_text(type)));
+      throw Unsupported(fmt::format("built-in kernels do not move {}", to_text(type)));
   }
 }
 

@@ -12,10 +12,10 @@
 namespace plumb::cuda {
 
 KernelCompiler::KernelCompiler(const std::vector<std::string>& names)
-    : library_(names,
-               "our own kernels need NVRTC: add the package nvidia-cuda-nvrtc to the stack (plumb "
-               "stacks fetch … nvidia-cuda-nvrtc==13.0.88), or the folder of libnvrtc to its "
-               "folders") {
+    : library_(
+          names,
+          "built-in kernels need NVRTC: add the package nvidia-cuda-nvrtc to the stack (plumb "
+          "stacks fetch … nvidia-cuda-nvrtc==13.0.88), or the folder of libnvrtc to its folders") {
   library_.find(version_, "nvrtcVersion");
   library_.find(count_architectures_, "nvrtcGetNumSupportedArchs");
   library_.find(list_architectures_, "nvrtcGetSupportedArchs");
@@ -83,9 +83,9 @@ std::string KernelCompiler::compile(const std::string& source, int architecture)
     throw Unsupported(fmt::format("NVRTC {}: {}: {}", version(), error_text_(status), words));
   }
   std::size_t size = 0;
-  check((native ? cubin_size_ : ptx_size_)(handle, &size), "the size of what it made");
+  check((native ? cubin_size_ : ptx_size_)(handle, &size), "the size of the compiled kernels");
   std::string image(size, '\0');
-  check((native ? cubin_ : ptx_)(handle, image.data()), "what it made");
+  check((native ? cubin_ : ptx_)(handle, image.data()), "the compiled kernels");
   return image;
 }
 

@@ -33,7 +33,7 @@ ModelMode model_mode_from(const char* word) {
   }
   throw Error(
       Error::Kind::kUser,
-      fmt::format("PLUMB_CUDA_EXECUTION is '{}': eager, captured and streams are known", text));
+      fmt::format("PLUMB_CUDA_EXECUTION is '{}': set it to eager, captured or streams", text));
 }
 
 }  // namespace plumb::cuda

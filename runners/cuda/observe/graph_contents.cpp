@@ -70,7 +70,7 @@ class Reader {
       const auto begin = places.find(from[i]);
       const auto end = places.find(to[i]);
       if (begin == places.end() || end == places.end()) {
-        throw LibraryRefusal("an edge of the graph is of no node of it");
+        throw LibraryRefusal("an edge of the graph belongs to an unknown node");
       }
       edges.emplace_back(begin->second, end->second);
     }
@@ -169,7 +169,7 @@ std::vector<std::size_t> execution_order(
   std::vector<std::size_t> before(count, 0);
   for (const auto& [from, to] : edges) {
     if (from >= count || to >= count) {
-      throw LibraryRefusal("an edge of the graph is of no node of it");
+      throw LibraryRefusal("an edge of the graph belongs to an unknown node");
     }
     behind[from].push_back(to);
     before[to] += 1;
@@ -192,7 +192,7 @@ std::vector<std::size_t> execution_order(
     }
   }
   if (order.size() != count) {
-    throw LibraryRefusal("the graph's edges go round");
+    throw LibraryRefusal("the graph's edges form a cycle");
   }
   return order;
 }

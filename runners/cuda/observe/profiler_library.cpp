@@ -20,16 +20,16 @@ const std::vector<std::string>& names() {
 const char* what_helps(int status) {
   switch (status) {
     case abi::kInsufficientPrivileges:
-      return "the driver keeps counters to administrators: run as root, or load the module nvidia "
-             "with NVreg_RestrictProfilingToAdminUsers=0";
+      return "the driver allows counters only to administrators: run as root, or load the module "
+             "nvidia with NVreg_RestrictProfilingToAdminUsers=0";
     case abi::kVirtualizedPrivileges:
       return "the hypervisor must allow profiling of its GPU";
     case abi::kConfidentialComputing:
       return "confidential computing must be off";
     case abi::kPartitionedGpu:
-      return "it needs a whole GPU, not a part of one (MIG)";
+      return "profiling needs a whole GPU, not a part of one (MIG)";
     default:
-      return "it needs a driver and a process that no other profiler watches";
+      return "profiling needs a driver, and a process that no other profiler watches";
   }
 }
 
@@ -50,7 +50,7 @@ void ProfilerLibrary::check(int status, const char* what) const {
     throw Error(Error::Kind::kEnvironment,
                 fmt::format("CUPTI: {}: {} ({}): {}",
                             what,
-                            text != nullptr ? text : "no words",
+                            text != nullptr ? text : "no description",
                             status,
                             what_helps(status)));
   }

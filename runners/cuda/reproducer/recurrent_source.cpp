@@ -21,7 +21,7 @@ const char* number_of(abi::Type type) {
     case abi::Type::kBfloat16:
       return "Number::bf16";
     default:
-      throw Unsupported("a recurrent layer of another type than f32, f16 and bf16");
+      throw Unsupported("a recurrent layer of a type other than f32, f16 and bf16");
   }
 }
 

@@ -45,7 +45,7 @@ std::vector<Part> parts_of(const std::string& variant) {
     const std::string_view one = rest.substr(0, rest.find(';'));
     const std::size_t equals = one.find('=');
     if (equals == std::string_view::npos) {
-      refuse(fmt::format("'{}' is no variant", variant));
+      refuse(fmt::format("'{}' is not a variant", variant));
     }
     parts.emplace_back(one.substr(0, equals), one.substr(equals + 1));
     rest.remove_prefix(std::min(rest.size(), one.size() + 1));
@@ -72,7 +72,7 @@ std::int64_t integer(const Part& part, const std::string& variant) {
   const char* const end = part.second.data() + part.second.size();
   const auto [reached, error] = std::from_chars(part.second.data(), end, value);
   if (error != std::errc() || reached != end) {
-    refuse(fmt::format("'{}' of the variant '{}' is no number", part.first, variant));
+    refuse(fmt::format("'{}' of the variant '{}' is not a number", part.first, variant));
   }
   return value;
 }
@@ -113,7 +113,7 @@ EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
     return row.variant.starts_with(fmt::format("impl={};{};engine=", kEngines, one.text));
   });
   if (form == forms.end()) {
-    refuse(fmt::format("the variant '{}' is of no form that this program has", row.variant));
+    refuse(fmt::format("the variant '{}' has a form that this program does not know", row.variant));
   }
   result.graph = form->graph;
   const std::size_t begin = fmt::format("impl={};{};", kEngines, form->text).size();
@@ -121,7 +121,7 @@ EngineVariant engine_variant(const LayerSpec& layer, const Measurement& timed) {
   result.engine = integer(parts.front(), row.variant);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     if (!is_knob_name(parts[i].first)) {
-      refuse(fmt::format("'{}' of the variant '{}' is no knob", parts[i].first, row.variant));
+      refuse(fmt::format("'{}' of the variant '{}' is not a knob", parts[i].first, row.variant));
     }
     result.knobs.emplace_back(parts[i].first, integer(parts[i], row.variant));
   }
@@ -143,7 +143,7 @@ ProductVariant product_variant(const LayerSpec& layer, const Measurement& row) {
       return {row, std::move(form)};
     }
   }
-  refuse(fmt::format("the variant '{}' is of no form that this program has", row.variant));
+  refuse(fmt::format("the variant '{}' has a form that this program does not know", row.variant));
 }
 
 RecurrentVariant recurrent_variant(const Measurement& row) {
@@ -154,8 +154,8 @@ RecurrentVariant recurrent_variant(const Measurement& row) {
       }
     }
   }
-  refuse(
-      fmt::format("the variant '{}' names no algorithm of cuDNN's recurrent layers", row.variant));
+  refuse(fmt::format("the variant '{}' does not name an algorithm of cuDNN's recurrent layers",
+                     row.variant));
 }
 
 /// Writes main.cpp for rows of one library. Throws Unsupported.
@@ -199,9 +199,9 @@ std::vector<Measurement> rows_of_one_library(const ReproducerRequest& request) {
   }
   if (rows.empty()) {
     refuse(fmt::format(
-        "no reproducer is written of these variants{}: there are some of cuDNN's graphs "
-        "(convolutions, attention, normalisations), of its recurrent layers and of cuBLASLt's "
-        "products, with a time",
+        "no reproducer can be written for these variants{}: it needs a variant with a time, of "
+        "cuDNN's graphs (convolutions, attention, normalisations), its recurrent layers or "
+        "cuBLASLt's products",
         request.rows.empty() ? "" : fmt::format(" ('{}')", request.rows.front().variant)));
   }
   return rows;
@@ -234,13 +234,12 @@ std::string instructions(std::string_view library, bool others_take_part) {
       cudnn ? "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=stdout ./build/reproducer 0 > api.log"
             : "CUBLASLT_LOG_LEVEL=5 CUBLASLT_LOG_FILE=api.log ./build/reproducer 0";
   std::string text = fmt::format(
-      "It needs a C++17 compiler, CMake, the CUDA toolkit's run time and {}, and a GPU to run.\n\n"
-      "```\ncmake -S . -B build -DCUDA_FOLDER=/usr/local/cuda\n"
-      "cmake -S . -B build {}    # of another version\n"
-      "cmake --build build\n./build/reproducer\n```\n\n"
-      "`{}` logs the library's calls for the first variant alone.\n\n"
-      "A time is the difference of replaying 2N and N captured calls, by N, as the row's was. The "
-      "operands hold seeded numbers, but not the row's, so the output is not compared.\n",
+      "It needs a C++17 compiler, CMake, the CUDA toolkit's run time and {}, and a GPU to "
+      "run.\n\n```\ncmake -S . -B build -DCUDA_FOLDER=/usr/local/cuda\ncmake -S . -B build {}    # "
+      "of another version\ncmake --build build\n./build/reproducer\n```\n\n`{}` logs the library's "
+      "calls for the first variant alone.\n\nA time is the difference of replaying 2N and N "
+      "captured calls, divided by N, like the row's time. The operands hold seeded numbers, but "
+      "not the row's, so the output is not compared.\n",
       what,
       given,
       log);
@@ -251,8 +250,8 @@ std::string instructions(std::string_view library, bool others_take_part) {
   }
   if (others_take_part) {
     text +=
-        "\nIn the row kernels of the harness take part, before or behind the library's call "
-        "(`operands=made`, `operands=shifted`, `steps=apart`, `scales=apart`): the program leaves "
+        "\nThe row contains kernels of the harness before or after the library's call "
+        "(`operands=made`, `operands=shifted`, `steps=apart`, `scales=apart`). The program leaves "
         "them out and takes less time.\n";
   }
   return text;

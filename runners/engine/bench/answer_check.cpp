@@ -40,7 +40,7 @@ void AnswerCheck::record(std::uint64_t sequence,
   ++agreement_.samples;
   if (answer.data.size() != expected.data.size()) {
     outcome_ = {Outcome::Kind::kWrongResult,
-                fmt::format("sample {} is answered with {} bytes under load, and with {} alone",
+                fmt::format("the answer to sample {} has {} bytes under load, but {} alone",
                             index,
                             answer.data.size(),
                             expected.data.size())};
@@ -52,7 +52,7 @@ void AnswerCheck::record(std::uint64_t sequence,
   if (difference > most && outcome_.ok()) {
     outcome_ = {Outcome::Kind::kWrongResult,
                 fmt::format("the answer to sample {} under load differs from its answer alone by "
-                            "{:.3g} of its largest magnitude; up to {:g} is taken for rounding",
+                            "{:.3g} of its largest magnitude; up to {:g} counts as rounding",
                             index,
                             difference,
                             most)};

@@ -36,8 +36,8 @@ Outcome not_joined(const char* what,
                    const TensorType& sample,
                    std::size_t times) {
   return {Outcome::Kind::kUnsupported,
-          fmt::format("{} {} is [{}] for {} samples and [{}] for one: it cannot be parted along "
-                      "its first dimension; load with a maximum batch of 1",
+          fmt::format("{} {} is [{}] for {} samples and [{}] for one, so it cannot be split along "
+                      "its first dimension: load with a maximum batch of 1",
                       what,
                       index,
                       fmt::join(batch.dims, ","),
@@ -221,13 +221,14 @@ void BatchRunner::check_answer(const Bucket& bucket, const Lane& lane, const Bat
       const auto found = first_not_finite(bucket.output_types[output],
                                           part_of(lane.outputs[output], bucket.samples, i));
       if (found) {
-        throw Error(Error::Kind::kInternal,
-                    fmt::format("element {} of output {} is no finite number, for sample {} in a "
-                                "batch of {}",
-                                *found,
-                                output,
-                                batch.samples[i].index,
-                                batch.samples.size()));
+        throw Error(
+            Error::Kind::kInternal,
+            fmt::format(
+                "element {} of output {} is not a finite number, for sample {} in a batch of {}",
+                *found,
+                output,
+                batch.samples[i].index,
+                batch.samples.size()));
       }
     }
   }

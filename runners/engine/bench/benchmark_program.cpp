@@ -108,8 +108,8 @@ BenchmarkArguments parse_benchmark_arguments(std::span<const std::string> argume
       option = part;
       if (option != kLayersOption && option != "--library" && option != "--threads") {
         throw Error(Error::Kind::kUser,
-                    fmt::format("'{}' is no option here; there are --layers, --library, --threads "
-                                "and those of Google Benchmark (--benchmark_…)",
+                    fmt::format("unknown option '{}': the options are --layers, --library, "
+                                "--threads and those of Google Benchmark (--benchmark_…)",
                                 part));
       }
     } else if (option == kLayersOption) {
@@ -121,7 +121,7 @@ BenchmarkArguments parse_benchmark_arguments(std::span<const std::string> argume
       result.setup.threads = parse_threads(part);
       option.clear();
     } else {
-      throw Error(Error::Kind::kUser, fmt::format("'{}' belongs to no option", part));
+      throw Error(Error::Kind::kUser, fmt::format("'{}' does not belong to an option", part));
     }
   }
   check_value();
@@ -145,11 +145,13 @@ std::vector<LayerKey> read_layer_keys(std::span<const std::string> texts) {
     } else {
       throw Error(
           Error::Kind::kUser,
-          fmt::format("'{}' is no layer key ('v1:conv;in=…') and no file that can be read", text));
+          fmt::format("'{}' is neither a layer key ('v1:conv;in=…') nor a file that can be read",
+                      text));
     }
   }
   if (keys.empty()) {
-    throw Error(Error::Kind::kUser, "'--layers' was given no key");
+    throw Error(Error::Kind::kUser,
+                "'--layers' has no key: give layer keys, or a file that lists them");
   }
   return keys;
 }

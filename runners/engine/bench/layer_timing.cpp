@@ -32,10 +32,11 @@ Outcome stability_of(const SampleSummary& summary) {
   if (width && *width > LayerTiming::kUnstableAbove) {
     return {
         Outcome::Kind::kUnstable,
-        fmt::format("the median's interval is ±{:.1f}% after {} samples; up to ±{:.0f}% is stable",
-                    *width * 100.0,
-                    summary.n,
-                    LayerTiming::kUnstableAbove * 100.0)};
+        fmt::format(
+            "the median's interval is ±{:.1f}% after {} samples; up to ±{:.0f}% counts as stable",
+            *width * 100.0,
+            summary.n,
+            LayerTiming::kUnstableAbove * 100.0)};
   }
   return {};
 }

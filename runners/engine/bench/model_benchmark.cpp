@@ -138,7 +138,7 @@ void ModelBenchmark::check(const RequestedModel& model, Mode& mode) {
     mode.execution.row.outcome = {
         Outcome::Kind::kWrongResult,
         fmt::format("an output differs from the float64 reference by {:.3g} of its largest "
-                    "magnitude; up to {:g} is taken for rounding",
+                    "magnitude; up to {:g} counts as rounding",
                     compared->error,
                     compared->most)};
   }
@@ -160,7 +160,7 @@ void ModelBenchmark::compare(Mode& mode) {
     mode.execution.row.outcome = {
         Outcome::Kind::kWrongResult,
         fmt::format("an output differs from that of the mode {} by {:.3g} of its largest "
-                    "magnitude; up to {:g} is taken for rounding",
+                    "magnitude; up to {:g} counts as rounding",
                     modes_.front().execution.mode,
                     error,
                     most)};

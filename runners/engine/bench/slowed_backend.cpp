@@ -80,8 +80,9 @@ SlowedBackend::SlowedBackend(Backend& backend, std::string_view slowing, Clock c
     }
   }
   if (!(percent >= 0.0 && percent <= kMaxPercent)) {
-    throw Error(Error::Kind::kUser,
-                fmt::format("'{}' slows nothing: write KEYS=PERCENT, such as v1:conv;=3", slowing));
+    throw Error(
+        Error::Kind::kUser,
+        fmt::format("'{}' is not a slow-down: write KEYS=PERCENT, such as v1:conv;=3", slowing));
   }
   keys_ = slowing.substr(0, equals);
   share_ = percent / 100.0;

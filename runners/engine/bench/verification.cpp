@@ -118,7 +118,7 @@ class Comparison {
         note(element,
              expected,
              actual,
-             fmt::format("an error of {:.3g} of the largest value {:.6g}, allowed are {:.3g}",
+             fmt::format("an error of {:.3g} of the largest value {:.6g}, where {:.3g} is allowed",
                          error,
                          scale_,
                          tolerance_));
@@ -133,10 +133,11 @@ class Comparison {
     constexpr std::size_t kFew = 2;
     constexpr std::size_t kShare = 100;  // one in so many
     if (reason_.empty() && off_by_one_ > kFew + compared_ / kShare) {
-      reason_ = fmt::format("output {}: {} of {} elements are off by one, more than ties explain",
-                            output_,
-                            off_by_one_,
-                            compared_);
+      reason_ = fmt::format(
+          "output {}: {} of {} elements are off by one, more than the rounding of ties explains",
+          output_,
+          off_by_one_,
+          compared_);
     }
   }
 

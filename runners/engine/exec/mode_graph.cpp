@@ -55,8 +55,8 @@ std::vector<Match> named_matches(const Graph& graph, const std::vector<ModeStep>
     if (step.layers.size() != 1 || step.layers.front() >= graph.layers.size() ||
         graph.layers[step.layers.front()].key != step.key) {
       throw Error(Error::Kind::kUser,
-                  fmt::format("no layers of this model become '{}', as the request says they do: "
-                              "the model is another than the one that was measured",
+                  fmt::format("no layers of this model become '{}', as the request says: the model "
+                              "differs from the one that was measured",
                               step.key.text));
     }
   }

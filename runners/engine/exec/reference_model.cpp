@@ -11,8 +11,8 @@ namespace plumb {
 
 Outcome unknown_value(const Graph& graph, ValueId value) {
   return {Outcome::Kind::kUnsupported,
-          fmt::format("the elements of '{}' are not known: the model gives none and nothing here "
-                      "computes them",
+          fmt::format("the elements of '{}' are not known: the model does not contain them and no "
+                      "layer computes them",
                       graph.values.at(value).name)};
 }
 

@@ -25,10 +25,10 @@ onnx::ModelProto read(const ExecuteRequest& request) {
   }
   onnx::ModelProto model;
   if (!model.ParseFromString(request.model)) {
-    throw Error(
-        Error::Kind::kUser,
-        fmt::format(
-            "the {} bytes of model '{}' are no ONNX model", request.model.size(), request.name));
+    throw Error(Error::Kind::kUser,
+                fmt::format("the {} bytes of model '{}' are not an ONNX model",
+                            request.model.size(),
+                            request.name));
   }
   return model;
 }

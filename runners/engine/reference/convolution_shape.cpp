@@ -11,7 +11,7 @@ ConvolutionShape convolution_shape(const LayerSpec& spec) {
   const Dims& w = spec.inputs[1]->dims;
   const Dims& y = spec.outputs[0].dims;
   const std::size_t axes = x.size() - 2;
-  require(x.size() >= 3 && x.size() <= 5, spec, "x has not one to three spatial axes");
+  require(x.size() >= 3 && x.size() <= 5, spec, "x does not have one to three spatial axes");
   require(w.size() == x.size() && y.size() == x.size(), spec, "x, w and y differ in rank");
   const Dims& strides = spec.integers("strides");
   const Dims& dilations = spec.integers("dilations");
@@ -32,13 +32,14 @@ ConvolutionShape convolution_shape(const LayerSpec& spec) {
   require(shape.group >= 1 && shape.image_channels % shape.group == 0 &&
               shape.grid_channels % shape.group == 0,
           spec,
-          "the channels are no multiple of the groups");
+          "the channels are not a multiple of the groups");
   // Both operators store w as [grid side's channels, image side's channels of one group, kernel…].
   require(y[0] == x[0] && w[0] == shape.grid_channels && w[1] * shape.group == shape.image_channels,
           spec,
           "batch or channels of x, w and y do not fit");
   if (spec.has_input(2)) {
-    require(spec.inputs[2]->dims == Dims{y[1]}, spec, "the bias is not one number a channel");
+    require(
+        spec.inputs[2]->dims == Dims{y[1]}, spec, "the bias is not one number for each channel");
   }
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const std::size_t to = 3 - axes + axis;

@@ -90,7 +90,7 @@ Numbers elementwise_gradient(const LayerSpec& spec, Operands operands) {
   const std::vector<double>& parameters = spec.reals("parameters");
   require(derivative && derivative->parameters == parameters.size(),
           spec,
-          "fn has no gradient or other parameters");
+          "fn has no gradient, or its parameters do not fit");
   require(operands[0].dims == operands[1].dims && spec.outputs[0].dims == operands[0].dims,
           spec,
           "the gradients and x differ in shape");

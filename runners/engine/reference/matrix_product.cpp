@@ -100,7 +100,7 @@ Numbers integer_matrix_product(const LayerSpec& spec, Operands operands) {
   std::vector<Numbers> shifted{operands[0], operands[1]};
   for (std::size_t i = 0; i < 2; ++i) {
     if (spec.has_input(i + 2)) {
-      require(operands[i + 2].values.size() == 1, spec, "a zero point is no single number");
+      require(operands[i + 2].values.size() == 1, spec, "a zero point is not a single number");
       for (double& value : shifted[i].values) {
         value -= operands[i + 2].values[0];
       }

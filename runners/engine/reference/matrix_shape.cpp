@@ -7,7 +7,7 @@ namespace {
 MatrixShape gemm_shape(const LayerSpec& spec, const Dims& a, const Dims& b, const Dims& y) {
   const bool turn_a = spec.integer("trans_a") != 0;
   const bool turn_b = spec.integer("trans_b") != 0;
-  require(a.size() == 2 && b.size() == 2 && y.size() == 2, spec, "a, b and y are no matrices");
+  require(a.size() == 2 && b.size() == 2 && y.size() == 2, spec, "a, b and y are not matrices");
   const std::int64_t depth = turn_a ? a[0] : a[1];
   require(y[0] == (turn_a ? a[1] : a[0]) && y[1] == (turn_b ? b[0] : b[1]) &&
               depth == (turn_b ? b[1] : b[0]),

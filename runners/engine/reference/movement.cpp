@@ -116,7 +116,7 @@ std::vector<Tensor> split(const LayerSpec& spec, Tensors operands) {
     const Dims& dims = y.type.dims;
     require(fits_beside(dims, x, axis) && at + dims[axis] <= x[axis],
             spec,
-            "the outputs are no parts of the input");
+            "the outputs are not parts of the input");
     copy(dims,
          element_size(spec),
          operands[0],
@@ -177,7 +177,7 @@ std::vector<Tensor> transpose(const LayerSpec& spec, Tensors operands) {
     require(axis >= 0 && axis < static_cast<std::int64_t>(x.size()) &&
                 !seen[static_cast<std::size_t>(axis)],
             spec,
-            "perm is no permutation");
+            "perm is not a permutation");
     seen[static_cast<std::size_t>(axis)] = true;
     dims.push_back(x[static_cast<std::size_t>(axis)]);
     turned.push_back(strides[static_cast<std::size_t>(axis)]);
@@ -233,7 +233,7 @@ std::vector<Tensor> depth_to_space(const LayerSpec& spec, Tensors operands) {
   const std::int64_t block = spec.integer("block");
   require(x.size() == 4 && block >= 1 && block < (1 << 15) && x[1] % (block * block) == 0,
           spec,
-          "x has not four dimensions, or channels that the block divides");
+          "x does not have four dimensions, or the block does not divide its channels");
   const std::int64_t depth = x[1] / (block * block);
   require(spec.outputs[0].dims == Dims{x[0], depth, x[2] * block, x[3] * block},
           spec,
@@ -255,7 +255,7 @@ std::vector<Tensor> space_to_depth(const LayerSpec& spec, Tensors operands) {
   require(
       x.size() == 4 && block >= 1 && block < (1 << 15) && x[2] % block == 0 && x[3] % block == 0,
       spec,
-      "x has not four dimensions, or extents that the block divides");
+      "x does not have four dimensions, or the block does not divide its extents");
   const std::int64_t height = x[2] / block;
   const std::int64_t width = x[3] / block;
   require(spec.outputs[0].dims == Dims{x[0], x[1] * block * block, height, width},

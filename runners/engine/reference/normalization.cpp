@@ -37,7 +37,7 @@ void require_channel_operands(const LayerSpec& spec, Operands operands, std::siz
   for (std::size_t i = first; i < operands.size(); ++i) {
     require(operands[i].dims == Dims{operands[0].dims[1]},
             spec,
-            "an operand does not hold one number a channel");
+            "an operand does not hold one number for each channel");
   }
 }
 
@@ -147,7 +147,7 @@ Numbers group_normalization(const LayerSpec& spec, Operands operands) {
   const std::int64_t channels = y.dims[1];
   const std::int64_t groups = spec.integer("groups");
   require(
-      groups >= 1 && channels % groups == 0, spec, "the channels are no multiple of the groups");
+      groups >= 1 && channels % groups == 0, spec, "the channels are not a multiple of the groups");
   const std::int64_t size = product(y.dims, 1, y.dims.size()) / groups;
   normalize_runs(y.values, static_cast<std::size_t>(size), spec.real("epsilon"));
   // Opset 18 has one scale and bias per group, opset 21 one per channel.
@@ -156,7 +156,7 @@ Numbers group_normalization(const LayerSpec& spec, Operands operands) {
   const auto given = static_cast<std::int64_t>(scale.size());
   require((given == channels || given == groups) && scale.size() == bias.size(),
           spec,
-          "scale and bias have neither one number a channel nor one a group");
+          "scale and bias have neither one number for each channel nor one for each group");
   if (given != channels) {
     const auto repeat = static_cast<std::size_t>(channels / groups);
     std::vector<double> wide_scale;

@@ -6,7 +6,7 @@ namespace plumb::reference {
 PoolShape pool_shape(const LayerSpec& spec) {
   const Dims& x = spec.inputs[0]->dims;
   const Dims& y = spec.outputs[0].dims;
-  require(x.size() >= 3 && x.size() <= 5, spec, "x has not one to three spatial axes");
+  require(x.size() >= 3 && x.size() <= 5, spec, "x does not have one to three spatial axes");
   const std::size_t axes = x.size() - 2;
   const Dims& kernel = spec.integers("kernel");
   const Dims& strides = spec.integers("strides");

@@ -155,7 +155,7 @@ Numbers resize(const LayerSpec& spec, Operands operands) {
     if (scales[axis] == 1.0 && wanted[axis] == y.dims[axis]) {
       continue;
     }
-    require(y.dims[axis] > 0, spec, "nothing can be resized");
+    require(y.dims[axis] > 0, spec, "there are no elements to resize");
     y = resized_along(spec, y, axis, wanted[axis], scales[axis]);
   }
   return y;

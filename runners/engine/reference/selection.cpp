@@ -33,7 +33,7 @@ std::vector<std::int64_t> padded_positions(const LayerSpec& spec,
       if (mode == "constant") {
         at = kPadding;
       } else {
-        require(extent > 0, spec, "nothing can be repeated into the padding");
+        require(extent > 0, spec, "there are no elements to repeat into the padding");
         if (mode == "edge") {
           at = at < 0 ? 0 : extent - 1;
         } else if (mode == "wrap") {

@@ -353,8 +353,8 @@ class GraphPlanner {
 
   void require_held(ValueId value) const {
     if (held_.at(value).empty()) {
-      throw Unsupported(fmt::format("value '{}' is computed by nothing that is executed",
-                                    graph_.values[value].name));
+      throw Unsupported(
+          fmt::format("no executed layer computes the value '{}'", graph_.values[value].name));
     }
   }
 
@@ -393,14 +393,16 @@ ModelPlan plan_model(const Graph& graph,
 ModelPlan plan_branches(const Graph& graph, const LayerVariants& variants, const Device& device) {
   const std::optional<int> threads = openmp_threads();
   if (!threads) {
-    throw Unsupported("the library's threads are not OpenMP's: they cannot be parted");
+    throw Unsupported("the library's threads are not OpenMP's, so they cannot be split");
   }
   if (*threads < 2) {
-    throw Unsupported("one thread cannot be parted between branches: use --threads");
+    throw Unsupported("one thread cannot be split between branches: use --threads");
   }
   const std::size_t lanes = useful_lanes(graph, static_cast<std::size_t>(*threads));
   if (lanes < 2) {
-    throw Unsupported("nine tenths of the work or more lie on one path: there are no branches");
+    throw Unsupported(
+        "at least nine tenths of the work are on one path: there are no branches to run side by "
+        "side");
   }
   const int share = *threads / static_cast<int>(lanes);
   const OpenmpThreads parted(share);  // primitives remember for how many threads they were made

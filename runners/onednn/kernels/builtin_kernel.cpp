@@ -23,7 +23,7 @@ void add_own(BuilderList& list,
              const LayerSpec& spec,
              const std::string& name,
              BuiltinKernel kernel) {
-  require(spec.epilogue.empty(), spec, "our own kernels fuse nothing");
+  require(spec.epilogue.empty(), spec, "built-in kernels fuse nothing");
   VariantBuilder builder;
   builder.implementation = "plumb:" + name;
   builder.build = [spec, implementation = builder.implementation, kernel = std::move(kernel)] {

@@ -78,7 +78,7 @@ void store_halves(std::uint16_t (*convert)(float),
 }
 
 [[noreturn]] void refuse(DataType type) {
-  throw Unsupported(fmt::format("our own kernels do not calculate with {}", plumb::to_text(type)));
+  throw Unsupported(fmt::format("built-in kernels do not calculate with {}", plumb::to_text(type)));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ using Block = std::array<Number, kBlock>;
 template <typename Number>
 void add_unary(const LayerSpec& spec, BuilderList& list) {
   const UnaryFunction<Number> function = unary_function<Number>(spec.text("fn"));
-  require(function != nullptr, spec, "no kernel of ours has the function for this type");
+  require(function != nullptr, spec, "no built-in kernel has the function for this type");
   const DataType in = spec.inputs[0]->dtype;
   const DataType out = spec.outputs[0].dtype;
   const auto in_bytes = static_cast<std::size_t>(element_bytes(in));
@@ -65,7 +65,7 @@ void load_row(const LayerSpec& spec,
 template <typename Number>
 void add_binary(const LayerSpec& spec, BuilderList& list) {
   const BinaryFunction<Number> function = binary_function<Number>(spec.text("fn"));
-  require(function != nullptr, spec, "no kernel of ours has the function");
+  require(function != nullptr, spec, "no built-in kernel has the function");
   const BroadcastRows rows(spec, 2);
   const DataType out = spec.outputs[0].dtype;
   const auto out_bytes = static_cast<std::size_t>(element_bytes(out));

@@ -147,7 +147,7 @@ void copy_tile(const LayerSpec& spec, const Device& /*device*/, BuilderList& lis
   const Dims strides = dense_strides(x);
   Offsets offsets;
   for (std::size_t axis = 0; axis < y.size(); ++axis) {
-    require(y[axis] == 0 || x[axis] > 0, spec, "nothing cannot be repeated");
+    require(y[axis] == 0 || x[axis] > 0, spec, "there are no elements to repeat");
     offsets.push_back(axis_offsets(
         y[axis], x[axis], strides[axis], spec, [&](std::int64_t i) { return i % x[axis]; }));
   }

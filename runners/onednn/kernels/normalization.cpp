@@ -121,7 +121,7 @@ void normalize_groups(const LayerSpec& spec, const Device& /*device*/, BuilderLi
   const auto& x = spec.inputs[0]->dims;
   require(x.size() >= 2 && x[1] > 0, spec, "needs batch and channels");
   const std::int64_t groups = spec.op == "instance_norm" ? x[1] : spec.integer("groups");
-  require(groups > 0 && x[1] % groups == 0, spec, "channels are no multiple of groups");
+  require(groups > 0 && x[1] % groups == 0, spec, "channels are not a multiple of groups");
   const std::size_t spatial = product(x, 2, x.size());
   const auto channels = static_cast<std::size_t>(x[1] / groups);
   RowNormalization plan;

@@ -152,13 +152,13 @@ void fold_reduce(const LayerSpec& spec, const Device& /*device*/, BuilderList& l
   require(element_count(*spec.inputs[0]) > 0 || is_floating(spec.outputs[0].dtype) ||
               (fn != "max" && fn != "min"),
           spec,
-          "the extreme of no integer depends on the type");
+          "the extreme of zero integers depends on the type");
   const DataType in = spec.inputs[0]->dtype;
   const DataType out = spec.outputs[0].dtype;
   check_number(in);
   check_number(out);
   const Fold fold = fold_named(fn);
-  require(fold != nullptr, spec, "no kernel of ours has the function");
+  require(fold != nullptr, spec, "no built-in kernel has the function");
   const auto positions =
       std::make_shared<const Positions>(positions_of(spec, spec.integers("axes")));
   auto values = std::make_shared<std::vector<double>>(

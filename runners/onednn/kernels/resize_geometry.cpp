@@ -35,7 +35,7 @@ double source_coordinate(const LayerSpec& spec, const Axis& axis, double at) {
   if (coordinates == "tf_half_pixel_for_nn") {
     return centre + 0.5;
   }
-  require(coordinates == "asymmetric", spec, "coordinates that we have no formula for");
+  require(coordinates == "asymmetric", spec, "coordinates without a formula in this backend");
   return at / axis.scale;
 }
 
@@ -98,7 +98,7 @@ std::vector<std::vector<ResizeTap>> resize_taps(const LayerSpec& spec, std::size
   require(x.size() == y.size() && scales.size() == x.size() && axis < x.size(),
           spec,
           "scales need one number for each dimension");
-  require(y[axis] == 0 || x[axis] > 0, spec, "nothing cannot be resized");
+  require(y[axis] == 0 || x[axis] > 0, spec, "there are no elements to resize");
   require(std::isfinite(scales[axis]) && scales[axis] > 0, spec, "scales must be positive");
   const Axis geometry{static_cast<double>(x[axis]), static_cast<double>(y[axis]), scales[axis]};
   std::vector<std::vector<ResizeTap>> taps(static_cast<std::size_t>(y[axis]));

@@ -56,7 +56,7 @@ void gather_rows(const LayerSpec& spec, const Device& /*device*/, BuilderList& l
           "the output does not follow from data and indices");
   const std::int64_t extent = *middle;
   const std::int64_t count = element_count(indices);
-  require(extent > 0 || count == 0, spec, "nothing cannot be indexed");
+  require(extent > 0 || count == 0, spec, "there are no elements to index");
   std::int64_t outer = 1;
   for (auto dim = x.dims.begin(); dim != middle; ++dim) {
     outer *= *dim;

@@ -409,14 +409,14 @@ std::vector<Form> forms_of(const LayerSpec& spec) {
 /// attention (up to 3.2 on CPUs), so the scores lie in memory between the steps.
 void offer_attention(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.epilogue.empty()) {
-    throw Unsupported("nothing is fused behind a composed attention");
+    throw Unsupported("nothing can be fused after a composed attention");
   }
   const AttentionShape s = attention_shape(spec);
   constexpr double kMost = 1099511627776.0;  // 2^40, as of any operand
   if (static_cast<double>(s.batch * s.q_heads) * static_cast<double>(s.queries) *
           static_cast<double>(s.keys) >
       kMost) {
-    throw Unsupported("a composed attention keeps its scores, which are too many");
+    throw Unsupported("a composed attention stores its scores, which are too many");
   }
   std::string refusal;
   for (const Form& form : forms_of(spec)) {

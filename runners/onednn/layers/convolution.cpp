@@ -181,8 +181,9 @@ void offer_convolution(const LayerSpec& spec, const Device& device, BuilderList&
   offer_all(
       spec, device, list, problem, kAlgorithms, dnnl_convolution_forward_primitive_desc_create);
   if (is_integer_product(spec)) {
-    list.take_back("jit_uni_int8",
-                   "it halves weights, or lets sums saturate at 16 bits: not what the key says");
+    list.take_back(
+        "jit_uni_int8",
+        "it halves weights, or lets sums saturate at 16 bits, which differs from the key");
   }
 }
 

@@ -26,7 +26,7 @@ void check_gradient(const LayerSpec& spec, std::size_t most_outputs) {
   if (!spec.has_input(0) || !spec.has_input(1) || spec.outputs.empty() ||
       spec.outputs.size() > most_outputs || !spec.epilogue.empty()) {
     throw Unsupported(
-        fmt::format("oneDNN has {} of two operands, with nothing fused behind", spec.op));
+        fmt::format("oneDNN has {} of two operands, with nothing fused after it", spec.op));
   }
 }
 

@@ -94,7 +94,7 @@ std::string collect(BuilderFunction function,
 
 void check_number(std::int64_t number, std::int64_t most, const std::string& what) {
   if (number > most || number < -most) {
-    throw Unsupported(fmt::format("{} {} is beyond {}", what, number, most));
+    throw Unsupported(fmt::format("{} {} is above {}", what, number, most));
   }
 }
 
@@ -110,7 +110,7 @@ void check_numbers(const LayerSpec& spec) {
     for (const std::int64_t extent : type.dims) {
       check_number(extent, kMaxExtent, "the extent");
       const std::int64_t factor = std::max<std::int64_t>(extent, 1);
-      check_number(factor, kMaxElements / product, "among the others the extent");
+      check_number(factor, kMaxElements / product, "multiplied with the others, the extent");
       product *= factor;
     }
   };

@@ -38,7 +38,8 @@ ExecutionPlan part_plan(const LayerSpec& spec, const Device& device) {
     }
   }
   if (chosen == nullptr) {
-    throw Unsupported(fmt::format("{} behind a product: none takes dense operands", spec.op));
+    throw Unsupported(
+        fmt::format("{} after a product: no implementation takes dense operands", spec.op));
   }
   return chosen->build();
 }
@@ -269,7 +270,7 @@ void offer_product_gradient(const LayerSpec& spec, const Device& device, Builder
     throw Unsupported("gemm_bias_gradient has two outputs");
   }
   if (element_count(spec.outputs[0]) == 0) {
-    throw Unsupported("a product without elements and steps behind it");
+    throw Unsupported("a product without elements, with steps after it");
   }
   LayerSpec product = biased ? product_of(spec) : spec;
   const auto first = std::find_if(product.epilogue.begin(), product.epilogue.end(), is_apart);
@@ -293,7 +294,7 @@ void offer_product_gradient(const LayerSpec& spec, const Device& device, Builder
       ExecutionPlan plan = build();
       const std::size_t result = plan.outputs.at(0);
       if (!same_bytes(plan.buffers[result].view, plan.buffers[result].layout)) {
-        throw Unsupported("steps behind a result that the library lays out its own way");
+        throw Unsupported("steps after a result in the library's own layout");
       }
       for (const Epilogue& step : behind) {
         append_step(plan, spec, step, result, device);

@@ -44,7 +44,7 @@ const ReductionRow& row_of(const std::string& fn) {
 
 void offer_reduction(const LayerSpec& spec, const Device& device, BuilderList& list) {
   if (!spec.has_input(0) || spec.outputs.size() != 1 || spec.inputs[0]->dims.empty()) {
-    throw Unsupported("reduce needs one operand that is no scalar, and one output");
+    throw Unsupported("reduce needs one operand that is not a scalar, and one output");
   }
   const TensorType& x = *spec.inputs[0];
   const TensorType& y = spec.outputs[0];
@@ -52,7 +52,7 @@ void offer_reduction(const LayerSpec& spec, const Device& device, BuilderList& l
     throw Unsupported("oneDNN reduces integers in f32");
   }
   if (element_count(x) == 0) {
-    throw Unsupported("over no element oneDNN gives the largest float, not infinity");
+    throw Unsupported("for zero elements oneDNN gives the largest float, not infinity");
   }
   const ReductionRow& row = row_of(spec.text("fn"));
   Dims dims = x.dims;

@@ -174,7 +174,7 @@ GradientText gradient_text(const PrimitiveDescription& description) {
       break;
   }
   throw Error(Error::Kind::kUser,
-              fmt::format("no reproducer is written of a gradient of the kind {}",
+              fmt::format("no reproducer can be written for a gradient of the kind {}",
                           dnnl_prim_kind2str(description.kind())));
 }
 

@@ -178,12 +178,11 @@ const Kind& kind_of(const PrimitiveDescription& description) {
     std::transform(kKinds.begin(), kKinds.end(), std::back_inserter(names), [](const Kind& kind) {
       return std::string_view(dnnl_prim_kind2str(kind.kind));
     });
-    throw Error(
-        Error::Kind::kUser,
-        fmt::format("no reproducer is written of a primitive of the kind {}; of these there "
-                    "is one: {}",
-                    dnnl_prim_kind2str(wanted),
-                    fmt::join(names, ", ")));
+    throw Error(Error::Kind::kUser,
+                fmt::format("no reproducer can be written for a primitive of the kind {}; the "
+                            "supported kinds are: {}",
+                            dnnl_prim_kind2str(wanted),
+                            fmt::join(names, ", ")));
   }
   return *found;
 }
@@ -221,11 +220,10 @@ std::string post_operation(const_dnnl_post_ops_t list,
                             "a post-operation");
     return fmt::format("post_operations.append_sum({:.9g}, {});", scale, zero);
   }
-  throw Error(
-      Error::Kind::kUser,
-      fmt::format("no reproducer is written of a fused {}; of fused eltwise, binary and sum "
-                  "there is one",
-                  dnnl_prim_kind2str(kind)));
+  throw Error(Error::Kind::kUser,
+              fmt::format("no reproducer can be written for a fused {}; fused eltwise, binary and "
+                          "sum are supported",
+                          dnnl_prim_kind2str(kind)));
 }
 
 std::string attributes_text(const PrimitiveDescription& description, bool deterministic) {

@@ -17,19 +17,21 @@ namespace plumb::onednn {
 namespace {
 
 [[noreturn]] void refuse(const std::string& variant, const std::string& why) {
-  throw Error(Error::Kind::kUser,
-              fmt::format("no reproducer is written of the variant '{}': {}. Reproducers are made "
-                          "of the library's primitives on operands as the key has them: "
-                          "convolution, matmul, pooling, softmax, normalization, element-wise, "
-                          "reorder and the like",
-                          variant,
-                          why));
+  throw Error(
+      Error::Kind::kUser,
+      fmt::format("no reproducer can be written for the variant '{}': {}. Reproducers use the "
+                  "library's primitives on operands as the key has them: convolution, matmul, "
+                  "pooling, softmax, normalization, element-wise, reorder and similar ones",
+                  variant,
+                  why));
 }
 
 std::string numbers_text(const LayerSpec& spec, std::size_t operand, const std::string& variant) {
   const auto numbers = operand_numbers(spec, operand);
   if (!numbers) {
-    refuse(variant, fmt::format("operand {} holds conditions, indices or the like", operand));
+    refuse(
+        variant,
+        fmt::format("operand {} does not hold plain numbers, but conditions or indices", operand));
   }
   return fmt::format("{{{}, {}, {}, {:.17g}, {:.17g}, {:.17g}}}",
                      numbers->whole,
@@ -72,7 +74,7 @@ std::string step_text(const LayerSpec& spec,
                       const std::string& variant) {
   const auto* const primitive = std::get_if<PrimitiveStep>(&step);
   if (primitive == nullptr) {
-    refuse(variant, "a step of it is a kernel of ours");
+    refuse(variant, "one of its steps is a built-in kernel");
   }
   std::vector<std::string> arguments;
   for (const PrimitiveStep::Argument& argument : primitive->arguments) {

@@ -90,7 +90,7 @@ def compared(asked, device, model):
                 if errors[peer] <= TOLERATED[asked.dtype]:
                     runs[peer] = made.times
                 else:
-                    missing[peer] = f"its outputs differ from plumb's by {errors[peer]:.3g} of the largest magnitude; up to {TOLERATED[asked.dtype]:g} is taken for rounding"
+                    missing[peer] = f"its outputs differ from plumb's by {errors[peer]:.3g} of the largest magnitude; up to {TOLERATED[asked.dtype]:g} counts as rounding"
             blocks = timed_in_turns(runs, asked.blocks, asked.block_seconds)
         finally:
             ours.close()

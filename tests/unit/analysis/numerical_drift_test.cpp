@@ -77,7 +77,7 @@ TEST(NumericalDrift, what_no_run_hashed_is_left_out_and_what_one_hashed_is_open)
               IsEmpty());
   const MetricComparison metric = drift(output("a", 1e-7), output("", {}));
   EXPECT_EQ(metric.verdict, ComparisonVerdict::kInconclusive);
-  EXPECT_THAT(metric.reason, HasSubstr("the candidate did not hash it"));
+  EXPECT_THAT(metric.reason, HasSubstr("the candidate has no hash of this output"));
 }
 
 TEST(NumericalDrift, an_output_that_differs_between_processes_is_told) {

@@ -111,9 +111,9 @@ TEST(RoundComparison, a_growth_too_small_to_matter_fails_no_criterion) {
   with_memory(1000 * kibi, 1090 * kibi);  // 9% of little
   Qualification q = judged(rounds);
   EXPECT_EQ(q.verdict, QualificationVerdict::kApprove) << q.reason;
-  EXPECT_EQ(result_of(q, "memory_growth").limit, "at most +5%, from 1 MiB on");
+  EXPECT_EQ(result_of(q, "memory_growth").limit, "at most +5%, counted from 1 MiB");
   EXPECT_EQ(result_of(q, "memory_growth").found,
-            "the most is +9.0%, 1000 KiB → 1.064 MiB: m plain");
+            "the largest is +9.0%, 1000 KiB → 1.064 MiB: m plain");
   with_memory(20'000 * kibi, 21'800 * kibi);  // as many percent of more
   q = judged(rounds);
   EXPECT_EQ(q.verdict, QualificationVerdict::kReject);
@@ -125,7 +125,7 @@ TEST(RoundComparison, a_growth_too_small_to_matter_fails_no_criterion) {
   criteria.control_drift = 9.0;
   judge_again(q, criteria);
   EXPECT_EQ(q.verdict, QualificationVerdict::kApprove) << q.reason;
-  EXPECT_THAT(q.notes.back(), HasSubstr("its own verdict was reject: 1 of 9 criteria failed"));
+  EXPECT_THAT(q.notes.back(), HasSubstr("the verdict before was reject: 1 of 9 criteria failed"));
   EXPECT_EQ(q.criteria.control_drift, 0.10) << "the rounds were chosen by it";
   EXPECT_TRUE(q.judged_again);
 }
@@ -141,7 +141,7 @@ TEST(RoundComparison, judging_again_keeps_what_criteria_cannot_mend) {
   EXPECT_EQ(q.layers[0].waived_by, "") << "these criteria waive nothing";
   q.machine_moved = true;
   judge_again(q, {});
-  EXPECT_THAT(q.reason, HasSubstr("the machine moved"));
+  EXPECT_THAT(q.reason, HasSubstr("the machine drifted"));
   q.stack_changed = true;
   judge_again(q, {});
   EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);
@@ -217,7 +217,7 @@ TEST(ControlDrift, a_machine_that_is_slower_for_one_side_decides_nothing) {
   }
   const Qualification q = judged(rounds);
   EXPECT_EQ(q.verdict, QualificationVerdict::kNotEnoughEvidence);
-  EXPECT_THAT(q.reason, HasSubstr("the machine moved"));
+  EXPECT_THAT(q.reason, HasSubstr("the machine drifted"));
 }
 
 TEST(AlarmControl, counts_what_a_stack_alarms_against_itself) {

@@ -290,7 +290,7 @@ TEST(RunComparison, one_sample_gives_a_ratio_and_no_interval) {
   EXPECT_NEAR(*metric->ratio, 1.5, 0.01);
   EXPECT_FALSE(metric->has_interval);
   EXPECT_FALSE(metric->p.has_value() || metric->q.has_value() || metric->mde.has_value());
-  EXPECT_EQ(metric->reason, "one sample in the candidate, which says nothing of its noise");
+  EXPECT_EQ(metric->reason, "only one sample in the candidate, so its noise is not known");
 }
 
 RunComparison compare_failures(const Outcome& before, const Outcome& after) {
@@ -327,8 +327,9 @@ TEST(RunComparison, another_kind_of_failure_is_a_change) {
   const RunComparison crashes =
       compare_failures({Kind::kUnsupported, "no kernel"}, {Kind::kCrashed, "signal 11"});
   EXPECT_EQ(crashes.verdict, ComparisonVerdict::kBroken);
-  EXPECT_EQ(crashes.metrics.front().reason,
-            "failed in both runs, but not alike: unsupported: no kernel; now crashed: signal 11");
+  EXPECT_EQ(
+      crashes.metrics.front().reason,
+      "failed in both runs, but in different ways: unsupported: no kernel; now crashed: signal 11");
   for (const Outcome& milder :
        {Outcome{Kind::kUnsupported, "no kernel"}, Outcome{Kind::kCrashed, "heap corruption"}}) {
     const RunComparison other = compare_failures({Kind::kCrashed, "signal 11"}, milder);

@@ -93,7 +93,7 @@ class Programs(Case):
         for text in ("echo '{\"half\":'", "echo text", "true", "echo '[1]'", "head -c 100 /dev/urandom"):
             judgement = self.broken(text)
             self.assertEqual(judgement.state, "failed", text)
-            self.assertRegex(judgement.reasons[0], "one.json is no JSON")
+            self.assertRegex(judgement.reasons[0], "one.json is not a JSON")
 
     def test_fills_its_log(self):
         with mock.patch.object(process, "MOST_WRITTEN", 1 << 20):

@@ -82,10 +82,10 @@ class Judges(unittest.TestCase):
         self.assertAlmostEqual(good.figures["share_of_data_sheet"], 3.0 / 3.35)
         self.assertEqual(good.figures["n"], 50)
         self.verdict("failed", judges.judge_copy, copied(2.8e12), PROFILE, reason="0.836 of the data sheet")
-        self.verdict("failed", judges.judge_copy, copied(3.5e12), PROFILE, reason="the clock must be wrong")
+        self.verdict("failed", judges.judge_copy, copied(3.5e12), PROFILE, reason="the clock is wrong")
         self.verdict("failed", judges.judge_copy, {"copy": {"array_bytes": 1 << 28, "seconds": seconds(0.0)}}, PROFILE, reason="no time")
-        self.verdict("unknown", judges.judge_copy, copied(3.0e12), None, reason="no data sheet")
-        self.verdict("unknown", judges.judge_copy, copied(3.0e12), {"properties": {}}, reason="no data sheet")
+        self.verdict("unknown", judges.judge_copy, copied(3.0e12), None, reason="suites/gpus has no ")
+        self.verdict("unknown", judges.judge_copy, copied(3.0e12), {"properties": {}}, reason="suites/gpus has no ")
         self.unknown_without(
             judges.judge_copy,
             copied(3e12),
@@ -97,7 +97,7 @@ class Judges(unittest.TestCase):
         )
         broken = copied(3e12)
         broken["copy"]["seconds"]["median_seconds"] = float("nan")
-        self.verdict("unknown", judges.judge_copy, broken, PROFILE, reason="no number")
+        self.verdict("unknown", judges.judge_copy, broken, PROFILE, reason="not a number")
 
     def test_product(self):
         flops = 2.0 * 8192**3
@@ -121,7 +121,7 @@ class Judges(unittest.TestCase):
             PROFILE,
             reason="2 bytes are free",
         )
-        self.verdict("unknown", judges.judge_product, truths, {"data_sheet": {"memory_bytes_per_second": {}}}, reason="no data sheet's bf16")
+        self.verdict("unknown", judges.judge_product, truths, {"data_sheet": {"memory_bytes_per_second": {}}}, reason="suites/gpus has no bf16")
         self.unknown_without(
             judges.judge_product,
             truths,

@@ -69,7 +69,7 @@ TEST(LoadOptions, are_refused_where_they_change_nothing) {
               HasSubstr("give both --mlperf-submission and --mlperf-submitter"));
   submission.mlperf_submitter = "a/b";
   EXPECT_THAT(fault_of(submission, suite_with({scenario("offline")})),
-              HasSubstr("'a/b' names no folder"));
+              HasSubstr("'a/b' cannot name a submission's folder"));
   submission.mlperf_submitter = "example.org";
   EXPECT_EQ(fault_of(submission, suite_with({scenario("offline")})), "");
   EXPECT_THAT(fault_of(submission, suite_with({})),

@@ -80,19 +80,19 @@ TEST(OptionChecks, accept_what_has_a_value) {
 
 TEST(OptionChecks, refuse_an_empty_value_of_any_option) {
   for (const std::string option : {"--store", "--text", "-t", "--texts", "--share"}) {
-    EXPECT_THAT(fault_of({option, ""}), HasSubstr("an empty value")) << option;
+    EXPECT_THAT(fault_of({option, ""}), HasSubstr("the value is empty")) << option;
     EXPECT_THAT(fault_of({option, ""}), HasSubstr("--")) << option;
   }
-  EXPECT_THAT(fault_of({""}), HasSubstr("PLACE: an empty value"));
-  EXPECT_THAT(fault_of({"--texts", "a", "--texts", ""}), HasSubstr("an empty value"));
+  EXPECT_THAT(fault_of({""}), HasSubstr("PLACE: the value is empty"));
+  EXPECT_THAT(fault_of({"--texts", "a", "--texts", ""}), HasSubstr("the value is empty"));
   EXPECT_NE(fault_of({"--number", ""}), "");
 }
 
 TEST(OptionChecks, do_not_take_the_next_word_for_a_missing_value) {
   Values values;
-  EXPECT_THAT(fault_of({"--text=", "here"}, values), HasSubstr("--text: an empty value"));
+  EXPECT_THAT(fault_of({"--text=", "here"}, values), HasSubstr("--text: the value is empty"));
   EXPECT_EQ(values.text, "");
-  EXPECT_THAT(fault_of({"--flag="}), HasSubstr("--flag: an empty value"));
+  EXPECT_THAT(fault_of({"--flag="}), HasSubstr("--flag: the value is empty"));
   EXPECT_EQ(fault_of({"--", "--text="}), "") << "no option behind --";
 }
 

@@ -212,7 +212,7 @@ TEST(Legacy, says_what_the_calls_do_not_have) {
   EXPECT_THAT(refusal_of("v1:average_pool;in=f32[1,4,7,7];out=f32[1,4,4,4];acc=f32;math=strict;"
                          "ceil_mode=1;count_include_pad=0;dilations=[1,1];kernel=[2,2];"
                          "pads=[0,0,0,0];strides=[2,2]"),
-              HasSubstr("no room"));
+              HasSubstr("larger than its extents"));
   EXPECT_THAT(refusal_of("v1:eltwise;in=f32[4];out=f32[4];acc=f32;math=strict;fn=mish;"
                          "parameters=[]"),
               HasSubstr("'mish'"));

@@ -116,7 +116,7 @@ TEST(CudaReproducer, says_what_it_leaves_out) {
                                     "x");
   EXPECT_THAT(made.instructions, HasSubstr("leaves them out"));
   EXPECT_THAT(refusal_of({{kProduct}, {timed("impl=cublaslt;algo=66;steps=apart")}, 1}),
-              HasSubstr("of no form"));
+              HasSubstr("has a form"));
 }
 
 TEST(CudaReproducer, of_a_product_has_each_variants_form) {
@@ -166,7 +166,7 @@ TEST(CudaReproducer, of_a_recurrent_layer_has_its_algorithms) {
   EXPECT_THAT(file_of(made, "CMakeLists.txt"), HasSubstr("CUDNN_LIBRARY"));
   EXPECT_THAT(made.instructions, Not(HasSubstr("plan-N")));
   EXPECT_THAT(refusal_of({{key}, {timed("impl=cudnn-rnn;algo=FASTEST")}, 1}),
-              HasSubstr("no algorithm"));
+              HasSubstr("does not name an algorithm"));
 }
 
 TEST(CudaReproducer, of_a_normalisation_has_its_operation) {
@@ -211,7 +211,7 @@ TEST(CudaReproducer, refuses_what_it_cannot_write) {
   }
   Measurement forged = timed("impl=cublaslt;algo=21");
   forged.attributes[kAlgorithmAttribute] = "0x42}; system(\"x\"); {";
-  EXPECT_THAT(refusal_of({{kProduct}, {forged}, 1}), HasSubstr("no algorithm"));
+  EXPECT_THAT(refusal_of({{kProduct}, {forged}, 1}), HasSubstr("is not an algorithm"));
 }
 
 TEST(AlgorithmText, reads_back) {

@@ -288,7 +288,7 @@ TEST_F(StandInCaptures, update_a_graph_of_the_same_form_alone) {
   stream.synchronize();
   EXPECT_EQ(runs, 20);
   const cuda::DeviceGraph third(driver(), stream, works(3, 100), std::move(second));
-  EXPECT_THAT(third.refusal(), HasSubstr("its nodes or their order are others"));
+  EXPECT_THAT(third.refusal(), HasSubstr("its nodes or their order differ"));
   third.launch(stream.get());
   stream.synchronize();
   EXPECT_EQ(runs, 320);

@@ -66,12 +66,12 @@ TEST(FakeScript, lets_the_first_rule_that_matches_win) {
 
 TEST(FakeScript, names_the_line_that_is_wrong) {
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"rules = []", ":1: 'rules' is none of"},
+      {"rules = []", ":1: 'rules' is not one of"},
       {"\n[calibration]\npeak = 1", ":3: unknown key 'peak'"},
       {"[[rule]]\nmach = \"x\"", ":2: unknown key 'mach'"},
-      {"[[rule]]\noutcome = \"great\"", ":2: 'great' is no outcome"},
-      {"[[rule]]\naction = \"dance\"", ":2: 'dance' is none of none, crash"},
-      {"[[rule]]\nseconds = \"1\"", ":2: 'seconds' has a value of another type"},
+      {"[[rule]]\noutcome = \"great\"", ":2: 'great' is not an outcome"},
+      {"[[rule]]\naction = \"dance\"", ":2: 'dance' is not one of none, crash"},
+      {"[[rule]]\nseconds = \"1\"", ":2: 'seconds' has a value of the wrong type"},
       {"[[rule]", ":1: "},
   };
   const TemporaryFolder folder;

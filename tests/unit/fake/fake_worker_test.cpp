@@ -104,7 +104,7 @@ TEST_F(FakeWorkerTest, dies_as_scripted) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"action = \"crash\"", "signal 6 (SIGABRT)"},
       {"action = \"exit\"\nlog = \"bye\"",
-       "exited with status 3 in the middle of a request; its last words: bye"},
+       "exited with status 3 in the middle of a request; its last line of output: bye"},
   };
   for (const auto& [rule, reason] : cases) {
     WorkerProcess worker = start("[[rule]]\n" + rule);
@@ -129,7 +129,7 @@ TEST_F(FakeWorkerTest, hands_on_why_its_service_could_not_be_made) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), Error::Kind::kUser);
-    EXPECT_THAT(error.what(), HasSubstr("script.toml:2: 'dance' is none of"));
+    EXPECT_THAT(error.what(), HasSubstr("script.toml:2: 'dance' is not one of"));
   }
 }
 

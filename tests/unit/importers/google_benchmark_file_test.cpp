@@ -75,7 +75,7 @@ TEST(GoogleBenchmarkFile, says_where_a_file_is_wrong) {
   ASSERT_EQ(fault(file(good + "," + last)), "taken");
   EXPECT_THAT(fault(file(good)), HasSubstr("'a' has 1 of its 2 repetitions"));
   EXPECT_THAT(fault(file(good + "," + good)),
-              HasSubstr("benchmarks/1: repetition 0 of 'a' comes twice"));
+              HasSubstr("benchmarks/1: repetition 0 of 'a' occurs twice"));
   for (const char* const time : {"0", "-1", "1e30"}) {
     EXPECT_THAT(fault(file(good + "," + entry("a", 1, 2, fmt::format(R"("real_time":{})", time)))),
                 HasSubstr("benchmarks/1: the time"))

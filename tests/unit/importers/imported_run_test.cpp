@@ -108,7 +108,7 @@ TEST(ImportedRun, refuses_what_makes_no_run) {
   EXPECT_EQ(fault({process("a", {1.0}), process("a", {1.0})}), "taken") << "two processes";
   ImportedResults elsewhere = process("a", {1.0});
   elsewhere.identity["host"] = "other";
-  EXPECT_THAT(fault({process("a", {1.0}), elsewhere}), HasSubstr("unlike machines"));
+  EXPECT_THAT(fault({process("a", {1.0}), elsewhere}), HasSubstr("different machines"));
   ImportedName name = kName;
   name.suite = "a:b";
   EXPECT_THAT(fault({process("a", {1.0, 1.0})}, name), HasSubstr("cannot name a suite"));

@@ -50,14 +50,14 @@ TEST(OtavaFile, says_where_a_file_is_wrong) {
   EXPECT_THAT(fault("time,x\n"), HasSubstr("not CSV"));
   EXPECT_THAT(fault("when,x\n1,2\n"), HasSubstr("no column 'time'"));
   EXPECT_THAT(fault("time,x\nnow,2\n"), HasSubstr("line 2: 'now' is not a time"));
-  EXPECT_THAT(fault("time,x\n1600000000,2\n1600000001\n"), HasSubstr("line 3: 1 cells under 2"));
+  EXPECT_THAT(fault("time,x\n1600000000,2\n1600000001\n"), HasSubstr("line 3: 1 cells for 2"));
   EXPECT_THAT(fault("time,x\n1600000000,0\n"), HasSubstr("line 2, column 'x': the time"));
   EXPECT_THAT(fault("time,x\n1600000000,-3\n"), HasSubstr("line 2, column 'x': the time"));
-  EXPECT_THAT(fault("time,x,x\n1600000000,1,2\n"), HasSubstr("'x' is there twice"));
+  EXPECT_THAT(fault("time,x,x\n1600000000,1,2\n"), HasSubstr("'x' occurs twice"));
   EXPECT_THAT(fault("time,x\n1600000000,a\n"), HasSubstr("no column of numbers"));
   EXPECT_THAT(fault("time,x\n1600000000,nan\n"), HasSubstr("no line has a value"));
-  EXPECT_THAT(fault("time,x\n\"1600000000,1\n"), HasSubstr("line 2: a quote without its end"));
-  EXPECT_THAT(fault("time,x\n\"1600000000\"0,1\n"), HasSubstr("text behind a closing quote"));
+  EXPECT_THAT(fault("time,x\n\"1600000000,1\n"), HasSubstr("line 2: a quote is not closed"));
+  EXPECT_THAT(fault("time,x\n\"1600000000\"0,1\n"), HasSubstr("text after a closing quote"));
   std::string wide = "time";
   for (int i = 0; i < 10'001; ++i) {
     wide += ",x" + std::to_string(i);

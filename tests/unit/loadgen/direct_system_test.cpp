@@ -28,7 +28,7 @@ class TimedExecutor final : public BatchExecutor {
     sizes.push_back(batch.samples.size());
     clock_.spend(batch.bucket == 1 ? 1ms : 3ms);
     if (sizes.size() == fail_at) {
-      throw std::runtime_error("element 3 of output 0 is no finite number");
+      throw std::runtime_error("element 3 of output 0 is not a finite number");
     }
   }
 
@@ -82,7 +82,7 @@ TEST(DirectSystem, fails_the_samples_of_a_batch_that_throws) {
   const LoadResult result =
       run_load(resolve_load(of(LoadScenario::kSingleStream, Seconds(0.2))), system, clock);
   EXPECT_EQ(result.samples_failed, 1U);
-  EXPECT_EQ(result.first_failure, "element 3 of output 0 is no finite number");
+  EXPECT_EQ(result.first_failure, "element 3 of output 0 is not a finite number");
   ASSERT_FALSE(result.valid());
   EXPECT_EQ(result.shortfalls.front().kind, Shortfall::Kind::kFailed);
 }

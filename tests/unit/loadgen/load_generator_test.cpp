@@ -281,7 +281,7 @@ TEST(LoadGenerator, drops_what_is_never_answered_and_ignores_what_comes_late) {
   EXPECT_EQ(result.queries_completed, 495U);
   EXPECT_EQ(result.early_stopping->over, 5U);
   ASSERT_THAT(kinds(result), ElementsAre(Kind::kDropped, Kind::kConfidence));
-  EXPECT_THAT(result.shortfalls[0].text, HasSubstr("5 of 500 samples were never answered"));
+  EXPECT_THAT(result.shortfalls[0].text, HasSubstr("5 of 500 samples were not answered"));
   system.answer(system.issues[49], 0ns);
   clock.spend(1ms);  // finds nobody, and breaks nothing
 }

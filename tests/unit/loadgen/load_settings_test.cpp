@@ -102,7 +102,7 @@ TEST(LoadSettings, refuses_what_cannot_run_and_says_why) {
       {"one query", LoadScenario::kOffline, [](auto& l) { l.minimum_queries = 2; }},
       {"51 of 50 samples", LoadScenario::kOffline, [](auto& l) { l.loaded_samples = 51; }},
       {"0 of 0 samples", LoadScenario::kOffline, [](auto& l) { l.total_samples = 0; }},
-      {"fixed duration goes with neither",
+      {"fixed duration ends the run",
        LoadScenario::kSingleStream,
        [](auto& l) {
          l.fixed_duration = Seconds(1);

@@ -197,7 +197,7 @@ TEST(MlperfLog, detail_tells_errors_from_reasons) {
   EXPECT_THAT(values.at("result_invalid_reason").get<std::string>(),
               HasSubstr("99 % latency is 20"));
   ASSERT_EQ(done.detail.errors.size(), 1U);
-  EXPECT_THAT(done.detail.errors[0], HasSubstr("never answered"));
+  EXPECT_THAT(done.detail.errors[0], HasSubstr("not answered"));
   EXPECT_EQ(values.at("num_errors"), 1);
   EXPECT_THAT(done.summary, HasSubstr("1 ERRORS encountered during test:"));
 }

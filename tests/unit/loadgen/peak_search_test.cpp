@@ -84,7 +84,7 @@ TEST(PeakSearch, says_why_there_is_no_rate) {
   load.stall_limit = 1s;
   ScriptedSystem dead(clock, [](ScriptedSystem&, const ScriptedSystem::Issue&) {});
   EXPECT_THAT(find_peak(load, search, dead, clock).reason,
-              testing::HasSubstr("answers no query: 1 of 1 samples were never answered"));
+              testing::HasSubstr("does not answer queries: 1 of 1 samples were not answered"));
 }
 
 TEST(PeakSearch, keeps_to_its_budget) {

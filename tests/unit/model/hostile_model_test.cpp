@@ -230,7 +230,7 @@ TEST_F(HostileModel, cannot_be_nested_without_limit) {
            text + " }";
   };
   EXPECT_EQ(error_of(write("m.onnxtxt", nested(50))), "no error");
-  EXPECT_THAT(error_of(write("m.onnxtxt", nested(5200))), HasSubstr("inside each other"));
+  EXPECT_THAT(error_of(write("m.onnxtxt", nested(5200))), HasSubstr("brackets are nested"));
   std::string proto;
   for (int i = 0; i < 100000; ++i) {
     proto += "graph { node { attribute { g { node { attribute { ";

@@ -186,7 +186,7 @@ TEST(LayerKey, refuses_gradients_that_do_not_belong_to_a_layer) {
       "acc=f32;math=strict;dilations=[1,1];group=1;outputs=wb;pads=[1,1,1,1];strides=[2,2]";
   EXPECT_EQ(error_of(weights), "no error");
   EXPECT_THAT(error_of(replaced(weights, "outputs=wb", "outputs=w")), HasSubstr("2 outputs"));
-  EXPECT_THAT(error_of(replaced(weights, "outputs=wb", "outputs=b")), HasSubstr("none of w|wb"));
+  EXPECT_THAT(error_of(replaced(weights, "outputs=wb", "outputs=b")), HasSubstr("not one of w|wb"));
   EXPECT_THAT(error_of(replaced(weights, "f32[32];acc", "f32[16];acc")),
               HasSubstr("output 1 is not [32]"));
   const std::string norm =

@@ -190,7 +190,7 @@ TEST(ElementwiseLayers, read_the_experimental_operators_that_scale) {
       graph_of_text("g (float[1,3,4,4] x) => (y) { y = ImageScaler<bias=[1.0,2.0,3.0]>(x) }", 8)
           .layers[0]
           .reason,
-      HasSubstr("another bias for each channel"));
+      HasSubstr("different bias for each channel"));
 }
 
 TEST(ElementwiseLayers, read_clip_of_both_versions_alike) {
@@ -320,7 +320,7 @@ TEST(AttentionLayers, refuse_what_the_key_cannot_say) {
       "g (float[1,2,9,64] q, float[1,2,9,64] k, float[1,2,9,64] v) => (y, s) "
       "{ y, , , s = Attention(q, k, v) }",
       23);
-  EXPECT_EQ(scores.layers[0].reason, "the products of queries and keys are read");
+  EXPECT_EQ(scores.layers[0].reason, "the output of the products of queries and keys is used");
 }
 
 TEST(ElementwiseLayers, key_extremes_of_three_operands) {
@@ -405,12 +405,13 @@ TEST(RecurrentLayers, refuse_what_the_key_cannot_say) {
   EXPECT_EQ(reason(", activations=[\"Relu\"]"), "");
   EXPECT_EQ(reason("", ", , short"), "sequence_lens holds 4, not the 5 steps of x");
   EXPECT_EQ(reason(", clip=3.0"), "clip 3");
-  EXPECT_THAT(reason(", activations=[\"Elu\"]"), HasSubstr("'elu' is none of tanh|relu|sigmoid"));
+  EXPECT_THAT(reason(", activations=[\"Elu\"]"),
+              HasSubstr("'elu' is not one of tanh|relu|sigmoid"));
   EXPECT_THAT(graph_of_text("g (float[5,2,6] x) => (y) <float[1,24,6] w, float[1,24,8] r> { y = "
                             "GRU<hidden_size=8, activations=[\"Relu\", \"Tanh\"]>(x, w, r) }")
                   .layers[0]
                   .reason,
-              HasSubstr("activations other than its own"));
+              HasSubstr("activations other than the default ones"));
 }
 
 }  // namespace

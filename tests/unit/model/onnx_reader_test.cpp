@@ -189,7 +189,7 @@ TEST(OnnxReader, refuses_a_batch_that_a_named_dimension_contradicts) {
   const char* text = "g (float[N,4] x) => (y) { y = Relu(x) }";
   EXPECT_THAT(
       error_of_text(text, 17, {.batch = 8, .dims = {{"N", 4}}}),
-      AllOf(HasSubstr("a batch of 8 is asked for"), HasSubstr("--dim sets input 'x' to 4")));
+      AllOf(HasSubstr("a batch of 8 is requested"), HasSubstr("--dim sets input 'x' to 4")));
   const ReadOptions same{.batch = 8, .dims = {{"N", 8}}};
   EXPECT_THAT(graph_of_text(text, 17, same).layers[0].key.text, HasSubstr("in=f32[8,4]"));
   const ReadOptions other{.batch = 8, .dims = {{"S", 4}}};  // of an input that is no batch

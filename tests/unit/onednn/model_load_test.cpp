@@ -157,7 +157,7 @@ TEST(ModelLoad, a_sample_that_gives_no_number_fails_with_its_place) {
   ASSERT_TRUE(load.outcome.ok()) << load.outcome.reason;
   EXPECT_GT(load.result->samples_failed, 0U);
   EXPECT_GT(load.result->samples_completed, 0U);
-  EXPECT_THAT(load.result->first_failure, HasSubstr("output 0 is no finite number, for sample"));
+  EXPECT_THAT(load.result->first_failure, HasSubstr("output 0 is not a finite number, for sample"));
   EXPECT_EQ(verdict_of(load), LoadVerdict::kFailed);
 }
 

@@ -155,7 +155,7 @@ TEST(ModelModes, a_model_that_cannot_be_read_fails_in_every_mode) {
   const std::vector<Execution> result = executions(request);
   ASSERT_THAT(result, SizeIs(2));
   for (const Execution& execution : result) {
-    EXPECT_THAT(execution.row.outcome.reason, HasSubstr("no ONNX model"));
+    EXPECT_THAT(execution.row.outcome.reason, HasSubstr("not an ONNX model"));
   }
 }
 

@@ -210,10 +210,11 @@ TEST(ComparisonReport, every_format_has_the_geometric_mean_and_what_is_not_compa
     const std::string text = text_of(report, format);
     EXPECT_THAT(text, HasSubstr("geometric mean of 606: +10.00 %")) << format;
     EXPECT_THAT(text, HasSubstr("layers/external:a:b")) << format;
-    EXPECT_THAT(text, HasSubstr("failed alike in both")) << format;
+    EXPECT_THAT(text, HasSubstr("failed in the same way in both")) << format;
   }
-  EXPECT_THAT(text_of(report, ".xml"),
-              HasSubstr("not compared: failed alike in both; unsupported: no &lt;file&gt;"));
+  EXPECT_THAT(
+      text_of(report, ".xml"),
+      HasSubstr("not compared: failed in the same way in both; unsupported: no &lt;file&gt;"));
 }
 
 TEST(ComparisonReport, an_unknown_interval_is_null_and_never_zero) {

@@ -95,7 +95,7 @@ QualificationReport sample_qualification() {
   q.costs = {{kKey, "memory", "bytes", 1048576, 2097152, 2.0, {}, {}}};
   q.controls = {{"floor", test_of(1.0, ComparisonVerdict::kEquivalent), {1e-7}, {1e-7}, false}};
   q.alarms = {.tests = 40, .alarms = 2, .level = 0.05, .low = 0.006, .high = 0.17};
-  q.invalid_rounds = {{7, "the machine moved"}};
+  q.invalid_rounds = {{7, "the machine drifted"}};
   q.looks = {{6, 3}, {10, 0}};
   q.rounds = 10;
   report.history = {{"01JFKD2M4N5P6Q7R8S9T0VWXYC",
@@ -158,7 +158,7 @@ TEST(QualificationReport, the_page_says_what_a_release_manager_needs) {
         "2.0 MiB",
         "worked before, and now crashed",
         "2 alarms in 40 tests",
-        "the machine moved",
+        "the machine drifted",
         "2026-01-01, expired",
         "too few rounds",
         "plumb qualify &apos;my suite.toml&apos;",

@@ -59,7 +59,7 @@ TEST_F(CriteriaFile, refuses_what_it_does_not_know) {
               HasSubstr("expires"));
   EXPECT_THAT(refusal("[[waiver]]\ncase = \"x\"\nreason = \"r\"\nwho = \"w\"\nexpires = "
                       "\"2026-13-01\"\n"),
-              HasSubstr("no date"));
+              HasSubstr("not a date"));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ TEST(MlperfBenchmark, keeps_the_data_set_within_1_gib) {
   const DataSetSize size = data_set_size("resnet50-v1", large, {});
   EXPECT_EQ(size.samples, 111U);  // of 9.6 MB
   EXPECT_THAT(size.shortage, HasSubstr("has 111 samples"));
-  EXPECT_THAT(size.shortage, HasSubstr("wants at least 1024 of resnet"));
+  EXPECT_THAT(size.shortage, HasSubstr("requires at least 1024 for resnet"));
   EXPECT_THAT(size.shortage, HasSubstr("--performance-sample-count 1024 takes 9.19 GiB"));
   EXPECT_EQ(data_set_size("huge", graph_of({1, 1 << 29}, {1}), {}).samples, 1U);
 }

@@ -104,7 +104,7 @@ TEST_F(SampleFile, refuses_annotations_that_fit_no_series) {
 TEST_F(SampleFile, says_where_a_file_is_wrong) {
   const auto pairs = [](const auto& path) { return read_paired_samples(path); };
   const auto series = [](const auto& path) { return read_series(path); };
-  EXPECT_THAT(fault(pairs, "{\"comparisons\":[{]}"), HasSubstr("is no JSON"));
+  EXPECT_THAT(fault(pairs, "{\"comparisons\":[{]}"), HasSubstr("is not JSON"));
   EXPECT_THAT(fault(pairs, "[]"), HasSubstr("'comparisons'"));
   EXPECT_THAT(fault(pairs, R"({"comparisons":[{"end_to_end":{}}]})"), HasSubstr("text 'id'"));
   EXPECT_THAT(fault(pairs, R"({"comparisons":[{"id":"a"}]})"), HasSubstr("nothing to compare"));
@@ -117,17 +117,17 @@ TEST_F(SampleFile, says_where_a_file_is_wrong) {
       fault(
           pairs,
           R"({"comparisons":[{"id":"a","layers":{"x":{"baseline":[],"candidate":[]}}},{"id":"a","layers":{}}]})"),
-      HasSubstr("there twice"));
+      HasSubstr("occurs twice"));
   EXPECT_THAT(
       fault(pairs,
             R"({"comparisons":[{"id":"a","end_to_end":{"baseline":[1,2],"candidate":[1]}}]})"),
       HasSubstr("comparisons/0/end_to_end: 2 values in 'baseline' and 1 in 'candidate'"));
   EXPECT_THAT(fault(series, R"({"series":[{"id":"s","values":[1,"x"]}]})"), HasSubstr("value 1"));
   EXPECT_THAT(fault(series, R"({"series":[{"id":"s","values":[1]},{"id":"s","values":[2]}]})"),
-              HasSubstr("series/1: the id 's' is there twice"));
+              HasSubstr("series/1: the id 's' occurs twice"));
   EXPECT_THAT(fault(series, R"({"series":[{"id":7,"values":[1]}]})"), HasSubstr("text 'id'"));
   EXPECT_THAT(fault(series, R"({"series":[{"id":"s","values":[1e999]}]})"),
-              HasSubstr("is no JSON"));
+              HasSubstr("is not JSON"));
   EXPECT_THROW(static_cast<void>(read_series("/nowhere/at/all.json")), Error);
 }
 

@@ -127,7 +127,7 @@ TEST_F(VerificationTest, attributes_that_are_none_are_found) {
   EXPECT_THAT(faults_after("update attribute_sets set text = '{\"engine\":\"63\"}'"),
               Contains(HasSubstr("row 4294967296")));
   EXPECT_THAT(faults_after("update attribute_sets set text = '{\"engine\":62}'"),
-              Contains(HasSubstr("'engine' is no text")));
+              Contains(HasSubstr("'engine' is not a text")));
 }
 
 TEST_F(VerificationTest, an_unknown_word_is_found) {
@@ -230,9 +230,10 @@ TEST_F(VerificationTest, derived_records_are_guarded) {
 }
 
 TEST_F(VerificationTest, references_to_nothing_are_found) {
-  EXPECT_THAT(faults_after("delete from measurements where id = 4294967296"),
-              testing::AllOf(Contains(HasSubstr("derived_inputs")),
-                             Contains(HasSubstr("50 timed rows were counted, 49 are there"))));
+  EXPECT_THAT(
+      faults_after("delete from measurements where id = 4294967296"),
+      testing::AllOf(Contains(HasSubstr("derived_inputs")),
+                     Contains(HasSubstr("50 timed rows were counted, but the store has 49"))));
   EXPECT_THAT(faults_after("update tags set run = 77"), Contains(HasSubstr("tags")));
 }
 

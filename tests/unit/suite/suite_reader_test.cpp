@@ -90,7 +90,7 @@ TEST(SuiteReader, reads_exclusions_which_change_no_hash) {
   EXPECT_THAT(error_of(std::string(kModel) +
                        std::string("[[exclude]]\ncase = \"a\"\nreason = \"b\"\nexpires = "
                                    "\"soon\"\n")),
-              testing::HasSubstr("no date"));
+              testing::HasSubstr("not a date"));
 }
 
 TEST(SuiteReader, names_the_nearest_key_and_its_line) {
@@ -102,16 +102,17 @@ TEST(SuiteReader, names_the_nearest_key_and_its_line) {
             "s.toml:2: unknown key 'nmae' in [[model]]; did you mean 'name'?");
   EXPECT_EQ(error_of("[suit]\nname = \"x\"\n" + std::string(kModel)),
             "s.toml:1: unknown key 'suit' in a suite; did you mean 'suite'?");
-  EXPECT_EQ(error_of("[suite]\nfrobnication = 1\n" + std::string(kModel)),
-            "s.toml:2: unknown key 'frobnication' in [suite]; known are name, version, reuse, "
-            "budget");
+  EXPECT_EQ(
+      error_of("[suite]\nfrobnication = 1\n" + std::string(kModel)),
+      "s.toml:2: unknown key 'frobnication' in [suite]; the known ones are name, version, reuse, "
+      "budget");
 }
 
 TEST(SuiteReader, names_the_nearest_word) {
   EXPECT_EQ(error_of("[defaults]\ndtype = [\"f32\",\n  \"bf61\"]\n" + std::string(kModel)),
             "s.toml:3: unknown dtype 'bf61'; did you mean 'bf16'?");
   EXPECT_EQ(error_of("[defaults]\ncache = \"warm\"\n" + std::string(kModel)),
-            "s.toml:2: unknown cache 'warm'; known are none, weights, all");
+            "s.toml:2: unknown cache 'warm'; the known ones are none, weights, all");
   EXPECT_EQ(error_of("[[model]]\nname = \"a\"\nscenario = [\"single-stream\"]\n"),
             "s.toml:3: unknown scenario 'single-stream'; did you mean 'single_stream'?");
 }
@@ -185,7 +186,7 @@ TEST(SuiteReader, refuses_hostile_files) {
   EXPECT_THAT(error_of(std::string("\0\0\0", 3)), HasSubstr("not valid TOML"));
   EXPECT_THAT(error_of("\xff\xfe"), HasSubstr("not valid TOML"));
   EXPECT_THAT(error_of(std::string(5000, 'a') + " = 1\n" + std::string(kModel)),
-              HasSubstr("aaa...' in a suite; known are"));
+              HasSubstr("aaa...' in a suite; the known ones are"));
   EXPECT_THAT(error_of("[defaults]\nbatch = 99999999999999999999\n"), HasSubstr("not valid TOML"));
   EXPECT_EQ(error_of(""), "s.toml:1: the suite is empty: add a [[model]] or [[layers]]");
 }

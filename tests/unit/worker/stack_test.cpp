@@ -98,14 +98,14 @@ TEST_F(StackTest, refuses_names_that_leave_the_folder) {
 
 TEST_F(StackTest, names_the_line_that_is_wrong) {
   const std::vector<std::pair<std::string, std::string>> cases{
-      {"\nlibrary = []", "stack.toml:2: unknown key 'library'; known are backend, folders"},
+      {"\nlibrary = []", "stack.toml:2: unknown key 'library'; known keys are backend, folders"},
       {"\n\nbackend = 3", "stack.toml:3: 'backend' must be a text"},
-      {"backend = \"../x\"", "stack.toml:1: backend '../x' is no name"},
+      {"backend = \"../x\"", "stack.toml:1: backend '../x' is not a name"},
       {"folders = \"lib\"", "stack.toml:1: 'folders' must be a list of paths"},
       {"folders = [1]", "stack.toml:1: 'folders' must be a text"},
       {"variables = []", "stack.toml:1: 'variables' must be a table"},
       {"[variables]\nA = 1", "stack.toml:2: 'variables.A' must be a text"},
-      {"[variables]\n\"A=B\" = \"x\"", "stack.toml:2: 'A=B' is no name of a variable"},
+      {"[variables]\n\"A=B\" = \"x\"", "stack.toml:2: 'A=B' is not the name of a variable"},
       {"backend = \n", "stack.toml:1: "},
   };
   for (const auto& [text, expected] : cases) {

@@ -115,10 +115,10 @@ TEST_F(WorkerProcessTest, suspects_lack_of_memory_behind_sigkill) {
 }
 
 TEST_F(WorkerProcessTest, tells_status_and_last_words_of_a_worker_that_left) {
-  EXPECT_EQ(
-      outcome_of("exit"),
-      (Outcome{Outcome::Kind::kCrashed,
-               "exited with status 3 in the middle of a request; its last words: cannot go on"}));
+  EXPECT_EQ(outcome_of("exit"),
+            (Outcome{Outcome::Kind::kCrashed,
+                     "exited with status 3 in the middle of a request; its last line of output: "
+                     "cannot go on"}));
   EXPECT_EQ(outcome_of("exit_zero").reason, "exited with status 0 in the middle of a request");
 }
 
@@ -134,9 +134,9 @@ TEST_F(WorkerProcessTest, does_not_let_a_trickle_of_bytes_pass_for_life) {
 }
 
 TEST_F(WorkerProcessTest, notices_a_channel_closed_by_a_living_worker) {
-  EXPECT_EQ(
-      outcome_of("close"),
-      (Outcome{Outcome::Kind::kCrashed, "it broke the protocol: the worker closed its channel"}));
+  EXPECT_EQ(outcome_of("close"),
+            (Outcome{Outcome::Kind::kCrashed,
+                     "it violated the protocol: the worker closed its channel"}));
 }
 
 TEST_F(WorkerProcessTest, takes_truncated_frames_for_death) {
@@ -150,9 +150,9 @@ TEST_F(WorkerProcessTest, takes_truncated_frames_for_death) {
 TEST_F(WorkerProcessTest, takes_nonsense_for_death) {
   EXPECT_THAT(outcome_of("oversize").reason,
               HasSubstr("a frame of 4294967295 bytes is above the limit of 67108864"));
-  EXPECT_THAT(outcome_of("garbage").reason, HasSubstr("a frame of 3 bytes is no reply"));
+  EXPECT_THAT(outcome_of("garbage").reason, HasSubstr("a frame of 3 bytes is not a reply"));
   EXPECT_THAT(outcome_of("wrong_reply").reason, HasSubstr("does not answer the request"));
-  EXPECT_THAT(outcome_of("other_key").reason, HasSubstr("another key"));
+  EXPECT_THAT(outcome_of("other_key").reason, HasSubstr("a different key"));
   EXPECT_THAT(outcome_of("nan").reason, HasSubstr("'samples_seconds'"));
 }
 
@@ -181,7 +181,8 @@ TEST_F(WorkerProcessTest, takes_a_workers_children_along) {
   } catch (const WorkerDied& death) {
     reason = death.outcome().reason;
   }
-  ASSERT_THAT(reason, MatchesRegex("signal 11 \\(SIGSEGV\\); its last words: child [0-9]+"));
+  ASSERT_THAT(reason,
+              MatchesRegex("signal 11 \\(SIGSEGV\\); its last line of output: child [0-9]+"));
   EXPECT_TRUE(ends_within_seconds(std::stoi(reason.substr(reason.rfind(' ')))));
 }
 

@@ -252,8 +252,9 @@ AaStudy calibrate_noise(std::span<const ReplicatedMetric> metrics, const Resampl
     }
   }
   if (usable.empty()) {
-    throw Error(Error::Kind::kTryAgain,
-                fmt::format("no metric has {} whole pairs: measure more", kMinCalibrationPairs));
+    throw Error(
+        Error::Kind::kTryAgain,
+        fmt::format("no metric has {} complete pairs: measure more pairs", kMinCalibrationPairs));
   }
   AaStudy result;
   for (const ReplicatedMetric& metric : usable) {

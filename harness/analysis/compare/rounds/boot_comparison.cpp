@@ -146,7 +146,7 @@ class Comparing {
     MetricComparison control;
     control.series = kControlSeries;
     control.kind = kControlSeries;
-    control.reason = "the machine, which the other metrics are divided by";
+    control.reason = "the machine's control, by which the other metrics are divided";
     if (std::min(before.size(), after.size()) >= kMinProcesses) {
       control.q = test_processes(control, before, after, limits_.alpha);
     }
@@ -169,8 +169,8 @@ class Comparing {
       test.metric.reason = "worked before, and now " + *refusal;
     } else if (std::min(before.size(), after.size()) < kMinBoots) {
       test.metric.reason = fmt::format(
-          "timed in {} boots of the baseline and {} of the candidate; "
-          "{} are the least that can show a change",
+          "timed in {} boots of the baseline and {} of the candidate, but at least {} are needed "
+          "to show a change",
           before.size(),
           after.size(),
           kMinBoots);

@@ -91,7 +91,7 @@ std::string break_of(const Gathered& metric) {
 std::string obstacle_of(const Gathered& metric) {
   const Tally& before = metric.before;
   if (before.refused) {
-    return fmt::format("the baseline cannot do it ({}){}",
+    return fmt::format("the baseline cannot execute it ({}){}",
                        text_of(*before.refused),
                        metric.after.timed > 0 ? "; the candidate can" : "");
   }

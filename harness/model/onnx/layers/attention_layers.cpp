@@ -28,10 +28,10 @@ MappedLayer map_attention(const NodeView& node) {
   constexpr std::int64_t kFloat = 1;
   refuse_windows(node);
   if (node.has_input(6)) {
-    throw Unsupported("nonpad_kv_seqlen: how many keys count is not known before the run");
+    throw Unsupported("nonpad_kv_seqlen: the number of valid keys is not known before the run");
   }
   if (node.has_output(3)) {
-    throw Unsupported("the products of queries and keys are read");
+    throw Unsupported("the output of the products of queries and keys is used");
   }
   if (node.integer("softmax_precision", kFloat) != kFloat) {
     throw Unsupported(

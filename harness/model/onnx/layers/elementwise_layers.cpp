@@ -135,13 +135,13 @@ MappedLayer map_activation(const NodeView& node) {
       return eltwise_layer(node, row.fn, std::move(parameters));
     }
   }
-  throw Unsupported(fmt::format("operator {} is no element-wise function", node.op()));
+  throw Unsupported(fmt::format("operator {} is not an element-wise function", node.op()));
 }
 
 MappedLayer map_image_scaler(const NodeView& node) {
   const std::vector<double> bias = node.reals("bias");
   if (std::any_of(bias.begin(), bias.end(), [&](double b) { return b != bias.front(); })) {
-    throw Unsupported("ImageScaler with another bias for each channel");
+    throw Unsupported("ImageScaler with a different bias for each channel");
   }
   return eltwise_layer(
       node, "linear", {node.real("scale", 1.0), bias.empty() ? 0.0 : bias.front()});
@@ -178,7 +178,7 @@ MappedLayer map_binary(const NodeView& node) {
       return binary_layer(node, row.fn);
     }
   }
-  throw Unsupported(fmt::format("operator {} is no binary function", node.op()));
+  throw Unsupported(fmt::format("operator {} is not a binary function", node.op()));
 }
 
 MappedLayer map_variadic(const NodeView& node) {
@@ -210,7 +210,7 @@ MappedLayer map_cast(const NodeView& node) {
     return view_layer(node);
   }
   if (is_f8(node.output_type(0).dtype) && node.integer("saturate", 1) == 0) {
-    throw Unsupported("saturate 0: numbers beyond the largest 8-bit float become that here");
+    throw Unsupported("saturate 0: here, numbers beyond the largest 8-bit float become that float");
   }
   return begin_layer(node, "cast", {0});
 }

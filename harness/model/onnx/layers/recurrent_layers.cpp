@@ -80,7 +80,7 @@ MappedLayer recurrent_layer(const NodeView& node,
 
 void require_default_activations(const NodeView& node, const std::vector<std::string>& defaults) {
   if (activations_of(node, defaults) != defaults) {
-    throw Unsupported(fmt::format("{} with activations other than its own", node.op()));
+    throw Unsupported(fmt::format("{} with activations other than the default ones", node.op()));
   }
 }
 

@@ -36,7 +36,7 @@ const ReductionRow& row_of(std::string_view op) {
       return row;
     }
   }
-  throw Unsupported(fmt::format("operator {} is no reduction", op));
+  throw Unsupported(fmt::format("operator {} is not a reduction", op));
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ Dims conv_dims(const LayerSpec& spec) {
           w[1]);
   require(!spec.has_input(2) || dims(spec, 2) == Dims{w[0]},
           "in",
-          "a bias that is not one number an output");
+          "a bias that is not one number for each output");
   Dims result = {x[0], w[0]};
   append_windows(spec, Dims(w.begin() + 2, w.end()), false, result);
   return result;
@@ -71,7 +71,7 @@ Dims conv_transpose_dims(const LayerSpec& spec) {
           w[0]);
   require(!spec.has_input(2) || dims(spec, 2) == Dims{w[1] * group},
           "in",
-          "a bias that is not one number an output");
+          "a bias that is not one number for each output");
   Dims result = {x[0], w[1] * group};
   const Dims& strides = list_of(spec, "strides", rank, 1);
   const Dims& dilations = list_of(spec, "dilations", rank, 1);
@@ -163,7 +163,7 @@ Dims channel_norm_dims(const LayerSpec& spec) {
   }
   require(dims(spec, 1) == Dims{size} && dims(spec, 2) == Dims{size},
           "in",
-          "scale and bias are not one a channel");
+          "scale and bias are not one number for each channel");
   return x;
 }
 

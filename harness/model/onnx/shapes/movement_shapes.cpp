@@ -64,7 +64,7 @@ Dims slice_dims(const LayerSpec& spec) {
   const Dims& starts = list_of(spec, "starts", axes.size(), 0);
   const Dims& steps = spec.integers("steps");
   require(out.size() == x.size(), "out", "another rank than the input");
-  require(steps.size() == axes.size(), "steps", "not one an axis");
+  require(steps.size() == axes.size(), "steps", "not one for each axis");
   Dims result = x;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     require(axes[i] >= 0 && axes[i] < static_cast<std::int64_t>(x.size()) &&
@@ -135,7 +135,7 @@ Dims gather_dims(const LayerSpec& spec) {
 Dims resize_dims(const LayerSpec& spec) {
   const std::size_t rank = dims(spec, 0).size();
   require(spec.outputs[0].dims.size() == rank, "out", "another rank than the input");
-  require(spec.reals("scales").size() == rank, "scales", "not one a dimension");
+  require(spec.reals("scales").size() == rank, "scales", "not one for each dimension");
   for (const double scale : spec.reals("scales")) {
     require(scale > 0.0 && scale <= 0x1p20, "scales", "{} is out of range", scale);
   }

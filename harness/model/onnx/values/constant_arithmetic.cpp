@@ -189,7 +189,7 @@ ConstantValue reduce(const NodeView& node) {
   const Integers kept = reduced_dims(node);
   const std::size_t size = count(result);
   if (from.size() == 0 || result.is_real() != from.is_real()) {
-    throw Unsupported("a reduction of nothing");
+    throw Unsupported("a reduction without elements");
   }
   const std::string_view op = node.op() == "ReduceProd"  ? "Mul"
                               : node.op() == "ReduceSum" ? "Add"

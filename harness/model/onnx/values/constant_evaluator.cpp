@@ -36,7 +36,7 @@ ConstantValue size_of(const NodeView& node) {
 
 ConstantValue cast(const NodeView& node) {
   if (is_f8(node.output_type(0).dtype)) {
-    throw Unsupported("8-bit floats are not rounded to here");
+    throw Unsupported("rounding of constants to 8-bit floats");
   }
   ConstantValue result = copy_elements(node);
   if (result.dtype == DataType::kBool) {
@@ -200,7 +200,7 @@ ConstantValue range(const NodeView& node) {
   ConstantValue result = empty_result(node);
   const std::size_t size = count(result);
   if (node.known(0).size() != 1 || node.known(2).size() != 1) {
-    throw Unsupported("Range of lists");
+    throw Unsupported("Range with a list as a limit");
   }
   for (std::size_t i = 0; i < size; ++i) {
     if (result.is_real()) {

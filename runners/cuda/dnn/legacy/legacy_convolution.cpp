@@ -55,7 +55,7 @@ LegacyConvolution legacy_convolution(const LayerSpec& spec, TensorLayout layout)
   call.w = legacy_input(spec, 1, layout);
   call.y = legacy_result(spec, layout);
   if (call.w.type != call.x.type) {
-    throw Unsupported("weights of another type than the input");
+    throw Unsupported("weights of a different type than the input");
   }
   call.format = layout == TensorLayout::kChannelsFirst ? abi::LegacyFormat::kChannelsFirst
                                                        : abi::LegacyFormat::kChannelsLast;

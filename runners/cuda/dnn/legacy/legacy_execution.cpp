@@ -57,7 +57,7 @@ void LegacyExecution::make_activation(const LegacyActivation& activation) {
 void LegacyExecution::check_extents(const std::vector<int>& counted,
                                     const LegacyTensor& result) const {
   if (counted != result.dimensions) {
-    throw Unsupported(fmt::format("cuDNN counts a result of [{}] where the layer has [{}]",
+    throw Unsupported(fmt::format("cuDNN computes a result of [{}] where the layer has [{}]",
                                   fmt::join(counted, ","),
                                   fmt::join(result.dimensions, ",")));
   }

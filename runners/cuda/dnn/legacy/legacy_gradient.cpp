@@ -114,7 +114,7 @@ std::vector<LegacyProblem> legacy_function_gradients(const LayerSpec& spec) {
   const std::optional<LegacyActivation> activation =
       legacy_activation(spec.text("fn"), spec.reals("parameters"));
   if (!activation) {
-    throw Unsupported(fmt::format("'{}' is none of its activations", spec.text("fn")));
+    throw Unsupported(fmt::format("'{}' is not one of its activations", spec.text("fn")));
   }
   LegacyFunctionGradient call;
   call.dy = legacy_input(spec, 0, kLayout);

@@ -25,7 +25,8 @@ std::vector<LegacyProblem> one(LegacyCall call) {
 std::vector<LegacyProblem> responses(const LayerSpec& spec) {
   const std::int64_t size = spec.integer("size");
   if (size % 2 == 0 || size < 1 || size > 16) {
-    throw Unsupported(fmt::format("a window of {} channels: odd ones up to 16 are", size));
+    throw Unsupported(
+        fmt::format("a window of {} channels: only odd windows up to 16 are supported", size));
   }
   return one(LegacyResponse{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
                             legacy_result(spec, TensorLayout::kChannelsFirst),
@@ -60,7 +61,7 @@ std::vector<LegacyProblem> functions(const LayerSpec& spec) {
   const std::optional<LegacyActivation> activation =
       legacy_activation(spec.text("fn"), spec.reals("parameters"));
   if (!activation) {
-    throw Unsupported(fmt::format("'{}' is none of its activations", spec.text("fn")));
+    throw Unsupported(fmt::format("'{}' is not one of its activations", spec.text("fn")));
   }
   return one(LegacyFunction{legacy_input(spec, 0, TensorLayout::kChannelsFirst),
                             legacy_result(spec, TensorLayout::kChannelsFirst),
@@ -90,7 +91,7 @@ std::vector<LegacyProblem> binaries(const LayerSpec& spec) {
                               operation});
     }
   }
-  throw Unsupported(fmt::format("'{}' is none of its operations", spec.text("fn")));
+  throw Unsupported(fmt::format("'{}' is not one of its operations", spec.text("fn")));
 }
 
 }  // namespace
@@ -148,7 +149,7 @@ std::vector<LegacyProblem> legacy_pools(const LayerSpec& spec) {
           (pool.x.dimensions[i + 2] + 2 * window.pads[i] - window.kernel[i]) / window.strides[i] +
           1;
       if (extent != pool.y.dimensions[i + 2]) {
-        throw Unsupported("a pool with a window that its extents have no room for");
+        throw Unsupported("a pool with a window larger than its extents");
       }
     }
     if (spec.op == "max_pool") {

@@ -16,7 +16,7 @@ std::vector<int> small(const Dimensions& values) {
   std::vector<int> result;
   for (const std::int64_t value : values) {
     if (value < 0 || value > std::numeric_limits<int>::max()) {
-      throw Unsupported(fmt::format("{} is beyond what cuDNN's older calls count", value));
+      throw Unsupported(fmt::format("{} exceeds the range of cuDNN's older calls", value));
     }
     result.push_back(static_cast<int>(value));
   }

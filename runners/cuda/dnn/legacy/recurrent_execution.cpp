@@ -16,7 +16,7 @@ namespace {
 
 int small(std::int64_t value) {
   if (value < 0 || value > std::numeric_limits<int>::max()) {
-    throw Unsupported(fmt::format("{} is beyond what cuDNN's recurrent layers count", value));
+    throw Unsupported(fmt::format("{} exceeds the range of cuDNN's recurrent layers", value));
   }
   return static_cast<int>(value);
 }
@@ -149,7 +149,7 @@ std::vector<std::vector<WeightPlace>> RecurrentExecution::places(const CudnnHand
                      "a gate's place");
       const bool has_bias = problem_.bias != abi::RecurrentBias::kNone;
       if (matrix == nullptr || (has_bias && bias == nullptr)) {
-        throw Unsupported("cuDNN says no place for a gate's weights");
+        throw Unsupported("cuDNN gives no address for a gate's weights");
       }
       pieces.push_back({element(matrix), has_bias ? element(bias) : 0});
     }

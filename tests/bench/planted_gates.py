@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How often does a gate find what became slower, and how often does it fail without reason?
 
-    planted_gates.py BUILD [--model squeezenet1.1] [--percent 5] [--gates 10] [--layer] [--busy]
+    planted_gates.py BUILD [--model squeezenet1.1] [--percent 5] [--gates 10] [--least 0.95] [--layer] [--busy]
 
 A baseline is measured once. Then gates take turns: one with every execution of the model slowed by so many per cent
 (PLUMB_TEST_SLOW_LAYERS), one with a variable that nothing reads. Both are compared with the baseline as `plumb run
@@ -10,7 +10,8 @@ A baseline is measured once. Then gates take turns: one with every execution of 
 becomes slower, whose share of the model is closest to 5 %: found means that the gate fails, blamed that it names this
 layer and no other. --busy keeps one core busy meanwhile. Intervals are Wilson's.
 
-Exit status 1 if fewer than 95 % of the slowed gates exit 1 (with --layer: 90 % blame the layer), or any other does."""
+Exit status 1 if a smaller share than --least of the slowed gates exits 1 (with --layer: blames the layer), or any other
+gate does."""
 import argparse
 import collections
 import pathlib
@@ -50,6 +51,7 @@ def main():
     parser.add_argument("--model", default="squeezenet1.1")
     parser.add_argument("--percent", type=float, default=5.0)
     parser.add_argument("--gates", type=int, default=10, help="of each kind")
+    parser.add_argument("--least", type=float, default=0.95, help="share of the slowed gates that must find it")
     parser.add_argument("--layer", action="store_true", help="slow one layer, not the whole model")
     parser.add_argument("--busy", action="store_true", help="keep one core busy meanwhile")
     options = parser.parse_args()
@@ -89,8 +91,8 @@ def examine(workplace, options):
     if options.layer:
         print(f"blamed on the slowed layer alone: {share_text(blamed, options.gates)}")
     print(f"a gate took {statistics.median(seconds):.1f} s in the median")
-    enough = blamed >= 0.9 * options.gates if options.layer else statuses["slowed"][1] >= 0.95 * options.gates
-    return 0 if enough and statuses["innocent"][1] == 0 else 1
+    found = blamed if options.layer else statuses["slowed"][1]
+    return 0 if found >= options.least * options.gates and statuses["innocent"][1] == 0 else 1
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ class Qualification(Command):
     def test_it_shows_fourteen_parts_a_verdict_and_a_command_for_each_layer_and_prints(self):
         page = drawn(self.file)
         self.assertEqual([e["text"] for e in page.all("h2")], [f"{i + 1}. {part}" for i, part in enumerate(PARTS)])
-        self.assertEqual("May fake <i>2.0 (new) take the place of fake 1.0 (fake)?", page.all("h1")[0]["text"])
+        self.assertEqual("May fake <i>2.0 (new) replace fake 1.0 (fake)?", page.all("h1")[0]["text"])
         self.assertEqual(page.all("strong")[0]["text"], "Reject.")
         codes = [e["text"] for e in page.all("code")]
         for operator in ("matmul", "max_pool"):

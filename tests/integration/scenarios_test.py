@@ -114,7 +114,7 @@ class Scenarios(Command):
         ):
             self.assertIn(text, self.plumb(*run, *arguments, expect=2).stderr)
         suite = self.suite('[[model]]\nname = "lenet"\nscenario = ["offline"]\n[model.offline]\nduration = "1s"\nminimum_duration = "1s"\n')
-        self.assertIn("mine.toml:4: a fixed 'duration'", self.plumb("run", suite, "--stack", "fake", expect=2).stderr)
+        self.assertIn("mine.toml:4: 'duration' and 'minimum_duration' exclude each other", self.plumb("run", suite, "--stack", "fake", expect=2).stderr)
 
     def test_limits_on_tokens_are_not_judged(self):
         suite = self.suite('[[model]]\nname = "lenet"\nscenario = ["interactive"]\n[model.interactive]\nfirst_token = "1s"\n')

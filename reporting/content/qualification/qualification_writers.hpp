@@ -15,7 +15,7 @@ namespace plumb {
 /// The name alone where the library is not known.
 [[nodiscard]] std::string stack_label(const QualifiedStack& stack);
 
-/// Returns the question: "May oneDNN 3.2.0 (new) take the place of oneDNN 3.1.0 (old)?".
+/// Returns the question: "May oneDNN 3.2.0 (new) replace oneDNN 3.1.0 (old)?".
 [[nodiscard]] std::string question_of(const Qualification& qualification);
 
 /// Adds parts 1 to 4: verdict, scope, criteria, summary.

@@ -304,7 +304,7 @@ class Calls(Case):
         self.assertNotIn("checks ", done.stdout)
 
     def test_a_wrong_step(self):
-        self.assertIn("no step 'check': warm checks", self.run_call("check", expect=1).stderr)
+        self.assertIn("no step 'check': the steps are warm checks", self.run_call("check", expect=1).stderr)
 
     def test_killed_in_a_step(self):
         """Of a call that is killed all that ended before is in OUT, and the next one begins with what was not tried."""

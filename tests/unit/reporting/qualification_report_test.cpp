@@ -141,7 +141,7 @@ TEST(QualificationReport, all_fourteen_parts_stand_in_order_in_page_and_markdown
 TEST(QualificationReport, the_page_says_what_a_release_manager_needs) {
   const std::string page = text_of(sample_qualification(), ".html");
   for (const char* text :
-       {"May oneDNN 3.2.0 (default) take the place of oneDNN 3.1.1 (onednn-3.1)?",
+       {"May oneDNN 3.2.0 (default) replace oneDNN 3.1.1 (onednn-3.1)?",
         "<strong>Reject.</strong> a layer lost a quarter of its speed",
         "Fixed before the run in criteria.toml, SHA-256 feed.",
         "one is +25%",
@@ -205,7 +205,7 @@ TEST(QualificationReport, a_stack_without_a_known_library_goes_by_its_name) {
   report.qualification.baseline.libraries = {{"library", "fake 1.0"}};
   report.qualification.candidate.libraries.clear();
   EXPECT_THAT(text_of(report, ".html"),
-              HasSubstr("May default take the place of fake 1.0 (onednn-3.1)?"));
+              HasSubstr("May default replace fake 1.0 (onednn-3.1)?"));
 }
 
 TEST(QualificationReport, what_an_empty_one_lacks_is_said_and_never_zero) {

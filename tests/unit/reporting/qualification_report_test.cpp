@@ -204,8 +204,7 @@ TEST(QualificationReport, a_stack_without_a_known_library_goes_by_its_name) {
   QualificationReport report = sample_qualification();
   report.qualification.baseline.libraries = {{"library", "fake 1.0"}};
   report.qualification.candidate.libraries.clear();
-  EXPECT_THAT(text_of(report, ".html"),
-              HasSubstr("May default replace fake 1.0 (onednn-3.1)?"));
+  EXPECT_THAT(text_of(report, ".html"), HasSubstr("May default replace fake 1.0 (onednn-3.1)?"));
 }
 
 TEST(QualificationReport, what_an_empty_one_lacks_is_said_and_never_zero) {

@@ -167,6 +167,28 @@ TEST(Confirmation, pairs_divide_out_what_the_machine_did) {
   EXPECT_THAT(comparison.metrics[0].reason, HasSubstr("the runs differ by +9.0 %"));
 }
 
+// The runs met a disturbed host and have no ratio. Pairs need no quiet host.
+TEST(Confirmation, pairs_decide_what_a_disturbed_host_left_open) {
+  using enum ComparisonVerdict;
+  const ResultSet none({});
+  MetricComparison disturbed = metric_of(kModelM, "end_to_end", 1.0);
+  disturbed.ratio.reset();
+  disturbed.p.reset();
+  disturbed.verdict = kInconclusive;
+  disturbed.reason = "the host was disturbed";
+  RunComparison comparison = comparison_of({disturbed});
+  const RunSide candidate{none, {}, executions_with(0.05)};
+  const Suspects suspects = find_suspects(comparison, candidate, SuspectRule::kSlower);
+  EXPECT_THAT(suspects.series, ElementsAre(kModelM));
+  EXPECT_TRUE(find_suspects(comparison, candidate, SuspectRule::kRegressed).empty());
+  PairedConfirmation pairs{12, 12, false, {}};
+  pairs.metrics = {pair_of("m|1|f32", "fusion", 1.002, 0.004, kEquivalent)};
+  conclude_pairs(suspects, pairs, {}, comparison);
+  EXPECT_EQ(comparison.verdict, kEquivalent);
+  EXPECT_DOUBLE_EQ(*comparison.metrics[0].ratio, 1.002);
+  EXPECT_THAT(comparison.metrics[0].reason, HasSubstr("the runs show no ratio: the host was"));
+}
+
 TEST(Confirmation, pairs_confirm_what_the_software_did) {
   using enum ComparisonVerdict;
   const Suspects suspects{{kModelM}, {{"m|1|f32", "fusion"}}, {}};

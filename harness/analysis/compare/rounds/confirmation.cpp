@@ -25,13 +25,15 @@ std::string mode_of(const MetricComparison& metric) {
   return rest.substr(0, rest.find('/'));
 }
 
+// A disturbed host leaves a model without a ratio. Pairs divide the host out.
 bool is_slower_model(const MetricComparison& metric) {
-  return *metric.ratio >= kSuspiciousModel ||
-         (metric.verdict == ComparisonVerdict::kInconclusive && metric.reason.empty());
+  return (metric.ratio && *metric.ratio >= kSuspiciousModel) ||
+         metric.verdict == ComparisonVerdict::kInconclusive;
 }
 
 bool is_slower_layer(const MetricComparison& metric) {
-  return *metric.ratio >= kSuspiciousLayer && metric.p && *metric.p < kSuspiciousLevel;
+  return metric.ratio && *metric.ratio >= kSuspiciousLayer && metric.p &&
+         *metric.p < kSuspiciousLevel;
 }
 
 bool is_suspect(const MetricComparison& metric, SuspectRule rule) {
@@ -80,7 +82,9 @@ void conclude_pair(const QualifiedMetric& pair,
                    const PairedConfirmation& pairs,
                    const ComparisonLimits& limits,
                    MetricComparison& metric) {
-  const double change = 100.0 * (*metric.ratio - 1.0);
+  const std::string runs =
+      metric.ratio ? fmt::format("the runs differ by {:+.1f} %", 100.0 * (*metric.ratio - 1.0))
+                   : "the runs show no ratio: " + metric.reason;
   const MetricComparison& test = pair.test;
   if (!test.ratio) {
     withdraw(metric, "not confirmed: no pair of processes could measure it on both sides");
@@ -98,13 +102,12 @@ void conclude_pair(const QualifiedMetric& pair,
   metric.verdict =
       within && !pairs.drifted ? ComparisonVerdict::kEquivalent : ComparisonVerdict::kInconclusive;
   metric.causes.clear();
-  metric.reason = fmt::format(
-      "the runs differ by {:+.1f} %, {} pairs of processes beside the baseline's stack by {:+.1f} "
-      "%{}",
-      change,
-      pair.baseline_seconds.size(),
-      100.0 * (*metric.ratio - 1.0),
-      pairs.drifted ? "; the machine drifted between them" : "");
+  metric.reason =
+      fmt::format("{}, {} pairs of processes beside the baseline's stack differ by {:+.1f} %{}",
+                  runs,
+                  pair.baseline_seconds.size(),
+                  100.0 * (*metric.ratio - 1.0),
+                  pairs.drifted ? "; the machine drifted between them" : "");
 }
 
 bool is_confirmed(const MetricComparison& suspect, const MetricComparison* again) {
@@ -163,8 +166,7 @@ Suspects find_suspects(const RunComparison& comparison,
   Suspects suspects;
   std::vector<const MetricComparison*> layers;
   for (const MetricComparison& metric : comparison.metrics) {
-    if (!metric.ratio || metric.verdict == ComparisonVerdict::kBroken ||
-        !is_suspect(metric, rule)) {
+    if (metric.verdict == ComparisonVerdict::kBroken || !is_suspect(metric, rule)) {
       continue;
     }
     if (metric.kind == "layer") {
@@ -193,7 +195,7 @@ void conclude_pairs(const Suspects& suspects,
                     const ComparisonLimits& limits,
                     RunComparison& comparison) {
   for (MetricComparison& metric : comparison.metrics) {
-    const bool suspect = metric.ratio && suspects.series.contains(metric.series);
+    const bool suspect = suspects.series.contains(metric.series);
     if (const QualifiedMetric* const pair = suspect ? pairs_of(metric, pairs) : nullptr) {
       conclude_pair(*pair, pairs, limits, metric);
     } else if (is_unconfirmed_change(metric)) {

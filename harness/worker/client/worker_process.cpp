@@ -113,7 +113,7 @@ class WorkerProcess::Implementation {
   void begin_execution(const ExecuteRequest& execute,
                        Seconds timeout,
                        std::function<void(Execution)> emit,
-                       std::function<bool(const ExecuteProgress&)> keep_running) {
+                       const std::function<bool(const ExecuteProgress&)>& keep_running) {
     protocol::Request request;
     ExecuteRequest asked = execute;
     asked.host_pace = options_.pace->seconds();
@@ -494,11 +494,12 @@ void WorkerProcess::begin_measurement(const MeasureRequest& request,
                                       std::function<void(Measurement)> emit) {
   implementation_->begin_measurement(request, timeout, std::move(emit));
 }
-void WorkerProcess::begin_execution(const ExecuteRequest& request,
-                                    Seconds timeout,
-                                    std::function<void(Execution)> emit,
-                                    std::function<bool(const ExecuteProgress&)> keep_running) {
-  implementation_->begin_execution(request, timeout, std::move(emit), std::move(keep_running));
+void WorkerProcess::begin_execution(
+    const ExecuteRequest& request,
+    Seconds timeout,
+    std::function<void(Execution)> emit,
+    const std::function<bool(const ExecuteProgress&)>& keep_running) {
+  implementation_->begin_execution(request, timeout, std::move(emit), keep_running);
 }
 bool WorkerProcess::take_turn() {
   return implementation_->take_turn();

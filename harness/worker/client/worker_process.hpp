@@ -84,7 +84,7 @@ class WorkerProcess {
   void begin_execution(const ExecuteRequest& request,
                        Seconds timeout,
                        std::function<void(Execution)> emit,
-                       std::function<bool(const ExecuteProgress&)> keep_running);
+                       const std::function<bool(const ExecuteProgress&)>& keep_running);
   /// Continues what was begun until the worker awaits its next turn, as it does for requests that
   /// are in_turns. The first turn prepares. Returns false once the request is complete.
   [[nodiscard]] bool take_turn();
